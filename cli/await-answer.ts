@@ -1,5 +1,3 @@
-/** Waits visibly. */
-
 import { failureName } from '../core/errors';
 import { EXIT, exitCodeOfError } from './exit-codes';
 import type { CliContext } from './ports';

@@ -34,7 +34,6 @@ function wordsByPlace(command: Command, place: readonly string[] = []): Words {
   return found;
 }
 
-/** Flags whose next word is their value. */
 function flagsWithValue(command: Command): readonly string[] {
   const own = command.options
     .filter((option) => option.required || option.optional)

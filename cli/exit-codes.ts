@@ -4,7 +4,6 @@ import { failureName } from '../core/errors';
 
 export const EXIT = {
   OK: 0,
-  /** Unforeseen; the message names it. */
   INTERNAL: 1,
   USAGE: 2,
   NOT_FOUND: 3,

@@ -1,5 +1,3 @@
-/** The Kubernetes API as the CLI uses it. */
-
 import { isRecord } from '../adapters/kube/api-errors';
 import { WatchCache } from '../adapters/kube/cache';
 import type { KubeClient } from '../adapters/kube/client';

@@ -66,7 +66,6 @@ function redrawingView(context: CliContext): LiveView {
   };
 }
 
-/** One line for each node that moved, and one for each new state of the rollout. */
 function plainView(context: CliContext): LiveView {
   const { out } = context.terminal;
   const seen = new Map<string, string>();
@@ -111,22 +110,21 @@ function troubleLines(context: CliContext): LiveView['trouble'] {
       context.terminal.err.write(`${stampOf(context)} trying again: ${sentence}\n`);
     }
     if (sentences.length === 0 && known.length > 0) {
-      context.terminal.err.write(`${stampOf(context)} everybody answers again\n`);
+      context.terminal.err.write(`${stampOf(context)} every server answers again\n`);
     }
     known = sentences;
   };
 }
 
 /**
- * What a new line is printed for. Waiting times and progress of a pull change constantly and do not
- * count.
+ * The text whose change prints a new line. Waiting times and progress of a pull change constantly
+ * and do not count.
  */
 function newsOf({ group }: NodeRow, text: string): string {
   if (group === 'WaitingForSlot') return group;
   return group === 'Preparing' ? text.replace(/[\d.]+/g, '') : text;
 }
 
-/** One document per change: JSON lines, or YAML documents. */
 function machineView(context: CliContext, output: 'json' | 'yaml'): LiveView {
   let last = '';
   return {

@@ -69,7 +69,6 @@ async function runCommand(argv: readonly string[], signal: AbortSignal): Promise
   }
 }
 
-/** Prints the error in one line and picks the exit code. */
 function report(error: unknown): ExitCode {
   if (error instanceof CommanderError) {
     // Commander has printed its text. Help and version are no errors; an incomplete command is.

@@ -6,7 +6,6 @@ import { cliError, EXIT, type ExitCode } from './exit-codes';
 import { OUTPUT_FORMATS, type OutputFormat } from './output';
 import type { CliContext } from './ports';
 
-/** Turns a command into commander's action. */
 export type Run = (work: (context: CliContext) => Promise<ExitCode>) => () => Promise<void>;
 
 export interface OutputOption {

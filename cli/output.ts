@@ -8,11 +8,9 @@ import type { Terminal } from './terminal';
 export const OUTPUT_FORMATS = ['table', 'wide', 'json', 'yaml'] as const;
 export type OutputFormat = (typeof OUTPUT_FORMATS)[number];
 
-/** Rows with their table and the plain data behind them. */
 export interface Listing<Row> {
   readonly columns: readonly Column<Row>[];
   readonly rows: readonly Row[];
-  /** The row in json and yaml. */
   data(row: Row): unknown;
   /** Printed on standard error when there are no rows. */
   readonly empty: string;
@@ -39,7 +37,6 @@ export function printListing<Row>(
   if (listing.note !== undefined) terminal.err.write(`${listing.note}\n`);
 }
 
-/** Writes one object as JSON (two blanks) or YAML. */
 export function printData(data: unknown, format: 'json' | 'yaml', terminal: Terminal): void {
   terminal.out.write(format === 'json' ? `${JSON.stringify(data, null, 2)}\n` : stringify(data));
 }

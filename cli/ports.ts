@@ -15,7 +15,6 @@ import type {
 import type { RunningStep } from './running-step';
 import type { Terminal } from './terminal';
 
-/** The cluster's objects at one instant. */
 export interface ClusterView {
   readonly pools: readonly MachineConfigPool[];
   readonly nodes: readonly Node[];
@@ -61,7 +60,6 @@ export interface CliCluster {
   follow(onChange: (view: ClusterView) => void, signal: AbortSignal): Promise<void>;
 }
 
-/** A rollout that Temporal remembers, running or ended. */
 export interface RolloutRecord {
   readonly pool: string;
   readonly runId: string;
@@ -77,7 +75,6 @@ export interface PausedInTemporal {
   readonly pausedInTemporal: string;
 }
 
-/** The worker process of one host. */
 export interface HostWorkerRecord {
   readonly identity: string;
   /** RFC 3339: its last poll of Temporal, at most a minute ago while it runs. */
@@ -97,7 +94,6 @@ export interface CliTemporal {
   hostWorker(node: string): Promise<HostWorkerRecord | undefined>;
   /** The running steps of these nodes' updates, by node; nodes without one are left out. */
   steps(nodes: readonly string[]): Promise<ReadonlyMap<string, RunningStep>>;
-  /** Starts the rollout or wakes the running one. */
   start(pool: string, config: string): Promise<RolloutAnswer>;
   /** Undefined when no rollout runs. */
   pause(pool: string, reason: string): Promise<RolloutAnswer | undefined>;
@@ -116,7 +112,6 @@ export interface CliTemporal {
   }): Promise<readonly RolloutRecord[]>;
 }
 
-/** The result for one thing that Slipway needs in Temporal. */
 export interface SetupStep {
   /** `namespace slipway` */
   readonly what: string;
@@ -139,7 +134,6 @@ export interface CliTemporalSetup {
 export interface CliContext {
   readonly terminal: Terminal;
   readonly now: () => number;
-  /** Aborted by Ctrl-C. */
   readonly signal: AbortSignal;
   readonly user: string | undefined;
   cluster(): Promise<CliCluster>;

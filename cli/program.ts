@@ -34,7 +34,6 @@ import { addRender } from './render-program';
 import { addSetup } from './setup-program';
 import { VERSION } from './version';
 
-/** Flags that every command takes. */
 export interface GlobalOptions {
   readonly kubeconfig?: string;
   readonly context?: string;
@@ -94,7 +93,6 @@ export function buildProgram(host: ProgramHost): Command {
     .helpCommand(false)
     .showSuggestionAfterError();
 
-  /** Runs a command with a context and passes its exit code on. */
   const run = (work: (context: CliContext) => Promise<ExitCode>) => async () => {
     host.exit(await work(host.context(program.opts<GlobalOptions>())));
   };

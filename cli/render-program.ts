@@ -1,5 +1,3 @@
-/** The flags of `slipway render`. */
-
 import { type Command, Option } from 'commander';
 import { render, type RenderOptions } from './commands/render';
 import type { Run } from './options';

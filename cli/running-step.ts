@@ -1,4 +1,4 @@
-/** What the running step of a node update reports, and why its last attempt failed. */
+/** The running step of a node update: its report, and the cause of its last failure. */
 
 import type { WorkflowExecutionDescription } from '@temporalio/client';
 import { defaultPayloadConverter } from '@temporalio/common';
@@ -6,7 +6,6 @@ import { optionalTsToMs } from '@temporalio/common/lib/time';
 import { resolvePolicy } from '../core/rollout';
 import { hostLimits } from '../workflows/timeouts';
 
-/** The running step of one node update, according to Temporal. */
 export interface RunningStep {
   /**
    * From its heartbeat: a path, an image with the progress of its pull, or the subject of a wait.
@@ -14,9 +13,7 @@ export interface RunningStep {
   readonly says?: string;
   /** Attempts so far, with this one. */
   readonly attempt: number;
-  /** Why the last attempt failed. */
   readonly lastFailure?: string;
-  /** Why no worker runs it. */
   readonly blocker?: string;
 }
 

@@ -30,7 +30,6 @@ export type NodeGroup =
   | 'Pending'
   | 'Updated';
 
-/** One node of the tree. */
 export interface NodeRow {
   readonly node: string;
   readonly group: NodeGroup;
@@ -47,7 +46,6 @@ export interface RolloutSnapshot {
   readonly state: string;
   readonly blocker?: string;
   readonly machineCount: number;
-  /** Number of simulated hosts among them. */
   readonly simulatedCount: number;
   readonly updated: number;
   readonly maxUnavailable: number;
@@ -59,21 +57,18 @@ export interface RolloutSnapshot {
 
 export interface SnapshotInput {
   readonly pool: MachineConfigPool;
-  /** The members of the pool. */
   readonly nodes: readonly Node[];
   readonly machineConfigNodes: ReadonlyMap<string, MachineConfigNode>;
   readonly maxUnavailable: number;
-  /** The policy of the pool says Manual. */
   readonly manual?: boolean;
   /** Absent = no rollout runs, or it is paused in Temporal and does not answer. */
   readonly progress?: RolloutProgress;
-  /** Who paused the rollout in Temporal, and how to resume it. */
+  /** A sentence: who paused it in Temporal, and how to resume it. */
   readonly pausedInTemporal?: string;
   /** Running steps of the nodes' updates, as far as they were queried. */
   readonly steps?: ReadonlyMap<string, RunningStep>;
 }
 
-/** Nodes keep the given order. */
 export function takeSnapshot(input: SnapshotInput): RolloutSnapshot {
   const { pool, progress } = input;
   const config = pool.spec.configuration?.name;
@@ -250,7 +245,6 @@ export function isSettled(snapshot: RolloutSnapshot): boolean {
   return exitCodeOf(snapshot) === EXIT.FAILED;
 }
 
-/** The exit code for the state of a rollout. */
 export function exitCodeOf(snapshot: RolloutSnapshot): ExitCode {
   if (snapshot.state === 'Paused') return EXIT.PAUSED;
   if (snapshot.state === 'Halted' || snapshot.state === 'Degraded') return EXIT.FAILED;

@@ -27,7 +27,6 @@ export function formatTable<Row>(
   return formatRows(columns, rows, { ...options, widths, header: true });
 }
 
-/** Width of each visible column: that of its header or its widest row. */
 export function widthsOf<Row>(
   columns: readonly Column<Row>[],
   rows: readonly Row[],

@@ -17,7 +17,6 @@ export interface TemporalCallsOptions {
   readonly connection: Pick<ConnectionLike, 'withDeadline' | 'withAbortSignal'>;
   readonly address: string;
   readonly namespace: string;
-  /** Aborted by Ctrl-C. */
   readonly signal: AbortSignal;
 }
 
@@ -58,17 +57,14 @@ export class TemporalCalls {
     this.#options = options;
   }
 
-  /** A call that Temporal answers itself. */
   async ofServer<T>(call: () => Promise<T>): Promise<T> {
     return this.#ask({ limitMs: SERVER_MS }, call);
   }
 
-  /** A query, answered by a cluster worker. */
   async ofWorker<T>(workflow: string, call: () => Promise<T>): Promise<T> {
     return this.#ask({ limitMs: QUERY_MS, workflow }, call);
   }
 
-  /** An update, carried out by a cluster worker. */
   async request<T>(workflow: string, call: () => Promise<T>): Promise<T> {
     return this.#ask({ limitMs: UPDATE_MS, workflow, isRequest: true }, call);
   }
@@ -168,7 +164,6 @@ function noWorker({ workflow, isRequest }: Question, why = ''): Error {
   );
 }
 
-/** The status of a failed call; undefined for other errors. */
 function faultOf(error: unknown): { readonly code: number; readonly details: string } | undefined {
   let cause = error;
   while (typeof cause === 'object' && cause !== null) {
@@ -180,7 +175,6 @@ function faultOf(error: unknown): { readonly code: number; readonly details: str
     : undefined;
 }
 
-/** Temporal refused a query or a start for an unknown search attribute. */
 function isOfSearchAttributes(details: string): boolean {
   return SEARCH_ATTRIBUTE_NAMES.some((name) => details.includes(name));
 }

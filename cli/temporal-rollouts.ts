@@ -1,5 +1,3 @@
-/** Temporal as the CLI uses it. */
-
 import type { Client, WorkflowExecutionDescription, WorkflowHandle } from '@temporalio/client';
 import {
   QueryNotRegisteredError,
@@ -44,7 +42,6 @@ export function temporalRollouts(
 ): CliTemporal {
   const by = user === undefined ? {} : { by: user };
   const find = (workflow: string) => findOpen(client, calls, workflow);
-  /** Sends a request to the open rollout. */
   const tell = async (
     pool: string,
     update: (rollout: WorkflowHandle) => Promise<RolloutAnswer>,
@@ -102,7 +99,6 @@ export function temporalRollouts(
   };
 }
 
-/** An open workflow, as Temporal describes it. */
 interface OpenWorkflow {
   readonly id: string;
   readonly handle: WorkflowHandle;

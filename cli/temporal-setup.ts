@@ -11,7 +11,6 @@ import { cliError, EXIT } from './exit-codes';
 import type { CliTemporalSetup, SetupStep } from './ports';
 import type { TemporalCalls } from './temporal-calls';
 
-/** For a namespace without a given retention. */
 const DEFAULT_RETENTION_SECONDS = 7 * 86_400;
 /** Each frontend of Temporal refreshes its list of them every few seconds. */
 const USABLE_MS = 120_000;
@@ -50,7 +49,6 @@ interface Target {
   readonly calls: TemporalCalls;
   readonly address: string;
   readonly namespace: string;
-  /** Aborted by Ctrl-C. */
   readonly signal: AbortSignal;
 }
 

@@ -44,7 +44,6 @@ export interface TreeOptions {
   readonly nowMs: number;
 }
 
-/** The tree, one line an entry, cut to the width. */
 export function renderTree(snapshot: RolloutSnapshot, options: TreeOptions): readonly string[] {
   const shown = GROUPS.flatMap(({ group, title, folded }) => {
     const rows = snapshot.rows.filter((row) => row.group === group);

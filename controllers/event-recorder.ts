@@ -1,5 +1,3 @@
-/** Kubernetes Events about pools and nodes. */
-
 import { apiVersionOf, NODES, type KubeObject, type Resource } from '../adapters/kube/resources';
 import type { Log } from '../adapters/kube/transport';
 import type { EventWriter } from '../adapters/kube/writers';

@@ -6,7 +6,6 @@ import type { Leadership } from './leader';
 
 type Named = ObjectKey & { readonly name: string };
 
-/** The fields of an object that the writer wants to own. */
 export interface Applied {
   readonly [field: string]: unknown;
   readonly metadata: {

@@ -1,10 +1,7 @@
 /**
- * Leader election among the replicas, by a `Lease`.
- *
- * The leader's signal aborts when the lease is lost, or was not renewed for so long that another
- * replica may soon take it. A lease counts from the time of the request, because the other replicas
- * may count from that time. A leader that stops in order releases the lease, so that the next one
- * need not wait.
+ * Leader election among the replicas, by a `Lease`. The leader's signal aborts when the lease is
+ * lost, or is so old that another replica may soon take it. A lease counts from the time of its
+ * request, because other replicas may count from then. An orderly stop releases it.
  */
 
 import { setTimeout as delay } from 'node:timers/promises';
@@ -42,7 +39,6 @@ export interface LeaderOptions {
 }
 
 export interface Leadership {
-  /** Aborts when the lease is lost. */
   readonly signal: AbortSignal;
   /**
    * Checks the clock, too: a process that was suspended may write before its timers fire.
@@ -91,7 +87,7 @@ async function leadOnce(
   };
   const work = lead({ signal: leading, throwIfOver })
     .catch((error: unknown) => {
-      log.error({ err: error }, 'leading failed; giving the lease up');
+      log.error({ err: error }, 'leading failed; releasing the lease');
     })
     .finally(() => {
       lost.abort(new Error('nothing left to lead'));
@@ -116,9 +112,8 @@ class Candidate {
   }
 
   /**
-   * One attempt to get the lease. Never throws: an API server that is away is waited for. False
-   * also when the answer came so late that another replica may soon take the lease; this process
-   * may try again.
+   * One attempt to get the lease; never throws. False also when the answer came so late that
+   * another replica may soon take the lease.
    */
   async tryToLead(): Promise<boolean> {
     try {
@@ -189,7 +184,7 @@ class Candidate {
       const spec = { ...seen.lease.spec, holderIdentity: '', leaseDurationSeconds: 1 };
       this.#remember(await this.#replace(seen.lease, spec));
     } catch (error) {
-      this.#options.log.debug({ reason: messageOf(error) }, 'did not give the lease back');
+      this.#options.log.debug({ reason: messageOf(error) }, 'did not release the lease');
       this.#seen = undefined;
     }
   }
@@ -212,7 +207,7 @@ class Candidate {
       const lease = await within(remainingMs, this.#read()).catch(() => undefined);
       const holder = lease?.spec?.holderIdentity;
       if (holder === identity) return { final: false, reason };
-      return { final: true, reason: holder ? `${holder} holds it` : 'it was taken away' };
+      return { final: true, reason: holder ? `${holder} holds it` : 'it was deleted or released' };
     }
   }
 

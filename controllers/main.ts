@@ -44,7 +44,6 @@ import {
 import { identityOf, type ControllerSettings } from './settings';
 import { packageVersion } from './version';
 
-/** Parts that a caller replaces. */
 export interface ControllerParts {
   readonly log?: Logger;
   readonly gateway?: RolloutGateway;
@@ -150,7 +149,6 @@ async function stand(standing: Standing, signal: AbortSignal): Promise<void> {
   );
 }
 
-/** Runs all controllers until the leadership is over and the last one has stopped. */
 async function lead(standing: Standing, leadership: Leadership): Promise<void> {
   const leading = leadership.signal;
   const { kube, caches, metrics, gateway, log, settings, version } = standing;
@@ -221,7 +219,7 @@ async function refuseMco(
   );
   if (found === undefined) return;
   if (settings.allowMco) {
-    options.log.warn({ found }, 'MCO runs on this cluster; starting all the same, as told');
+    options.log.warn({ found }, 'MCO runs on this cluster; starting because allowMco is set');
     return;
   }
   throw fail(

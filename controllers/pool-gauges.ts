@@ -13,7 +13,6 @@ import {
   takesSlot,
 } from '../core/rollout';
 
-/** Every node is in exactly one place. */
 export type Place = 'updated' | 'pending' | 'failed' | 'held';
 
 interface PoolCounts {
@@ -107,7 +106,6 @@ export function createPoolGauges(registry: Registry, now: () => number = Date.no
 }
 
 interface IdleSlots {
-  /** To be called before the pools change. */
   settle(): void;
   /** Drops pools that are gone or that another replica shows. */
   forgetOthers(pools: readonly string[]): void;

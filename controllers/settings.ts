@@ -1,5 +1,3 @@
-/** Settings of the controllers. */
-
 import { hostname } from 'node:os';
 import { z } from 'zod';
 import {
@@ -18,7 +16,6 @@ export const ControllerSettings = z.object({
   ...TemporalSettings.shape,
   ...KubeFileSettings.shape,
   ...ProcessSettings.shape,
-  /** Namespace of the Lease. */
   namespace: z.string().min(1).default('slipway'),
   leaseName: z.string().min(1).default('slipway-controllers'),
   /** Unique among the replicas; absent = host name, process id and a random part. */
@@ -28,9 +25,7 @@ export const ControllerSettings = z.object({
   /** A leader that could not renew for this long stops. */
   renewDeadlineSeconds: seconds.default(10),
   leaseRetrySeconds: seconds.default(2),
-  /** Unused rendered configs that each pool keeps. */
   keepRendered: z.coerce.number().int().min(0).default(5),
-  /** Requests to the Kubernetes API at once. */
   maxKubeRequests: z.coerce.number().int().positive().default(32),
   /** Start although MCO runs on this cluster; for a migration under supervision. */
   allowMco: z.union([z.boolean(), z.stringbool()]).default(false),
@@ -52,7 +47,6 @@ export function controllerSettings(flags: Fragment, environment: Environment): C
   return settings;
 }
 
-/** The identity of this process in the election. */
 export function identityOf(settings: ControllerSettings, random: string): string {
   return settings.identity ?? `${hostname()}_${process.pid}_${random}`;
 }

@@ -1,9 +1,9 @@
 /**
- * Runs work per key: never twice at once for one key, never lost, and rarely during bursts.
+ * Runs work per key: never twice at once, never lost, and rarely during bursts.
  *
- * The first change of a key after a quiet time runs at once. Further changes are folded: they wait
- * until none has come for `quietMs`, but at most `longestMs`. So one `kubectl apply` costs no
- * delay, and fifty cost two runs. Failures are retried with growing delays, per key.
+ * The first change after a quiet time runs at once. Further changes wait until none has come for
+ * `quietMs`, but at most `longestMs`: one `kubectl apply` costs no delay, and fifty cost two runs.
+ * Failures are retried with growing delays.
  */
 
 import { backoffMs, type Backoff } from '../core/backoff';
@@ -32,9 +32,7 @@ const BACKOFF = { firstMs: 200, maxMs: 60_000 };
 
 interface Entry {
   running: boolean;
-  /** Set while the key waits for a run. */
   timer?: NodeJS.Timeout;
-  /** Time of the waiting run. */
   dueAt?: number;
   /** When the running work asked to be run again. */
   againAt?: number;

@@ -1,10 +1,7 @@
 /**
- * Names that Slipway shares with the cluster: API groups, labels, annotations, condition types,
- * states, field managers, task queues, workflow IDs.
- *
- * `machineconfiguration.openshift.io` names are spelled as in MCO
- * (pkg/daemon/constants/constants.go, 7ff337a4), so that manifests, `kubectl get mcp` and runbooks
- * keep working.
+ * Names that Slipway shares with the cluster. Those of `machineconfiguration.openshift.io` are
+ * MCO's (pkg/daemon/constants/constants.go, 7ff337a4), so that manifests, `kubectl get mcp` and
+ * runbooks keep working.
  */
 
 export const MCO_GROUP = 'machineconfiguration.openshift.io';
@@ -43,9 +40,7 @@ export const ANNOTATION = {
   ROLLOUT_STARTED: `${SLIPWAY_GROUP}/rollout-started`,
   /** On a Node: the rendered config that a person skipped or cancelled on this node. */
   HELD_FOR: `${SLIPWAY_GROUP}/held-for`,
-  /** On a Node: why it is held. */
   HELD_REASON: `${SLIPWAY_GROUP}/held-reason`,
-  /** On a pool: why a person paused it. */
   PAUSED_REASON: `${SLIPWAY_GROUP}/paused-reason`,
   /** On the Secret of a join token: RFC 3339. Written by the server, at most once a minute. */
   LAST_USED: `${SLIPWAY_GROUP}/last-used`,
@@ -53,7 +48,6 @@ export const ANNOTATION = {
   MOVED_KERNEL_ARGUMENTS: `${SLIPWAY_GROUP}/moved-kernel-arguments`,
 } as const;
 
-/** Kubernetes' rule for names of objects. */
 export const OBJECT_NAME = /^[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?$/;
 
 export const LABEL = {
@@ -74,7 +68,6 @@ export const LABEL = {
  */
 export const JOIN_TOKEN_NAMESPACE = 'slipway-join';
 
-/** Type of the Secret of a join token. */
 export const JOIN_TOKEN_TYPE = `${SLIPWAY_GROUP}/join-token`;
 
 /** On a Node that a rollout will drain, as in MCO (NodeUpdateInProgressTaint). */
@@ -90,7 +83,6 @@ export const NodeState = {
 } as const;
 export type NodeState = (typeof NodeState)[keyof typeof NodeState];
 
-/** Condition types of a MachineConfigPool. */
 export const PoolCondition = {
   UPDATED: 'Updated',
   UPDATING: 'Updating',
@@ -149,7 +141,6 @@ export const TEMPORAL_NAMESPACE = 'slipway';
 /** Task queue of all workflows and cluster activities. */
 export const CLUSTER_QUEUE = 'slipway';
 
-/** Task queue of the one host worker on a node. */
 export function hostQueue(node: string): string {
   return `host/${node}`;
 }

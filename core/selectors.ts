@@ -4,7 +4,6 @@ import type { LabelSelector } from './object-meta';
 
 export type Labels = Readonly<Record<string, string>>;
 
-/** A selector that is parsed once and matched often. */
 export interface CompiledSelector {
   /** No requirement at all. Kubernetes then matches everything; pools match nothing. */
   readonly empty: boolean;

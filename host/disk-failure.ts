@@ -1,5 +1,3 @@
-/** Maps disk errors to the catalogue. */
-
 import { fail, failureName, messageOf } from '../core/errors';
 
 /** A disk error as `ApplyFailed` with the path; other errors are returned unchanged. */

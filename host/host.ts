@@ -1,4 +1,4 @@
-/** One host: what decides on its updates needs this of it, whoever runs it. */
+/** A host, independent of the process that runs it. */
 
 import type { Exclusive } from './exclusive';
 import type { LastingPorts } from './ports';
@@ -7,8 +7,8 @@ export interface Host {
   readonly node: string;
   readonly ports: LastingPorts;
   /**
-   * Everything that changes this host goes through it. One for the whole process: an activity that its
-   * Temporal worker left behind may still be writing when the next connection is there.
+   * Serialises all changes of this host. One per process: an activity of an earlier Temporal
+   * connection may still be writing.
    */
   readonly exclusive: Exclusive;
   /** Takes the machine down and up again; a real one never returns. */

@@ -19,11 +19,10 @@ const run = promisify(execFile);
 const SETTLE_UNIT = 'slipway-host-settle.service';
 const TIMEOUT_MS = 120_000;
 
-/** What `kubeletFinder` needs of the settings of a machine. */
 interface Looking {
   readonly node: string;
   readonly root: string;
-  /** What is not to be looked for. */
+  /** Settings that replace a search. */
   readonly kubelet: KubeletSettings;
 }
 
@@ -90,7 +89,7 @@ export function otherNode(
   if (!existsSync(certificateFile)) return undefined;
   const named = OF_A_NODE.exec(subjectOf(certificateFile))?.[1];
   if (named === undefined || named === node) return undefined;
-  return `node: this machine takes itself for ${node}, and its certificate ${certificateFile} is of node ${named}; set node to ${named}`;
+  return `node: the settings name this machine ${node}, but its certificate ${certificateFile} is of node ${named}; set node to ${named}`;
 }
 
 function subjectOf(file: string): string {

@@ -1,4 +1,4 @@
-/** The log, as far as this folder writes it: pino's logger fits. */
+/** The part of a pino logger that this folder uses. */
 export interface Log {
   debug(fields: object, message: string): void;
   info(fields: object, message: string): void;
@@ -6,10 +6,9 @@ export interface Log {
   error(fields: object, message: string): void;
 }
 
-/** The port of `HostPorts` that says what went wrong and did not stop the work. */
 export function telling(
   node: string,
   log: Pick<Log, 'warn'>,
 ): { readonly warn: (sentence: string) => void } {
-  return { warn: (reason) => log.warn({ node, reason }, 'went on without') };
+  return { warn: (reason) => log.warn({ node, reason }, 'continuing after a failure') };
 }

@@ -1,4 +1,4 @@
-/** What the host activities need of a machine. `adapters/host` has the real ports. */
+/** The ports of the host activities. `adapters/host` has the real ones. */
 
 import { uptime as kernelUptime } from 'node:os';
 import type {
@@ -52,7 +52,7 @@ export interface BeforeUpdate {
 /** An unfinished update, in the journal's first entry. */
 export interface UpdateHeader {
   readonly orderId: string;
-  /** What the names of deployments are from. Absent = written by a version that did not record it. */
+  /** The driver that names the deployments. Absent = written by a version that did not record it. */
   readonly driver?: OsDriver['name'];
   readonly target: ConfigReference;
   /** Absent: the host had no config before. */
@@ -96,13 +96,11 @@ export type UpdateMark =
    * before; absent: not known.
    */
   | { readonly kind: 'servicesBegun'; readonly running?: readonly string[] }
-  /** All reloads and restarts are done. */
   | { readonly kind: 'services' }
   /** The reboot is due. */
   | {
       readonly kind: 'armed';
       readonly bootId: string;
-      /** The deployment that should boot. */
       readonly expected: string;
       /** Preparations of the reboot are not complete: only an order continues, and marks again without it. */
       readonly begun?: true;
@@ -187,13 +185,12 @@ export interface HostPorts {
   readonly pause?: (ms: number, signal: AbortSignal) => Promise<void>;
 }
 
-/** What a host has for as long as its process runs; the others belong to what it is doing. */
+/** The ports that last as long as the process; the others belong to the running activity. */
 export type LastingPorts = Omit<HostPorts, 'reboot' | 'context' | 'now'>;
 
-/** What a machine has by itself, without the server. */
+/** The ports that need no server. */
 export type MachinePorts = Omit<LastingPorts, 'configs'>;
 
-/** Of the kernel. */
 export function secondsUp({ uptime = kernelUptime }: Pick<HostPorts, 'uptime'>): number {
   return uptime();
 }
@@ -222,7 +219,6 @@ export async function kernelBootId({
   }
 }
 
-/** The latest mark of a kind, if there is one. */
 export function markOf<Kind extends UpdateMark['kind']>(
   journal: OpenJournal,
   kind: Kind,

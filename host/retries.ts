@@ -48,7 +48,7 @@ export function lookWithinFiveMinutes(ports: LookingPorts): Promise<OsStatus> {
 
 function lookWithin(ports: LookingPorts, limits: Limits): Promise<OsStatus> {
   const look = () => ports.os.status();
-  return tryAgainOn(['OsCommandFailed'], ports, 'look at the operating system', look, limits);
+  return tryAgainOn(['OsCommandFailed'], ports, 'read the OS status', look, limits);
 }
 
 /**

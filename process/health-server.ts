@@ -9,7 +9,7 @@ export interface HealthOptions {
   /** 0 = any free port. */
   readonly port: number;
   readonly registry: Registry;
-  /** What the process waits for; empty = ready. */
+  /** The blockers of the start; empty = ready. */
   readonly waitingFor: () => readonly string[];
   /** Why the process must be replaced; undefined = no need. Absent: never. */
   readonly deathSentence?: () => string | undefined;
@@ -18,7 +18,6 @@ export interface HealthOptions {
 }
 
 export interface HealthServer {
-  /** `http://host:port` */
   readonly url: string;
   close(): Promise<void>;
 }

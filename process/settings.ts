@@ -42,7 +42,6 @@ export const KubeFileSettings = z.object({
   context: z.string().min(1).optional(),
 });
 
-/** Settings of every process. */
 export const ProcessSettings = z.object({
   logLevel: z.enum(LOG_LEVELS).default('info'),
   /** For `/healthz`, `/readyz` and `/metrics`; port 0 = any free port. */
@@ -62,7 +61,6 @@ export const ClusterWorkerSettings = z.object({
   maxWorkflowTasks: count.default(40),
   /** Workflows in memory between their tasks; 0.15 MB each. */
   maxCachedWorkflows: count.default(1_500),
-  /** Concurrent requests to the Kubernetes API. */
   maxKubeRequests: count.default(64),
   /** How long running activities may take to end at a stop. */
   shutdownGraceSeconds: z.coerce.number().int().min(0).default(20),

@@ -2,7 +2,6 @@
 
 import { once } from 'node:events';
 
-/** Resolves when the signal aborts. */
 export async function whenAborted(signal: AbortSignal): Promise<void> {
   if (!signal.aborted) await once(signal, 'abort');
 }

@@ -35,10 +35,9 @@ export interface Asked {
  * while it moves between pools. A node that was taken out of all pools reads none: no update of it
  * runs, and a rollback uses its disk.
  *
- * Both facts are written by others only, as far as pools select by labels that NodeRestriction
- * protects. Annotations of the Node, and the configs that a MachineConfigNode takes from them, are
- * not used, because a kubelet may write them. Configs of the `master` pool hold secrets of the
- * control plane and are for its members only.
+ * Only labels that NodeRestriction protects keep a kubelet out of other pools. Annotations of the
+ * Node do not count, because a kubelet may write them. Configs of the `master` pool hold secrets of
+ * the control plane and are for its members only.
  */
 export function mayRead(input: Asked): Verdict {
   const { nodeName, node, config } = input;

@@ -46,7 +46,6 @@ export interface ServerDependencies {
   readonly logger: FastifyBaseLogger;
   /** Key, certificate and client authority of the host endpoint; absent = requests are injected. */
   readonly tls?: HostTls;
-  /** Bytes of rendered configs to keep in memory. */
   readonly maxConfigBytes?: number;
   /** The sender of a request; default: the subject of the verified client certificate. */
   readonly identify?: (request: FastifyRequest) => PeerSubject | undefined;
@@ -54,13 +53,12 @@ export interface ServerDependencies {
   readonly clock?: () => number;
   /** For repair turns: milliseconds since 1970; default: the machine's clock. */
   readonly wallClock?: () => number;
-  /** Absent = a registry of its own. */
   readonly metrics?: ServerMetrics;
   /** Of the host endpoint; absent = unlimited. */
   readonly limits?: ConnectionLimits;
   /** Shorter timeouts of the host endpoint, for tests. */
   readonly timeouts?: Partial<typeof HOST_TIMEOUTS>;
-  /** What `/readyz` waits for beside the cluster. */
+  /** Reasons of `/readyz` to fail, beside the cluster. */
   readonly alsoMissing?: () => readonly string[];
 }
 
@@ -91,11 +89,9 @@ export interface Server {
   readonly host: FastifyInstance;
   /** `GET /healthz`, `/readyz`, `/metrics`. */
   readonly plain: FastifyInstance;
-  /** Ends every connection of a host. */
   readonly cutOffHosts: () => void;
 }
 
-/** Builds both applications; opens nothing. */
 export function buildServer(dependencies: ServerDependencies): Server {
   const store = createConfigStore(dependencies.readMachineConfig, {
     maxBytes: dependencies.maxConfigBytes,
@@ -313,7 +309,6 @@ function clientFault(error: unknown): number | undefined {
     : undefined;
 }
 
-/** The subject of the verified client certificate. */
 function peerOf(request: FastifyRequest): PeerSubject | undefined {
   const socket = request.raw.socket as Partial<TLSSocket>;
   if (socket.authorized !== true || socket.getPeerCertificate === undefined) return undefined;

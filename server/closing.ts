@@ -4,7 +4,6 @@ import type { AddressInfo } from 'node:net';
 import { messageOf } from '../core/errors';
 
 export interface Opened {
-  /** For the log. */
   readonly name: string;
   /** Waits for work under way. */
   readonly close: () => Promise<unknown>;
@@ -32,7 +31,7 @@ export async function closeAll(
     try {
       await close();
     } catch (error) {
-      log.warn({ part: name, reason: messageOf(error) }, 'not closed as it should');
+      log.warn({ part: name, reason: messageOf(error) }, 'closing failed');
     }
     left.delete(name);
   });
@@ -43,7 +42,7 @@ export async function closeAll(
       log.warn({ parts: [...left] }, 'cut off: they did not end in time');
       for (const { name, cut } of opened) if (left.has(name)) cut?.();
       given(AFTER_CUT_MS, () => {
-        log.warn({ parts: [...left] }, 'left open: they do not end');
+        log.warn({ parts: [...left] }, 'left open: they cannot be closed');
         resolve();
       });
     });

@@ -35,7 +35,6 @@ export interface ClusterWatch {
   readonly controllerConfigs: CacheView<KubeObject>;
   /** Milliseconds since the last news of the objects that first configs are made from. */
   silentMs(): number;
-  /** Follows the cluster until the signal aborts. */
   run(client: KubeClient, signal: AbortSignal): Promise<void>;
 }
 

@@ -13,7 +13,6 @@ export interface StoredConfig {
   readonly name: string;
   /** Canonical bytes, which the digest in an order covers. */
   readonly bytes: Buffer;
-  /** SHA-256 of the bytes, hex. */
   readonly digest: string;
   /** The pool that owns it; absent on a MachineConfig without a pool. */
   readonly pool?: string;
@@ -22,7 +21,6 @@ export interface StoredConfig {
 export interface ConfigStore {
   /** @throws `ApiUnavailable` when it is not in memory and cannot be read */
   get(name: string): Promise<StoredConfig | undefined>;
-  /** For metrics. */
   readonly counts: { hits: number; misses: number };
 }
 

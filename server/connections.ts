@@ -27,7 +27,6 @@ export const TIMEOUTS = {
   headers: 30_000,
   /** The same to the end of its body, which is ignored. */
   request: 35_000,
-  /** Between requests. */
   keepAlive: 10_000,
   /** Without a byte in either direction. */
   idle: 30_000,
@@ -55,11 +54,9 @@ export interface Connections {
    * one the server waits for the client again, and the connection may give way.
    */
   readonly waitFor: (socket: Peer) => void;
-  /** Ends all of them at once. */
   readonly destroyAll: () => void;
 }
 
-/** The fields that identify a connection. */
 export type Peer = Pick<Socket, 'remoteAddress' | 'remotePort' | 'localAddress' | 'localPort'>;
 
 /**
@@ -70,17 +67,14 @@ export function peerOf({ remoteAddress, remotePort, localAddress, localPort }: P
   return [remoteAddress, remotePort, localAddress, localPort].join(' ');
 }
 
-/** Keeps the server within the limits. */
 export function limitConnections(
   server: BoundedServer,
   limits: ConnectionLimits,
   told: {
     readonly dropped: (reason: DropReason, address: string) => void;
-    /** Called for each connection that may stay. */
     readonly admitted?: ((socket: Socket) => void) | undefined;
     /** Whether an address may connect; absent = all may. */
     readonly isAllowed?: ((address: string) => boolean) | undefined;
-    /** Milliseconds, as in `TIMEOUTS`. */
     readonly patience?: number | undefined;
     /** Milliseconds of a monotonic clock; default: that of the process. */
     readonly now?: () => number;
@@ -188,6 +182,5 @@ interface OpenConnection {
   readonly peer: string;
   /** Number of requests that the server works on. */
   works: number;
-  /** No longer counted. */
   isOver: boolean;
 }

@@ -17,9 +17,8 @@ const MAX_LINKS = 40;
 const SETTLE_MS = 200;
 
 /**
- * Calls back a moment after one of the files has changed, until the signal aborts. In place of a
- * missing directory it watches the nearest existing parent. It follows links to their ends, also
- * links to directories on the way.
+ * Calls back a moment after one of the files has changed, until the signal aborts. Follows links to
+ * their ends, and watches the nearest existing parent of a missing directory.
  *
  * @param files - a function is evaluated again after every change, for the files of a directory
  */
@@ -124,7 +123,6 @@ function nearestDirectory(directory: string): string {
   return nearestDirectory(around);
 }
 
-/** Undefined while there is no such directory. */
 function inodeOf(directory: string): bigint | undefined {
   return statSync(directory, { bigint: true, throwIfNoEntry: false })?.ino;
 }

@@ -13,10 +13,10 @@ import {
 } from './malformed-requests';
 
 const REASONS: Readonly<Record<RefusalStatus | 505, readonly [reason: string, message: string]>> = {
-  400: ['BadRequest', 'this is no request of HTTP'],
-  405: ['MethodNotAllowed', 'this is no method of the endpoint'],
+  400: ['BadRequest', 'this is not an HTTP request'],
+  405: ['MethodNotAllowed', 'the endpoint has no such method'],
   408: ['RequestTimeout', 'the request did not come in time'],
-  417: ['ExpectationFailed', 'nothing but 100-continue can be expected'],
+  417: ['ExpectationFailed', 'Expect may only be 100-continue'],
   431: ['HeadersTooLarge', 'the headers are too long'],
   505: ['VersionNotSupported', 'HTTP/1.1 is the only version'],
 };
@@ -37,10 +37,9 @@ function wordingOf(status: RefusalStatus): Wording {
 
 /** For Fastify's `frameworkErrors`: a path that cannot be decoded. */
 export function refuseBadUrl(_error: unknown, _request: unknown, reply: Refusable): void {
-  refuse(reply, 400, 'BadRequest', 'the path is not one of a URL');
+  refuse(reply, 400, 'BadRequest', 'the path cannot be decoded');
 }
 
-/** For Fastify's `clientErrorHandler`. */
 export const refuseUnreadableHost = refuseUnreadable(wordingOf);
 
 /**

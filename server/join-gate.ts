@@ -1,6 +1,6 @@
 /**
- * Admits machines to the first config of a pool. A config holds secrets, and a machine that has not
- * booted yet has no identity, so it shows a join token, or is at least on an allowed network.
+ * Admits machines to the first config of a pool, which holds secrets. A machine has no identity
+ * yet, so it shows a join token, or is at least on an allowed network.
  */
 
 import { randomBytes, timingSafeEqual } from 'node:crypto';
@@ -19,7 +19,6 @@ import { plainAddress, readNetworks } from './join-networks';
 export interface JoinRequest {
   /** From the decoded path; it may not exist. */
   readonly pool: string;
-  /** The `Authorization` header. */
   readonly authorization: string | undefined;
   /** Address of the peer; IPv4 may come as `::ffff:192.0.2.1`. */
   readonly address: string;
@@ -81,7 +80,6 @@ export const JOIN_OUTCOMES = [
 ] as const;
 export type JoinOutcome = (typeof JOIN_OUTCOMES)[number];
 
-/** The stored tokens, in memory. */
 export interface TokenView {
   /** False until all of them have been seen once. */
   readonly isSynced: boolean;
@@ -120,11 +118,11 @@ const NO_HASH = randomBytes(32).toString('hex');
 /**
  * Makes the gate. It checks the network, then the token, then the rate of the address.
  *
- * A valid token counts only against a wide limit and never against failures of its neighbours:
- * somebody who guesses must not shut out machines behind the same address, because a 429 is final
- * for Ignition. So is a 401. Therefore the tokens are read again before a refusal of a token, which
- * may be new, and when that fails, the machine may ask again. All refused tokens take the same
- * time. The size of the secret makes guessing hopeless; the limit on failures keeps it cheap.
+ * A valid token counts only against a wide limit, and never against failures of its neighbours:
+ * somebody who guesses must not shut out machines behind the same address. 429 and 401 are final
+ * for Ignition, so the tokens are read again before a refusal, and when that fails, the machine may
+ * ask again. All refusals take the same time. The size of the secret makes guessing hopeless; the
+ * limit keeps it cheap.
  *
  * @throws an Error that names the invalid network
  */
@@ -212,7 +210,6 @@ interface Against {
   readonly nowMs: number;
 }
 
-/** The token that opens the pool, or why none does. */
 function judge(
   authorization: string | undefined,
   against: Against,
@@ -225,7 +222,6 @@ function judge(
   return objectionTo(shown, against) ?? { tokenId: shown.id };
 }
 
-/** Judges again with the tokens as they are stored now. */
 async function judgeAgain(
   objection: Objection,
   request: Pick<JoinRequest, 'authorization' | 'pool'> &

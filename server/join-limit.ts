@@ -3,9 +3,7 @@
 import { countedAs, plainAddress } from './join-networks';
 
 export interface LimitSettings {
-  /** Requests at once. */
   readonly burst: number;
-  /** Requests per second after the burst. */
   readonly perSecond: number;
   /** Addresses that are remembered; the one that was quiet for longest is forgotten first. */
   readonly maxAddresses: number;

@@ -1,5 +1,3 @@
-/** Metric of the verdicts on joining machines. */
-
 import { Counter, type Registry } from 'prom-client';
 import { JOIN_OUTCOMES, type CountingJoinGate } from './join-gate';
 

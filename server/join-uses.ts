@@ -27,7 +27,6 @@ export interface JoinUsesOptions {
 }
 
 interface Entry {
-  /** The last use that is not written yet. */
   pending: number | undefined;
   timer: NodeJS.Timeout | undefined;
 }

@@ -46,7 +46,6 @@ export interface RunningServer {
   readonly stopped: Promise<void>;
 }
 
-/** Parts that a test replaces. */
 export interface ServerParts {
   /** Absent = a thread with the program beside this one. */
   readonly preparer?: Preparer;
@@ -55,7 +54,6 @@ export interface ServerParts {
 /** Time for answers under way when the process ends. */
 const CLOSING_MS = 10_000;
 
-/** Common to both modes. */
 interface Context {
   readonly settings: ServerSettings;
   readonly logger: Logger;
@@ -63,7 +61,6 @@ interface Context {
   readonly preparer: Preparer;
   /** Fires with the caller's, and when starting fails. */
   readonly signal: AbortSignal;
-  /** Everything that has to be closed at the end. */
   readonly opened: Opened[];
 }
 

@@ -17,7 +17,7 @@ type AnsweredSocket = Pick<Duplex, 'writable' | 'writableEnded' | 'destroy'> & {
 /** Refusals before there is a request for a route. */
 export type RefusalStatus = 400 | 405 | 408 | 417 | 431;
 
-/** What follows the status line of a refusal. */
+/** A refusal after its status line. */
 export interface Wording {
   /** Beside those that every refusal has. */
   readonly headers: Readonly<Record<string, string>>;

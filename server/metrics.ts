@@ -39,7 +39,6 @@ export function createServerMetrics(): ServerMetrics {
   };
 }
 
-/** Cache hits of rendered configs at the host endpoint. */
 export function addConfigLookups(registry: Registry, store: Pick<ConfigStore, 'counts'>): void {
   new Gauge({
     name: 'slipway_server_config_lookups',

@@ -1,5 +1,3 @@
-/** Unsuccessful answers, in one form. */
-
 import type { FastifyReply } from 'fastify';
 
 /** Seconds until a host asks again when the server cannot decide yet. */

@@ -27,7 +27,6 @@ interface Standing {
   readonly maxUnavailable: number;
 }
 
-/** The turns of all pools, as one server works them out. */
 export class RepairWindows {
   readonly #standing = new Map<string, Standing>();
   /**

@@ -34,7 +34,6 @@ export const ServerSettings = z
     kubeconfig: z.string().min(1).optional(),
     address: z.string().min(1).default('0.0.0.0'),
     hostPort: port.default(22_624),
-    /** Port of first configs. */
     ignitionPort: port.default(22_623),
     plainAddress: z.string().min(1).default('0.0.0.0'),
     plainPort: port.default(8_080),

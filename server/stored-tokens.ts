@@ -22,10 +22,8 @@ export interface TokensNowOptions {
 }
 
 /**
- * The result returns the tokens of a read that begins after the call. Callers share the next read;
- * reads run one after the other, in the long run one in two seconds.
- *
- * It rejects with `ApiUnavailable` or the error of the read, also when that takes too long.
+ * The result returns the tokens of a read that begins after the call; callers share the next read,
+ * at most one in two seconds. It rejects with `ApiUnavailable` or the error of the read.
  */
 export function createTokensNow({
   read,

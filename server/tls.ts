@@ -97,7 +97,6 @@ async function readAuthority(setting: keyof CertificateFiles, file: string): Pro
   return bytes;
 }
 
-/** Ends the process like every unusable setting. */
 function unusable(message: string, cause?: unknown): Error {
   return Object.assign(new Error(message, { cause }), { name: 'SettingsError' });
 }

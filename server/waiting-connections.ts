@@ -8,7 +8,6 @@ import { countedAs } from './join-networks';
 export interface Waiting<Connection> {
   /** The server waits for this client from now on; repeatable. */
   add(connection: Connection, address: string): void;
-  /** It is at work, or closed. */
   remove(connection: Connection, address: string): void;
   /** The connection that gives way to another one of its address; undefined = none. */
   ofSame(address: string): Connection | undefined;
@@ -22,7 +21,6 @@ export interface WaitingOptions {
    * more.
    */
   readonly patience: number;
-  /** Milliseconds of a monotonic clock. */
   readonly now: () => number;
 }
 

@@ -94,7 +94,6 @@ class ReadyWait {
     this.#wakeups.close();
   }
 
-  /** The newest known state of the node; undefined = the API server must be asked. */
   #look(now: number): Look | undefined {
     if (this.#mustAnswer) return undefined;
     const { node: name, uid } = this.input;
@@ -152,7 +151,7 @@ class ReadyWait {
   #tell(isUnknown: boolean): void {
     const { waitedMs } = this.#count;
     const missing = isUnknown ? unknown(this.#unanswered) : this.#count.blocker;
-    const blocker = missing ?? 'Ready, watching that it stays so';
+    const blocker = missing ?? 'Ready, but not yet for long enough';
     this.#run.heartbeat({ blocker, waitedMs } satisfies AwaitReadyProgress);
     // A question that was just sent is no blocker yet.
     if (isUnknown && this.#unanswered === undefined) return;
@@ -163,8 +162,8 @@ class ReadyWait {
   }
 }
 
-function unknown(reason = 'its watch says nothing'): string {
-  return `the Kubernetes API server to say how the node is: ${reason}`;
+function unknown(reason = 'its watch is silent'): string {
+  return `the state of the node from the Kubernetes API server: ${reason}`;
 }
 
 function waitedBefore(lastHeartbeat: unknown): number {

@@ -1,6 +1,6 @@
 /**
- * The cluster activities: what a rollout does to Nodes, pods and status, through the ports of
- * `activities/cluster/ports.ts`. Decisions are in `core/`; one file per activity.
+ * The cluster activities: the effects of a rollout on Nodes, pods and status, through `ports.ts`.
+ * One file per activity; `core/` decides.
  */
 
 import type { ClusterActivities } from '../../workflows/cluster-contracts';

@@ -17,7 +17,6 @@ import { showPhase } from './show-phase';
 import { tell } from './node-events';
 import { Wakeups } from './wakeups';
 
-/** Concurrent evictions on one node. */
 const PARALLEL_EVICTIONS = 10;
 
 /** A cancellation arrives with the reply to a heartbeat, so heartbeats are frequent. */
@@ -74,7 +73,7 @@ export function createDrainNode(ports: ClusterPorts): ClusterActivities['drainNo
 /** The watch of the pods ends only by cancellation, so that is what is thrown. */
 function watchEnded(signal: AbortSignal): Promise<never> {
   signal.throwIfAborted();
-  return Promise.reject(new Error('watching the pods of the node ended by itself'));
+  return Promise.reject(new Error('the watch of the pods of the node ended'));
 }
 
 class Drain {
@@ -251,7 +250,7 @@ class Drain {
       throw error;
     }
     if (isFresh(check.at, this.ports.now())) return;
-    throw fail('Conflict', `node ${this.input.node} may have changed since it was looked at`);
+    throw fail('Conflict', `node ${this.input.node} may have changed since it was read`);
   }
 
   #reportProgress(): void {

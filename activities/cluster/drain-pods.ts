@@ -36,7 +36,6 @@ const SHOWN = 20;
 
 interface Watched {
   readonly pod: Pod;
-  /** Its eviction is in progress. */
   readonly asking: boolean;
   /** When to ask (again), ms; absent: the pod is terminating. */
   readonly askAt?: number;
@@ -90,7 +89,6 @@ export class DrainPods {
     return this.#isListed;
   }
 
-  /** Takes the complete list of the node's pods. */
   listed(pods: readonly Pod[]): void {
     const present = new Set(pods.map(uidOf));
     for (const uid of this.#pods.keys()) {
@@ -121,7 +119,6 @@ export class DrainPods {
     return this.#isListed && this.#leaving().length === 0;
   }
 
-  /** The number of pods that stay on purpose. */
   left(): number {
     return this.#facts.isOnlyNode() ? this.#pods.size : this.#pods.size - this.#leaving().length;
   }
@@ -141,7 +138,6 @@ export class DrainPods {
     return due.map(({ pod }) => pod);
   }
 
-  /** Records the answer to an eviction. */
   answered(pod: Pod, answer: EvictionOutcome): void {
     const uid = uidOf(pod);
     const watched = this.#pods.get(uid);
@@ -188,7 +184,6 @@ export class DrainPods {
     }
   }
 
-  /** Milliseconds until the next pod is due. */
   nextDueMs(): number {
     const now = this.#facts.now();
     const due = this.#leaving()

@@ -5,7 +5,6 @@ import { inParallel } from './in-parallel';
 import { membershipOf } from './pool-members';
 import { whenSynced } from './when-synced';
 
-/** Concurrent requests to Temporal. */
 const PARALLEL = 32;
 
 type FindPorts = Pick<ClusterPorts, 'updates'> & {

@@ -46,7 +46,7 @@ export async function changeInTurn<Step extends NodeStep>(
     const outlived = against;
     if (outlived === undefined || !(await ports.updates.isOpen(name, run.id))) throw error;
     const fields = { node: name, mark: outlived };
-    ports.run().log.warn('the mark on the node is of no later update; it is overruled', fields);
+    ports.run().log.warn('the mark on the node is not of a later update; overruling it', fields);
     return attempt({ ...step, outlived });
   }
 }

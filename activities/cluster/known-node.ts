@@ -16,7 +16,7 @@ export async function knownNode(ports: Pick<ClusterPorts, 'view'>, name: string)
 
 /** Refuses another Node of the same name. @throws `NodeDeleted` */
 export function refuseAnotherNode(node: Node, { node: name, uid }: NodeStep): void {
-  if (!isSameNode(node, uid)) throw nodeDeleted(name, ', and another one has its name now');
+  if (!isSameNode(node, uid)) throw nodeDeleted(name, ', and another node has its name');
 }
 
 /** Only for the name of a Node that existed when the update began. */
@@ -24,7 +24,6 @@ export function nodeDeleted(name: string, more = ''): Error {
   return fail('NodeDeleted', `node ${name} was deleted during its update${more}`, { node: name });
 }
 
-/** Turns `ObjectNotFound` into `NodeDeleted`. */
 export async function orDeleted<T>(name: string, work: () => Promise<T>): Promise<T> {
   try {
     return await work();

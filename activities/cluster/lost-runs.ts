@@ -6,7 +6,6 @@ import { servesHalfDone } from '../../core/rollout';
 import type { RunningUpdates } from './ports';
 import { inParallel } from './in-parallel';
 
-/** Concurrent requests to Temporal. */
 const PARALLEL = 10;
 
 /**
@@ -15,7 +14,6 @@ const PARALLEL = 10;
  * person leave it, any update is asked for: the next one writes the name of its run first.
  */
 export class LostRuns {
-  /** By node. */
   readonly #over = new Map<string, string>();
   /** Nodes without the name of a run, and without an update. */
   readonly #idle = new Set<string>();

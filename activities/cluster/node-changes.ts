@@ -125,7 +125,7 @@ function refuseToRepair(node: Node): void {
   if (isLeftUnavailable(node) || isDownUnknown(node)) return;
   const what = isInService(node)
     ? 'is back in service'
-    : `was left by no update (it is unavailable for another reason: ${unavailability(node) ?? 'unknown'})`;
+    : `was not left unavailable by an update (it is unavailable for another reason: ${unavailability(node) ?? 'unknown'})`;
   throw fail(
     'SlotNeeded',
     `node ${node.metadata.name} ${what}, so its update needs a slot of its own`,
@@ -134,7 +134,7 @@ function refuseToRepair(node: Node): void {
 }
 
 /**
- * A retry clears the mark before it starts an update. A rollback is what the person wants.
+ * A retry clears the mark before it starts an update. A rollback is never refused, because the person wants it.
  *
  * @throws `HeldByUser` when a person has skipped the node, or cancelled its update
  */
@@ -222,7 +222,6 @@ export function isOutOfService(
   return untouched !== true && (!isInService(node) || hasTaken(run, node));
 }
 
-/** Whether this run took the node and has not returned it; if not known, it did. */
 function hasTaken(run: ReleaseNodeInput['run'], node: Node): boolean {
   const last = lastRunOf(annotationOf(node, ANNOTATION.UPDATE_RUN));
   return run === undefined || last === undefined || (last.id === run.id && !last.isOver);
@@ -348,7 +347,6 @@ function ownCordonLifted(node: Node): { readonly unschedulable?: false } {
   return isCordonedBySlipway(node) && !isCordonedByPerson(node) ? { unschedulable: false } : {};
 }
 
-/** The fields that differ from the Node; undefined = none. */
 function difference(node: Node, wanted: NodeChange): NodeChange | undefined {
   const annotations = Object.entries(wanted.annotations ?? {}).filter(
     ([key, value]) => (node.metadata.annotations?.[key] ?? null) !== value,

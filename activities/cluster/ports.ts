@@ -21,7 +21,6 @@ export interface Lookup<T> {
 
 /** A cache with its version. Versions of one kind of object grow, in all caches alike. */
 export interface DatedLookup<T> extends Lookup<T> {
-  /** The newest version in the cache. */
   readonly newest: number;
   /** Milliseconds since the API server's last sign: the possible age of the cache. */
   readonly silentMs: number;
@@ -124,7 +123,6 @@ export interface PoolWriter {
 }
 
 export type EvictionOutcome =
-  /** Accepted; the pod is terminating. */
   | { readonly outcome: 'accepted' }
   /** The pod is gone or replaced by another one of the same name. */
   | { readonly outcome: 'gone' }
@@ -168,7 +166,6 @@ export interface RunningUpdates {
   isRunning(node: string): Promise<boolean>;
   /** Whether this run is the open update of the node. */
   isOpen(node: string, runId: string): Promise<boolean>;
-  /** Names of the nodes of a pool with an open update. */
   ofPool(pool: string): Promise<readonly string[]>;
 }
 
@@ -188,7 +185,6 @@ export interface EventWriter {
 export interface ActivityRun {
   /** Aborts on cancellation and worker shutdown; its reason is the error to throw. */
   readonly signal: AbortSignal;
-  /** The last heartbeat of an earlier attempt. */
   readonly lastHeartbeat: unknown;
   /** When the first attempt was scheduled, ms since the epoch. */
   readonly scheduledAtMs: number;
@@ -198,7 +194,6 @@ export interface ActivityRun {
    * wrong or change.
    */
   readonly temporalNow: () => number;
-  /** The time limit of an attempt; absent: not known. */
   readonly attemptMs?: number;
   /**
    * Asks Temporal whether it still waits for this attempt; one request. Not for local activities,

@@ -24,7 +24,6 @@ export class ReadyCount {
   #readyMs = 0;
   /** The node's own time of becoming Ready. */
   #readySince: string | undefined;
-  /** The time of the last check; undefined = the state is not known. */
   #seenAt: number | undefined;
   /** Checks before this time are out of date. */
   #lostAt = -Infinity;
@@ -73,7 +72,6 @@ export class ReadyCount {
     return this.blocker === undefined ? { isReady: true } : { isReady: false, why: this.blocker };
   }
 
-  /** When the next verdict is due, if the node does not change. */
   get dueAt(): number {
     if (this.#seenAt === undefined) return -Infinity;
     return Math.max(this.#seenAt, this.#beganAt) + this.#missingMs;

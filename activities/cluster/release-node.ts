@@ -87,8 +87,8 @@ function reasonOf(node: Node, input: ReleaseNodeInput, isOut: boolean): string {
   if (!isOut) return input.reason;
   const why =
     input.untouched === true
-      ? 'the host has not settled what an earlier update left half done'
-      : 'the host could not be taken back';
+      ? 'the host has not settled an unfinished update'
+      : 'the host could not be rolled back';
   // A cancelled update leaves the node in service if a person uncordoned it.
   const isCordoned = input.outcome === 'failed' || isUnschedulable(node);
   return `${input.reason}; ${why}${isCordoned ? ', so the node is cordoned' : ''}`;

@@ -61,16 +61,13 @@ interface Answer {
 type Answers = ReadonlyMap<string, Answer>;
 
 interface Shortage {
-  /** Other nodes that are out of service, or about to be. */
   readonly out: readonly string[];
   /** By how many nodes the limit would be exceeded with this one. */
   readonly tooMany: number;
   readonly said: string;
 }
 
-/** The nodes of a pool, without this node and its slot. */
 interface Count {
-  /** How many of its nodes may be out of service. */
   readonly limit: number;
   /** Other nodes that are out of service, or about to be. */
   readonly out: readonly string[];
@@ -176,9 +173,7 @@ interface Situation {
   readonly all: readonly Node[];
   /** Nodes of the control plane; empty if this node does not belong to it. */
   readonly plane: readonly Node[];
-  /** Other nodes that the cache shows out of service. */
   readonly down: readonly Node[];
-  /** Other nodes whose cordon is being written. */
   readonly cordoned: readonly Place[];
 }
 
@@ -216,11 +211,6 @@ function elsewhere(self: Node, pool: string, { nodes, pools }: Ports['view']): r
     : all.filter(({ metadata }) => metadata.name !== self.metadata.name);
 }
 
-/**
- * @param down - other nodes that the cache shows out of service
- *
- * @param cordoned - others whose cordon is being written
- */
 function countOf(
   place: Place,
   limit: number,
@@ -255,7 +245,6 @@ function nameOf({ metadata }: Node): string {
   return metadata.name;
 }
 
-/** The cached Node, unless the answer is newer. */
 function newest(shown: Node, answer: Answer | undefined): Node | undefined {
   return answer === undefined || versionOf(shown) > answer.version ? shown : answer.node;
 }
@@ -305,12 +294,12 @@ function unknownPool({ node, pool }: Place): Error {
 
 function noRoom({ pool, slotNumber }: Place, { limit, out, pending, beside }: Count): string {
   const room = (what: string, ...others: readonly (readonly [string, readonly string[]])[]) =>
-    `pool ${pool} has no room ${what}any more: maxUnavailable is ${limit}` +
+    `pool ${pool} has no free slot${what}: maxUnavailable is ${limit}` +
     others
       .filter(([, names]) => names.length > 0)
       .map(([are, names]) => `, and ${are} ${fewNames(names)}`)
       .join('');
   return out.length + pending.length >= limit
-    ? room('', ['out of service are', out], ['on their way out are', pending])
-    : room(`for slot ${slotNumber ?? 0} `, ['down by themselves are', beside]);
+    ? room('', ['out of service are', out], ['about to leave service are', pending])
+    : room(` ${slotNumber ?? 0}`, ['unavailable for another reason are', beside]);
 }

@@ -13,7 +13,6 @@ import type { ClusterPorts } from './ports';
 export interface ShownPhase {
   readonly node: Node;
   readonly pool: string;
-  /** The rendered config that the update leads to. */
   readonly config: string;
   /** The config of the node after this phase: `config`, or the old one after a cancel. */
   readonly desired?: string;
@@ -83,7 +82,6 @@ function notServed(name: string, error: unknown): Error {
   return fail('ApiUnavailable', message);
 }
 
-/** Undefined when it was deleted. */
 async function newest(ports: Ports, name: string): Promise<MachineConfigNode | undefined> {
   try {
     return await ports.machineConfigNodes.read(name);

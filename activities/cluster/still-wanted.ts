@@ -55,13 +55,12 @@ export function whileAwaited(
   return async () => {
     throwIfGivenUp();
     if (!(await isAwaited())) {
-      throw givenUp(subject, (what) => `nobody waits any more for this attempt to change ${what}`);
+      throw givenUp(subject, (what) => `this attempt to change ${what} was given up`);
     }
     throwIfGivenUp();
   };
 }
 
-/** The object of an attempt. */
 type Subject = { readonly node: string } | { readonly pool: string };
 
 function givenUp(subject: Subject, sentence: (what: string) => string): Error {

@@ -9,7 +9,6 @@ export class Wakeups {
     signal.addEventListener('abort', this.ring);
   }
 
-  /** Something may have changed. */
   readonly ring = (): void => {
     this.#pending = true;
     this.#wake?.();

@@ -28,8 +28,8 @@ export { currentStep, withHeartbeats } from './current-step';
  */
 const UNTIL_NOTED: Partial<Record<keyof HostActivities, string>> = {
   commitUpdate: 'commit the update',
-  goBack: 'take the update back, or end its commit',
-  verifyBack: 'end the way back',
+  goBack: 'roll the update back, or end its commit',
+  verifyBack: 'end the rollback',
 };
 
 /**
@@ -85,8 +85,8 @@ async function overFor<Result>(
 ): Promise<Result> {
   const note = () => noteBack(ports.files, order, order.failed);
   // First, so that it survives a crash; but a full disk must not prevent the rollback.
-  await atBest(ports, 'cannot note that the update is taken back', note);
+  await atBest(ports, 'cannot record the rollback of the update', note);
   const result = await work();
-  await atBest(ports, 'cannot note that the update was taken back', note);
+  await atBest(ports, 'cannot record that the update was rolled back', note);
   return result;
 }

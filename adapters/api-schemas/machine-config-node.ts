@@ -40,7 +40,6 @@ const Drift = z.looseObject({
   unrepaired: field(z.string().max(DETAIL_LIMIT)),
 });
 
-/** The status of the update of one node. */
 export const MachineConfigNode = z.looseObject({
   ...objectHead,
   spec: z.looseObject({

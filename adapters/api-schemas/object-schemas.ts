@@ -1,5 +1,3 @@
-/** Schemas that several API objects share. */
-
 import { z } from 'zod';
 
 /** An optional field: absent or valid, but not `undefined`. */

@@ -54,7 +54,6 @@ export function storedForm(
   return { value: walk(schema, object, []), unknown };
 }
 
-/** The contents of a raw config are not changed. */
 function storedMap(type: z.ZodRecord, map: Readonly<Record<string, unknown>>, path: Path): unknown {
   if (!(type.valueType instanceof z.ZodString)) return map;
   const entries = Object.entries(map);
@@ -78,7 +77,6 @@ function isEmptyMap(path: Path, value: unknown): boolean {
   return isOfMetadata && isRecord(value) && Object.keys(value).length === 0;
 }
 
-/** The type inside of optional, nullable and transformed types. */
 function unwrapped(type: unknown): unknown {
   if (type instanceof z.ZodExactOptional || type instanceof z.ZodNullable) {
     return unwrapped(type.def.innerType);

@@ -52,7 +52,6 @@ export function createAttributes(
 /** Attributes that belong to the old content or restrict its readers: the config decides those. */
 const OF_THE_CONTENT = ['security.capability', 'security.ima', 'security.evm'];
 
-/** The attributes that a file keeps when its content changes. */
 export function attributesKept(attributes: Attributes): Attributes {
   return Object.fromEntries(
     Object.entries(attributes).filter(
@@ -73,7 +72,6 @@ function pathOf(fd: number): string {
 
 function dumpOf(file: { readonly fd: number; readonly attributes: Attributes }): string {
   const lines = Object.entries(file.attributes).map(([name, value]) =>
-    // An empty value has no encoding.
     value === '' ? `${name}\n` : `${name}=0s${value}\n`,
   );
   return `# file: ${pathOf(file.fd)}\n${lines.join('')}`;
@@ -96,7 +94,6 @@ function parseDump(text: string): ReadonlyMap<string, Attributes> {
   return found;
 }
 
-/** The output of the program; undefined when the machine has no such program. */
 function run(
   program: string,
   words: readonly string[],

@@ -13,7 +13,7 @@ const IN_LOG_BYTES = 4096;
 /** All contents in one append to the log, which is one text in memory. */
 const ALL_IN_LOG_BYTES = 1024 * 1024;
 
-/** Path → what was there; parents come before their entries. */
+/** Path → its state before the update; parents come before their entries. */
 export type BeforeImages = ReadonlyMap<string, BeforeImage>;
 
 /** Path → the existing directory, for parents of paths that change. */
@@ -140,7 +140,7 @@ async function packContents(
 async function contentOf(files: HostFiles, path: string): Promise<string> {
   const state = await files.look(path);
   if (state.kind === 'file') return state.content.toString('base64');
-  throw fail('ApplyFailed', `change ${path}: somebody else is changing it`, { path });
+  throw fail('ApplyFailed', `change ${path}: another program is changing it`, { path });
 }
 
 /**
@@ -220,7 +220,6 @@ export async function lookAtEach(
   return found;
 }
 
-/** A path: what was there, and what is there now. */
 export interface Compared {
   readonly path: string;
   readonly image: BeforeImage;

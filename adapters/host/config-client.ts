@@ -1,5 +1,3 @@
-/** Fetches rendered configs from the host endpoint with the node's own certificate. */
-
 import { fail } from '../../core/errors';
 import {
   askEndpoint,

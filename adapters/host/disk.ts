@@ -16,7 +16,6 @@ export interface Disk {
   /** Sets the labels that the policy of the machine has for new paths. */
   readonly relabel: (paths: readonly string[]) => Promise<void>;
   readonly sync: boolean;
-  /** Opens the parent of a host path; undefined when it is missing. */
   readonly parentOf: (path: string) => Parent | undefined;
 }
 
@@ -26,11 +25,7 @@ export function parentsBelow(fs: FileSystem, root: string): Disk['parentOf'] {
   return (path) => openParent(fs, (real ??= fs.realpathSync(root, 'utf8')), path);
 }
 
-/**
- * Works in the open parent directory of a path.
- *
- * @throws an error with code `ENOENT` when there is no such directory
- */
+/** @throws an error with code `ENOENT` when there is no such directory */
 export async function withParent<Result>(
   disk: Disk,
   path: string,

@@ -16,7 +16,6 @@ export interface EndpointOptions {
 export interface EndpointAnswer {
   readonly status: number;
   readonly body: Buffer;
-  /** Seconds of `retry-after`, if the server sent it. */
   readonly retryAfter?: number;
 }
 

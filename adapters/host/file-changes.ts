@@ -23,7 +23,6 @@ export interface ChangeStep {
 /** Open files of a batch stay below the usual limit of a process. */
 const BATCH = 64;
 
-/** The SELinux label. */
 const LABEL = 'security.selinux';
 const SET_ID_BITS = 0o6000;
 const O_PATH = 0o10000000;
@@ -48,7 +47,6 @@ export async function changeAll(
 }
 
 interface Made {
-  /** Directories of which an entry changed. */
   readonly directories: Set<string>;
   /** Paths that were written with no label of their own. */
   readonly labelless: string[];
@@ -77,7 +75,6 @@ interface Prepared {
   readonly parent: Parent;
   /** Replaces the target; without it the target is removed. */
   readonly temporary?: string;
-  /** Open file with the new data; links and removals have none. */
   readonly handle?: FileHandle;
 }
 
@@ -171,7 +168,6 @@ async function writeTemporary(
     return { temporary, handle };
   } catch (error) {
     await handle.close();
-    // The first failure counts.
     await removeAny(disk.fs, temporary).catch(() => false);
     throw error;
   }
@@ -224,7 +220,6 @@ async function giveAttributes(
   }
 }
 
-/** The open file to take attributes from, if there is one. */
 function sourceOf(
   disk: Disk,
   one: Prepared,
@@ -295,7 +290,6 @@ export async function makeDirectory(
       }
       if (!isAsMade) await fs.rename(made, parent.target);
     } catch (error) {
-      // The first failure counts.
       await fs.rmdir(made).catch(() => undefined);
       throw error;
     }

@@ -12,18 +12,13 @@ import type { FilePart } from './path-state';
 const PIECE_BYTES = 1024 * 1024;
 const READ_ONLY = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
 
-/** Where the bytes of a file are in a pack. */
 export interface Packed {
   readonly offset: number;
   readonly size: number;
   readonly sha256: string;
 }
 
-/**
- * The bytes of a part, piece by piece.
- *
- * @throws `RollbackFailed` when the checksum differs
- */
+/** @throws `RollbackFailed` when the checksum differs */
 export async function* piecesOf(disk: Disk, part: FilePart): AsyncGenerator<Buffer> {
   const parent = disk.parentOf(part.path);
   if (parent === undefined) throw gone(part.path);

@@ -27,7 +27,6 @@ type Changing = Pick<typeof promises, 'mkdir' | 'open' | 'rename' | 'rmdir' | 's
 
 export type FileSystem = Looking & Changing;
 
-/** The calls on the real disk. */
 export const NODE_FILE_SYSTEM: FileSystem = {
   accessSync: sync.accessSync,
   closeSync: sync.closeSync,

@@ -23,7 +23,6 @@ import { createRelabel } from './selinux';
 import type { FilePart, Owner, PathChange, PathFacts, PathState } from './path-state';
 
 export interface HostFilesOptions {
-  /** Directory that the host sees as `/`. */
   readonly root: string;
   readonly fs?: FileSystem;
   readonly ownership?: Ownership;
@@ -38,7 +37,7 @@ export interface HostFilesOptions {
 
 /** All paths are host paths: absolute, normalised, below the root. */
 export interface HostFiles {
-  /** What is at the path, with its content; a link at the last component is not followed. */
+  /** The state of the path, with its content; a link at the last component is not followed. */
   look(path: string): Promise<PathState>;
   /** The same without the content. */
   facts(path: string): Promise<PathFacts>;
@@ -48,7 +47,6 @@ export interface HostFiles {
   isWhole(part: FilePart): Promise<boolean>;
   /** The first bytes of a file, or all of a shorter one; undefined when there is no file. */
   start(path: string, length: number): Promise<Buffer | undefined>;
-  /** Extended attributes of files and links, in their order, read by one process. */
   attributesOf(paths: readonly string[]): Promise<readonly Attributes[]>;
   /** Names in a directory, sorted and without temporary names; empty when there is none. */
   list(path: string): Promise<readonly string[]>;
@@ -69,15 +67,11 @@ export interface HostFiles {
     path: string,
     file: { readonly content: Buffer; readonly mode: number; readonly owner: Owner },
   ): Promise<void>;
-  /** Replaces a file or link by a link. */
   writeLink(path: string, target: string): Promise<void>;
-  /** Removes a file or a link, if there is one. */
   remove(path: string): Promise<void>;
   /** Makes one directory with these attributes; an existing one is not changed. */
   makeDirectory(path: string, attributes: { mode: number; owner: Owner }): Promise<void>;
-  /** Sets the attributes of a directory if they differ. */
   setDirectory(path: string, attributes: { mode: number; owner: Owner }): Promise<void>;
-  /** Removes a directory if it exists and is empty. */
   removeDirectory(path: string): Promise<void>;
   /** Removes what a crash left of a write of this path. */
   sweep(path: string): Promise<void>;
@@ -87,13 +81,11 @@ export interface HostFiles {
   overwrite(path: string, offset: number, data: Buffer): Promise<void>;
   /** Appends the bytes of other files, in pieces, with one sync; returns where each begins. */
   pack(path: string, sources: readonly string[]): Promise<readonly Packed[]>;
-  /** Truncates a file of ours, and syncs. */
   truncate(path: string, length: number): Promise<void>;
   syncFile(path: string): Promise<void>;
   syncDirectories(paths: Iterable<string>): Promise<void>;
 }
 
-/** Prefix of temporary names. Slipway removes files with such names. */
 const TEMPORARY_PREFIX = '.slipway-';
 
 export function createHostFiles(options: HostFilesOptions): HostFiles {
@@ -222,7 +214,6 @@ async function startOf(disk: Disk, path: string, length: number): Promise<Buffer
   return Buffer.concat(pieces);
 }
 
-/** Undefined when the directory does not exist. */
 function inParent<Result>(
   disk: Disk,
   path: string,
@@ -269,7 +260,6 @@ function openForAttributes(disk: Disk, path: string): number {
 }
 
 function list({ fs, parentOf }: Disk, path: string): readonly string[] {
-  // The extra component makes the directory itself the parent.
   const parent = parentOf(posix.join(path, 'any'));
   if (parent === undefined) return [];
   try {

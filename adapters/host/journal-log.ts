@@ -11,7 +11,7 @@ import type { Seal } from './journal-seal';
 /** Bytes of a before-image: in base64, or a part of the pack beside the log. */
 export type ImageContent = { readonly content: string } | { readonly packed: Packed };
 
-/** What was at a path before its first change. */
+/** The state of a path before its first change. */
 export type BeforeImage =
   | { readonly kind: 'absent' }
   | ({
@@ -37,18 +37,15 @@ export interface ParentImage {
   readonly mode: number;
   readonly uid: number;
   readonly gid: number;
-  /** Absent: it had none. */
   readonly attributes?: Attributes;
 }
 
 export type JournalEntry =
-  /** The first entry: describes the update. */
   | {
       readonly type: 'begin';
       readonly header: unknown;
       /** Absent = an older version's. */ readonly sealed?: true;
     }
-  /** Written before the path is changed. */
   | { readonly type: 'before'; readonly path: string; readonly image: BeforeImage }
   /** How it is made again when somebody has removed it. Older versions do not know this entry, and pass over it. */
   | { readonly type: 'parent'; readonly path: string; readonly image: ParentImage }
@@ -63,7 +60,6 @@ export interface ReadLog {
   readonly checksum: string;
   /** Bytes of whole entries. The torn end of an unfinished append may follow. */
   readonly length: number;
-  /** Whether there is such an end. */
   readonly torn: boolean;
 }
 

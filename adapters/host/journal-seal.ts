@@ -12,9 +12,7 @@ import { createHash } from 'node:crypto';
 export interface Seal {
   /** Numbers the seals of a journal; the highest counts. */
   readonly count: number;
-  /** Bytes of the log that are durable. */
   readonly length: number;
-  /** Checksum of the last durable entry. */
   readonly checksum: string;
   /** The journal is over and may be removed. */
   readonly isClosed: boolean;
@@ -24,7 +22,6 @@ export interface Seal {
 const SLOT_BYTES = 512;
 export const SEAL_BYTES = 2 * SLOT_BYTES;
 
-/** The bytes of a seal, and their offset. */
 export function encodeSeal(seal: Seal): { readonly offset: number; readonly bytes: Buffer } {
   const { count, length, checksum, isClosed } = seal;
   const body = [count, length, checksum, isClosed ? 'closed' : 'open'].join(' ');

@@ -356,7 +356,7 @@ function unwritten(directory: string, error: unknown): unknown {
   if (path === undefined || path.startsWith(`${directory}/`))
     return journalFailure(directory, error);
   if (failureName(error) !== undefined || systemCode(error) === undefined) return error;
-  const text = `write down what is there before it is changed: ${messageOf(error)}`;
+  const text = `record what is there before the change: ${messageOf(error)}`;
   return Object.assign(fail('ApplyFailed', text, { path }), { cause: error });
 }
 

@@ -7,12 +7,10 @@ import { hasCode } from './root-paths';
 import { UNIT_DIRECTORIES } from './unit-links';
 import { realPath } from './watch-probe';
 
-/** The limit of Linux. */
 const MAX_LINKS = 40;
 /** Directories whose links start a unit. */
 const STARTING = /\.(wants|requires|upholds)$/;
 
-/** @param root - directory that the machine sees as `/` */
 export function createMachineTree(root: string): MachineTree {
   const look = (path: string): Stats | undefined => lookAt(realPath(root, path));
   const list = (directory: string): readonly string[] => {

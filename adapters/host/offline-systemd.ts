@@ -35,7 +35,6 @@ export interface ServiceAction {
 
 /** Which units a boot starts: links below `/etc`, and the unit files. */
 export interface UnitEnablement {
-  /** Every path that these changes may touch. */
   enablementPaths(changes: readonly EnablementChange[]): Promise<readonly string[]>;
   /**
    * Makes the changes in order: of two changes of one link the later counts. The links are durable
@@ -45,9 +44,7 @@ export interface UnitEnablement {
   enablement(unit: string): Promise<Enablement>;
   /** The units that `Also` enables and disables together with this one. */
   also(unit: string): Promise<readonly string[]>;
-  /** Whether the presets enable a unit. */
   presetEnables(unit: string): Promise<boolean>;
-  /** Whether the distribution has this unit. */
   isVendorUnit(unit: string): Promise<boolean>;
 }
 
@@ -95,7 +92,6 @@ export function createOfflineSystemd(
   };
 }
 
-/** Enablement by these files. */
 export function createOfflineEnablement(files: HostFiles): UnitEnablement {
   return {
     async enablementPaths(changes) {
@@ -189,7 +185,6 @@ function standsFor(link: string, unit: string, install: InstallSection | undefin
   return linked === undefined || name === linked;
 }
 
-/** The `.wants` directory of a link; aliases have none. */
 function directoryOf(link: string): readonly string[] {
   const directory = posix.dirname(link);
   return directory === UNIT_DIRECTORY ? [] : [directory];
@@ -201,7 +196,6 @@ interface LinkWish {
 }
 
 interface PlannedLinks {
-  /** Link path → target. */
   readonly make: ReadonlyMap<string, string>;
   readonly remove: readonly string[];
 }
@@ -218,7 +212,6 @@ async function withAlso(files: HostFiles, change: EnablementChange): Promise<rea
   return (await togetherWith(files, change.unit)).map((unit) => ({ unit, wish }));
 }
 
-/** A unit and all units of `Also`. */
 async function togetherWith(files: HostFiles, unit: string): Promise<readonly string[]> {
   const units = new Set([unit]);
   // The loop also reaches the names that are added to the set meanwhile.

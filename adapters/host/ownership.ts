@@ -1,5 +1,3 @@
-/** Reads and sets owners of paths. */
-
 import type { Stats } from 'node:fs';
 import type { FileHandle } from 'node:fs/promises';
 import { fail } from '../../core/errors';

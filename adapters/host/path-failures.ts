@@ -19,7 +19,6 @@ export class PathFailures {
     if (!this.#all.has(path)) this.#all.set(path, error);
   }
 
-  /** Runs work on a path; a failure does not stop the other paths. */
   async during(path: string, work: () => Promise<void>): Promise<void> {
     try {
       await work();

@@ -1,8 +1,7 @@
-/** What is at a path, and what it should become. */
+/** The present and the wanted state of a path. */
 
 import type { Attributes } from './attributes';
 
-/** Numeric owner of a path. */
 export interface Owner {
   readonly uid: number;
   readonly gid: number;
@@ -18,7 +17,7 @@ export interface FileState {
   readonly owner: Owner;
 }
 
-/** What is at a path. Links are never followed at the last component. */
+/** The state of a path. A link at the last component is never followed. */
 export type PathState =
   | FileState
   | { readonly kind: 'absent' }
@@ -26,7 +25,7 @@ export type PathState =
   | { readonly kind: 'directory'; readonly mode: number; readonly owner: Owner }
   | { readonly kind: 'other' };
 
-/** What is at a path, without its content; `size` in bytes. */
+/** The state of a path without its content; `size` in bytes. */
 export type PathFacts =
   Exclude<PathState, FileState> | (Omit<FileState, 'content'> & { readonly size: number });
 
@@ -37,7 +36,6 @@ export type PathFacts =
 export interface FilePart {
   readonly path: string;
   readonly offset?: number;
-  /** Absent: to the end. */
   readonly size?: number;
   readonly sha256?: string;
 }
@@ -46,7 +44,6 @@ export interface FilePart {
 export type AttributesWish =
   { readonly keep: true } | { readonly of: string } | { readonly exactly: Attributes };
 
-/** What a path should become. */
 export type WantedState =
   | {
       readonly kind: 'file';

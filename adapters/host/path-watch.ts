@@ -18,7 +18,6 @@ export interface PathWatch {
 }
 
 export interface PathWatchOptions {
-  /** Directory that the host sees as `/`. */
   readonly root: string;
   /** A path or directory may have changed. Called many times for one change. */
   readonly onTouched: (path: string) => void;
@@ -80,7 +79,6 @@ class DirectoryWatch implements PathWatch {
     this.#directories.clear();
   }
 
-  /** Watches the directory that has this name now, if there is one. */
   #arm(directory: string, isAnother = false): void {
     // Resolves the last component, too: `/home` may be a link.
     const inside = realPath(this.#options.root, posix.join(directory, 'any'));

@@ -21,7 +21,6 @@ type Images = readonly (readonly [string, BeforeImage])[];
 interface Undo {
   readonly files: HostFiles;
   readonly packPath: string;
-  /** The attributes of the parent directories. */
   readonly parents: ParentImages;
   /** Makes one change at a time, to need little space. */
   readonly oneByOne: boolean;
@@ -106,7 +105,6 @@ async function removeAll(undo: Undo, images: Images): Promise<number> {
   return others.length + directories.length;
 }
 
-/** Returns how many differed. */
 async function restoreAll(undo: Undo, images: Images): Promise<number> {
   const { files, failures, oneByOne } = undo;
   const paths = images.map(([path]) => path);
@@ -143,7 +141,6 @@ function directoriesFirst(images: Images): Images {
 async function restoring(undo: Undo, at: Compared): Promise<PathChange | undefined> {
   const { files, packPath } = undo;
   const { path, image, facts } = at;
-  // New paths are removed by now.
   if (image.kind === 'absent' || (await isAsBefore(files, packPath, at))) return undefined;
   await makeParents(undo, path);
   if (image.kind === 'directory') {
@@ -181,7 +178,6 @@ async function makeParents(undo: Undo, path: string): Promise<void> {
 /** The attributes of a parent directory that the journal does not name. */
 const UNKNOWN: ParentImage = { mode: 0o755, ...ROOT_OWNER };
 
-/** With the attributes of before the update. */
 async function makeAgain(
   { files, parents }: Undo,
   path: string,
@@ -198,7 +194,7 @@ async function makeAgain(
 async function clear(files: HostFiles, path: string): Promise<void> {
   await files.removeDirectory(path);
   if ((await files.facts(path)).kind === 'directory') {
-    throw inTheWay(path, 'a directory that is not empty stands in its place');
+    throw inTheWay(path, 'a directory that is not empty is in its place');
   }
 }
 

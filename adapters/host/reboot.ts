@@ -10,7 +10,6 @@ import { messageOf } from '../../core/errors';
 
 const run = promisify(execFile);
 
-/** A program that holds a shutdown lock. */
 export interface Inhibitor {
   readonly who: string;
   readonly why: string;
@@ -18,13 +17,11 @@ export interface Inhibitor {
 }
 
 export interface RebootOptions {
-  /** How long inhibitors are honoured. */
   readonly inhibitorSeconds: number;
   /** How long systemd may take to end this process after the request. */
   readonly shutdownSeconds: number;
   /** Called when an inhibitor blocks the reboot, and when the limit is over. */
   readonly onBlocked: (blockers: readonly Inhibitor[], isOver: boolean) => void;
-  /** For tests. */
   readonly systemctl?: string;
   readonly busctl?: string;
   readonly pollMs?: number;

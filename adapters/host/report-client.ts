@@ -1,5 +1,3 @@
-/** Reports the drift of this host to the host endpoint. */
-
 import type { DriftAnswer, DriftReport } from '../../core/drift';
 import { fail, messageOf } from '../../core/errors';
 import { askEndpoint, type EndpointOptions, messageIn } from './endpoint-request';

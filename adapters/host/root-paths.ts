@@ -9,7 +9,6 @@ import { posix } from 'node:path';
 import { fail } from '../../core/errors';
 import type { FileSystem } from './file-system';
 
-/** The limit of Linux. */
 const MAX_LINKS = 40;
 
 /** Opens a name without reading it; Node has no such constant. */
@@ -32,7 +31,6 @@ export interface Parent {
   readonly fd: number;
   /** The directory, as a path of this process. */
   readonly directory: string;
-  /** Last component of the path. */
   readonly name: string;
   /** The path itself, through the open directory. */
   readonly target: string;
@@ -99,7 +97,6 @@ function isPlainlyMissing(fs: FileSystem, root: string, directory: string): bool
 }
 
 class Walk {
-  /** Open directories from the root to the current one. */
   readonly #open: number[] = [];
   readonly #fs: FileSystem;
   readonly #root: string;
@@ -203,7 +200,6 @@ function openIfThere(fs: FileSystem, path: string, flags: number): number | unde
   }
 }
 
-/** `lstat`, or undefined when nothing is there. */
 export function lookUp(fs: FileSystem, real: string): Stats | undefined {
   try {
     return fs.lstatSync(real, { throwIfNoEntry: false });

@@ -1,5 +1,3 @@
-/** Labels of new files on machines with SELinux. */
-
 import { spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { fail } from '../../core/errors';

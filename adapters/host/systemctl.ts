@@ -39,7 +39,6 @@ export async function verbsFor(
   return wish === 'enable' && (await ownLink(files, unit)) !== undefined ? [wish] : VERBS[wish];
 }
 
-/** A slow service may take this long to restart. */
 const TIMEOUT_MS = 300_000;
 
 /** `coreos-update-ca-trust.service` runs it; other distributions have it without the unit. */

@@ -53,7 +53,6 @@ export async function roomFor(
   );
 }
 
-/** The reserve on the file system of a journal. */
 export function roomBeside(directory: string): string {
   return posix.join(directory, ROOM_NAME);
 }

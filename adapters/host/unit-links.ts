@@ -30,7 +30,6 @@ export function hasOwnLinks(install: InstallSection): boolean {
   return [wantedBy, requiredBy, upheldBy, alias].some((list) => list.length > 0);
 }
 
-/** Paths of the links that enable a unit. */
 export function enablingPaths(unit: string, install: InstallSection): readonly string[] {
   const { aliases, wants, requires, upholds } = enablingLinks(unit, install);
   return [...wants, ...requires, ...upholds, ...aliases];
@@ -47,7 +46,6 @@ export interface FoundUnit {
   readonly contents: string;
 }
 
-/** What is at a path; for a link, its target. */
 export type SeePath = (
   path: string,
 ) => Promise<{ readonly kind: Exclude<PathFacts['kind'], 'symlink'> } | LinkFacts>;
@@ -87,7 +85,6 @@ function namesOf(unit: string): readonly string[] {
   return template === undefined ? [unit] : [unit, template];
 }
 
-/** Undefined when the host has no such unit, or it is masked. */
 export async function findUnit(
   files: Pick<HostFiles, 'look' | 'list'>,
   unit: string,

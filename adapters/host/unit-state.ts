@@ -1,5 +1,3 @@
-/** The state of a unit, read from `systemctl show`. */
-
 /** Properties of a unit, in systemd's words. */
 export interface UnitState {
   /** `loaded`, `not-found`, `masked`, `error`, … */
@@ -27,7 +25,6 @@ export interface UnitState {
   readonly hasRun: boolean;
 }
 
-/** For `systemctl show --property=…`. */
 export const UNIT_PROPERTIES = [
   'LoadState',
   'ActiveState',

@@ -16,7 +16,6 @@ export interface VitalsOptions {
   readonly commandLineFile?: string;
   /** Health endpoint of the kubelet, `http://127.0.0.1:10248/healthz`; absent: it is not asked. */
   readonly kubeletHealthUrl?: string;
-  /** How long the kubelet may take to become healthy. */
   readonly kubeletHealthSeconds: number;
   readonly pollMs?: number;
 }
@@ -51,7 +50,6 @@ export function createVitals(options: VitalsOptions) {
   };
 }
 
-/** The problem of the kubelet; undefined = healthy. */
 function askKubelet(url: string, signal: AbortSignal): Promise<string | undefined> {
   return new Promise((resolve) => {
     const asked = get(url, { agent: false, timeout: ANSWER_MS, signal }, (answer) => {

@@ -6,14 +6,12 @@ import { open } from 'node:fs/promises';
 import { posix } from 'node:path';
 import { hasCode } from './root-paths';
 
-/** What is at a path. Equal stamps of a path mean that nothing was written there. */
+/** The state of a path. Equal stamps mean that nothing was written there. */
 export interface ProbedPath {
   readonly kind: 'absent' | 'file' | 'directory' | 'symlink' | 'other';
   /** Permission bits; 0 when absent. */
   readonly mode: number;
-  /** Of a symlink. */
   readonly target?: string;
-  /** Device, inode, size and times. */
   readonly stamp: string;
 }
 
@@ -29,7 +27,6 @@ const PIECE_BYTES = 64 * 1024;
 /** Does not block on a pipe. */
 const READ_PLAINLY = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
 
-/** @param root - directory that the host sees as `/` */
 export function createPathProbe(root: string): PathProbe {
   return {
     look(path) {

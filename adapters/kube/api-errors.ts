@@ -2,7 +2,6 @@
 
 import { fail, type DomainError } from '../../core/errors';
 
-/** The fields of a refusal's `Status` that are read. */
 export interface ApiStatus {
   readonly code: number;
   readonly reason?: string;
@@ -19,7 +18,6 @@ export function readStatus(code: number, body: string, retryAfter?: string): Api
   return { ...statusFrom(parse(body), code), ...wait };
 }
 
-/** Reads a `Status` from an ERROR event of a watch. */
 export function statusFrom(value: unknown, code: number): ApiStatus {
   const status = isRecord(value) ? value : {};
   const details = isRecord(status['details']) ? status['details'] : {};

@@ -28,7 +28,6 @@ export type CacheEvent<T> =
 
 export type CacheListener<T> = (event: CacheEvent<T>) => void;
 
-/** The reading half of a cache. */
 export interface CacheView<T> {
   readonly synced: Promise<void>;
   readonly isSynced: boolean;
@@ -56,7 +55,6 @@ export class WatchCache<T extends KubeObject> implements CacheView<T> {
   /** The version of the last `takeOver`: older events of the watch are not new. */
   #takenOverAt = -Infinity;
   #newest = 0;
-  /** Callers that wait for a version of the watch. */
   readonly #waiting = new Set<{ readonly version: number; readonly reached: () => void }>();
   #warned = false;
   #heardAt = performance.now();

@@ -102,7 +102,6 @@ export class KubeClient {
     this.#log = log;
   }
 
-  /** The address of the API server. */
   get server(): string {
     return this.#transport.server;
   }
@@ -253,7 +252,6 @@ export class KubeClient {
     return { ok: false, status: readStatus(reply.code, reply.body, reply.retryAfter) };
   }
 
-  /** The text at a path: `/readyz`, `/metrics`. */
   async text(path: string): Promise<string> {
     const what = `get ${path}`;
     const reply = await this.#transport.send({ method: 'GET', path, what });

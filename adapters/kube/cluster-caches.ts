@@ -61,7 +61,6 @@ export function createClusterCaches(log: Log): ClusterCaches {
 type AnyCache = Pick<WatchCache<KubeObject>, 'isSynced' | 'synced' | 'run' | 'resource'>;
 type Caches<C> = { readonly [K in keyof C]: AnyCache };
 
-/** Follows the cluster until the signal aborts. */
 export async function runCaches<C extends Caches<C>>(
   caches: C,
   source: WatchSource,
@@ -70,12 +69,10 @@ export async function runCaches<C extends Caches<C>>(
   await Promise.all(allOf(caches).map((cache) => cache.run(source, signal)));
 }
 
-/** Resolves when every cache is complete. */
 export async function whenCachesSynced<C extends Caches<C>>(caches: C): Promise<void> {
   await Promise.all(allOf(caches).map((cache) => cache.synced));
 }
 
-/** The kinds, in plural, that have not been listed yet. */
 export function unsyncedKinds<C extends Caches<C>>(caches: C): readonly string[] {
   return allOf(caches)
     .filter(({ isSynced }) => !isSynced)

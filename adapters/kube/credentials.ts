@@ -32,7 +32,6 @@ export interface Credentials {
     readonly rejectUnauthorized?: boolean;
   };
   readonly headers: Readonly<Record<string, string>>;
-  /** Set when the kubeconfig asks for a proxy. */
   readonly agent?: Agent;
 }
 
@@ -96,7 +95,6 @@ interface Located {
   readonly base: string;
 }
 
-/** The sections of one context. */
 interface Chosen {
   readonly cluster: Located;
   readonly user: Located;

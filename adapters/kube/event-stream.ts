@@ -9,7 +9,6 @@ export interface WatchEvent<T> {
   readonly object: T;
 }
 
-/** The event in one line of a watch, if there is one. */
 export function parseEvent(
   line: string,
 ): { readonly type: WatchEvent<unknown>['type'] | 'ERROR'; readonly object: unknown } | undefined {
@@ -32,7 +31,6 @@ export function parseEvent(
   }
 }
 
-/** The lines of a body that arrives in pieces. */
 export async function* linesOf(reply: IncomingMessage): AsyncGenerator<string> {
   const decoder = new StringDecoder('utf8');
   let rest = '';

@@ -14,10 +14,8 @@ import type { KubeObject, Resource } from './resources';
 import type { Log } from './transport';
 import type { WatchSource } from './watch';
 
-/** The fields of a Secret that join tokens use. */
 export interface Secret extends KubeObject {
   readonly type?: string;
-  /** Values in base64. */
   readonly data?: Readonly<Record<string, string>>;
   readonly immutable?: boolean;
 }
@@ -80,7 +78,6 @@ export class JoinTokenStore {
     }
   }
 
-  /** All tokens, oldest first. */
   async list(): Promise<readonly StoredJoinToken[]> {
     const { items } = await this.client.list(SECRETS, TOKENS);
     return items
@@ -126,7 +123,6 @@ export async function readJoinTokens(
 
 /** The tokens in the memory of a server, fed by a watch. */
 export interface WatchedJoinTokens {
-  /** False until the first complete list. */
   readonly isSynced: boolean;
   readonly synced: Promise<void>;
   /** Milliseconds since the API server's last sign. */

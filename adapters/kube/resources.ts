@@ -116,12 +116,10 @@ export interface ObjectKey {
   readonly subresource?: string;
 }
 
-/** `group/version` as objects carry it. */
 export function apiVersionOf(resource: Resource): string {
   return resource.group === '' ? resource.version : `${resource.group}/${resource.version}`;
 }
 
-/** The path of an object or a collection, every part escaped. */
 export function pathOf(resource: Resource, key: ObjectKey = {}): string {
   const root = resource.group === '' ? '/api' : `/apis/${resource.group}`;
   const parts = [root, resource.version];

@@ -23,7 +23,6 @@ export interface HttpRequest {
   readonly query?: Readonly<Record<string, string | number | boolean | undefined>>;
   readonly body?: string;
   readonly contentType?: string;
-  /** The request in words, for messages: `patch Node worker-1`. */
   readonly what: string;
   readonly signal?: AbortSignal;
 }
@@ -267,7 +266,7 @@ function exchange(
       resolve(head);
     });
     request.on('timeout', () => {
-      (reply ?? request).destroy(new Error(`it said nothing for ${seconds(options.timeout)} s`));
+      (reply ?? request).destroy(new Error(`it sent nothing for ${seconds(options.timeout)} s`));
     });
     request.on('error', (error) => {
       reject(Object.assign(error, { reusedSocket: request.reusedSocket }));

@@ -55,7 +55,6 @@ function cordonersOf({ metadata, spec }: Node): readonly ManagedFields[] {
     }));
 }
 
-/** Keeps what the drain filters and the budgets read. */
 export function trimPod(pod: Pod): Pod {
   const { spec, status } = pod;
   return {

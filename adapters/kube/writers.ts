@@ -26,7 +26,6 @@ const ATTEMPTS = 5;
 export interface NodePatch {
   readonly annotations?: Readonly<Record<string, string | null>>;
   readonly unschedulable?: boolean;
-  /** The whole list is written. */
   readonly taints?: readonly NodeTaint[];
 }
 
@@ -82,7 +81,6 @@ export class NodeWriter {
   }
 }
 
-/** Whether the cached Node leads to a write. */
 function wants(decide: (node: Node) => NodePatch | undefined, known: Node): boolean {
   try {
     return decide(known) !== undefined;
@@ -157,7 +155,6 @@ export class MachineConfigNodeWriter {
     );
   }
 
-  /** Reads the object from the server. */
   async read(name: string): Promise<MachineConfigNode> {
     return this.#absorbed(await this.client.get(MACHINE_CONFIG_NODES, { name }));
   }

@@ -18,7 +18,6 @@ const SEPARATOR_WITH_TEXT = /^---[ \t]*[^\s#]/gm;
 
 const ESCAPE = /\\(?:u([0-9a-fA-F]{4})|U([0-9a-fA-F]{8})|[^])/g;
 
-/** @param text - YAML with one or more documents */
 export function scanAsGoYaml(text: string): readonly ScannedProblem[] {
   const scanner = new GoYamlScanner();
   for (const lexeme of new Lexer().lex(text)) scanner.next(lexeme);
@@ -149,7 +148,6 @@ class GoYamlScanner {
     this.#plain = { column, leadingBlanks: false };
   }
 
-  /** `|2` */
   #givenIndent(header: string): number | undefined {
     const digit = /[1-9]/.exec(header)?.[0];
     return digit === undefined ? undefined : Math.max(this.#indent, 0) + Number(digit);

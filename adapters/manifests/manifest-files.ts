@@ -1,5 +1,3 @@
-/** The manifest files of a directory. */
-
 import type { Dirent } from 'node:fs';
 import { readdir, readFile, realpath, stat } from 'node:fs/promises';
 import { join, sep } from 'node:path';

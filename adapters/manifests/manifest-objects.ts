@@ -10,7 +10,6 @@ export interface ManifestObject {
   readonly apiVersion: string;
   readonly kind: string;
   readonly name: string;
-  /** The whole object. */
   readonly value: Readonly<Record<string, unknown>>;
   readonly file: string;
   /** The place of a field, or of the nearest existing parent. */

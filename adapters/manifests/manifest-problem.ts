@@ -1,7 +1,6 @@
 /** A fault that a person must correct in a manifest, with its place. Never quotes a config. */
 
 export interface ManifestProblem {
-  /** The given directory with the path below it. */
   readonly file: string;
   /** Counted from 1. */
   readonly line: number;
@@ -11,7 +10,6 @@ export interface ManifestProblem {
   /** `spec.config.storage.files[0].path`; absent: the whole object. */
   readonly field?: string;
   readonly problem: string;
-  /** What to write instead. */
   readonly fix: string;
 }
 

@@ -11,7 +11,6 @@ import { readYaml } from './yaml-documents';
 const KUSTOMIZATION = /^kustomization(\.ya?ml)?$/i;
 const CHART = /^chart\.ya?ml$/i;
 
-/** Files by the names that their tools look for. */
 const TOOL_FILES: readonly (readonly [RegExp, string])[] = [
   [KUSTOMIZATION, 'Kustomization'],
   [CHART, 'Helm chart'],
@@ -55,7 +54,6 @@ export function otherFiles(files: readonly ManifestFile[]): ReadonlyMap<string, 
   );
 }
 
-/** Paths of the patches in files that a kustomization names. */
 function patchesOf({ path, text }: ManifestFile): readonly string[] {
   const lists = ['patches', 'patchesStrategicMerge', 'patchesJson6902'];
   return readYaml(text)

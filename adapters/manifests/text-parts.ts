@@ -3,7 +3,6 @@
 export interface TextPart {
   /** Lines end with `\n` or `\r\n`; all offsets are those of the file. */
   readonly text: string;
-  /** Where it begins in the file. */
   readonly offset: number;
   /** Neither: kubectl accepts YAML after one JSON object, but not after several. */
   readonly format: 'json' | 'yaml' | 'neither';

@@ -22,7 +22,6 @@ interface DriftView {
   readonly reason?: string;
   readonly since?: string;
   readonly policy: DriftPolicy;
-  /** Number of differences; `findings` holds the first of them. */
   readonly count: number;
   readonly findings: readonly DriftFinding[];
   readonly repairs: readonly DriftRepair[];

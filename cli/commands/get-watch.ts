@@ -9,7 +9,6 @@ import type { CliContext, ClusterView } from '../ports';
 import { formatRows, newsOf, widthsOf } from '../table';
 import type { Terminal } from '../terminal';
 
-/** A list whose rows have keys. */
 export interface KeyedListing<Row> extends Listing<Row> {
   key(row: Row): string;
 }

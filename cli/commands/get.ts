@@ -16,12 +16,10 @@ import type { CliContext, ClusterView } from '../ports';
 import { followListing, type KeyedListing } from './get-watch';
 import { findPool, printRollouts } from './rollout';
 
-/** Pools with MCO's columns. */
 export async function getPools(context: CliContext, options: WatchOptions): Promise<ExitCode> {
   return list(context, (view) => poolListing(view, context), options);
 }
 
-/** Nodes with pool, configs and state; `poolName` filters. */
 export async function getNodes(
   context: CliContext,
   options: WatchOptions,
@@ -150,7 +148,6 @@ function cordonOf(node: Node): string {
   return isCordonedByPerson(node) ? 'by slipway and a person' : 'by slipway';
 }
 
-/** Rollouts of all pools that Temporal remembers, newest first. */
 export async function getRollouts(context: CliContext, output: OutputFormat): Promise<ExitCode> {
   const records = await (await context.temporal()).rollouts({ limit: 50 });
   printRollouts(context, records, output);

@@ -251,7 +251,6 @@ export async function revokeJoinToken(context: CliContext, given: string): Promi
   return EXIT.OK;
 }
 
-/** Deletes tokens that expired a day ago or earlier. */
 export async function pruneJoinTokens(context: CliContext): Promise<ExitCode> {
   const ids = await (await context.cluster()).joinTokens.prune(context.now());
   const what =

@@ -32,7 +32,6 @@ function findNode(
 
 type NodeUpdateStatus = (NodeStatus | PausedInTemporal) & { readonly step?: RunningStep };
 
-/** The status of one node; json and yaml show all of it. */
 interface NodeReport {
   readonly node: string;
   readonly pool: string;
@@ -181,7 +180,6 @@ const DONE: Readonly<Record<NodeVerb, (node: string) => string>> = {
     `the update of node ${node} is being cancelled; it is held until \`slipway node retry ${node}\``,
 };
 
-/** Sends a request about one node to the rollout of its pool. */
 export async function nodeRequest(
   context: CliContext,
   verb: NodeVerb,
@@ -225,7 +223,7 @@ async function refuseTooLate(
   if (verb === 'skip' && update.config !== pool.spec.configuration?.name) return;
   throw cliError(
     EXIT.FAILED,
-    `too late to ${verb}: node ${name} reboots into ${update.config}; it stays on it when it holds, and goes back by itself when not`,
+    `too late to ${verb}: node ${name} reboots into ${update.config}; it keeps that config when it is verified there, and rolls back otherwise`,
   );
 }
 

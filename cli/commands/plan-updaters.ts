@@ -5,10 +5,8 @@ import type { Node } from '../../core/node/types';
 import type { ClusterView } from '../ports';
 import { foldNames } from '../tree';
 
-/** Machines whose hosts report the same. */
 export interface UpdaterGroup {
   readonly nodes: readonly string[];
-  /** Names the programs and how to disable them. */
   readonly message: string;
 }
 

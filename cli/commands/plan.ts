@@ -44,7 +44,6 @@ interface PlanGroup {
   readonly plan: UpdatePlan;
 }
 
-/** json and yaml show all of it. */
 interface PoolPlan {
   readonly pool: string;
   readonly target?: string;
@@ -56,10 +55,8 @@ interface PoolPlan {
   /** The quorum limit, when it is below maxUnavailable of the pool. */
   readonly controlPlane?: string;
   readonly machineCount: number;
-  /** Number of simulated hosts among them. */
   readonly simulatedCount: number;
   readonly updated: number;
-  /** All candidates in starting order. */
   readonly order: readonly string[];
   readonly groups: readonly PlanGroup[];
   /** Why a drain that the change asks for is left out; absent = it is not. */
@@ -69,7 +66,6 @@ interface PoolPlan {
   readonly failed: readonly NamedReason[];
   readonly held: readonly NamedReason[];
   readonly blocked: readonly NamedReason[];
-  /** Other updaters on machines of the pool. */
   readonly foreignUpdaters: readonly UpdaterGroup[];
 }
 
@@ -218,7 +214,7 @@ function printPlan(context: CliContext, plan: PoolPlan): void {
   ];
   if (plan.controlPlane !== undefined) lines.push(style.yellow(plan.controlPlane));
   if (plan.notRendered !== undefined) {
-    lines.push(style.red(`the newest MachineConfigs are not in it: ${plan.notRendered}`));
+    lines.push(style.red(`the target is older than the MachineConfigs: ${plan.notRendered}`));
   }
   if (plan.blocker !== undefined) lines.push(style.yellow(`blocked: ${plan.blocker}`));
   else if (plan.order.length === 0 && plan.notRendered === undefined) {
@@ -232,7 +228,7 @@ function printPlan(context: CliContext, plan: PoolPlan): void {
     ...section(style.red('failed on this config (slipway node retry NODE)'), named(plan.failed)),
     ...section(style.yellow('held by a person'), named(plan.held)),
     ...section(style.yellow('cannot be taken now'), named(plan.blocked)),
-    ...section(style.yellow('updated by others, too'), updaterLines(plan.foreignUpdaters)),
+    ...section(style.yellow('have other updaters'), updaterLines(plan.foreignUpdaters)),
   );
   out.write(`${lines.join('\n')}\n`);
 }

@@ -111,7 +111,6 @@ async function readFiles(directory: string): ReturnType<typeof readManifestFiles
   }
 }
 
-/** The rendered configs of an earlier result, by pool. */
 async function readEarlier(directory: string): Promise<EarlierConfigs> {
   const { objects, problems } = await readAll([directory]);
   const [first] = problems;
@@ -193,7 +192,6 @@ function line(finding: Finding): string {
   return severity === 'error' ? text : text.replace(/(:\d+: )/, `$1${severity}: `);
 }
 
-/** Number of findings per severity. */
 function counts(
   findings: readonly Finding[],
 ): Readonly<Record<'errors' | 'warnings' | 'notes', number>> {

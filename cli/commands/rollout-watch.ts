@@ -11,7 +11,6 @@ import { awaitAnswer, isPassing, WORKER } from '../await-answer';
 import type { CliCluster, CliContext, ClusterView } from '../ports';
 import { exitCodeOf, isSettled, type RolloutSnapshot } from '../snapshot';
 
-/** Reads the rollout for one view of the cluster. */
 type Look = (view: ClusterView) => Promise<RolloutSnapshot>;
 
 /**
@@ -177,7 +176,6 @@ class RolloutWatch {
 
 type Whom = 'rollout' | 'cluster';
 
-/** The servers that do not answer at present. */
 class Troubles {
   readonly #live: LiveView;
   readonly #known = new Map<Whom, string>();

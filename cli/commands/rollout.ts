@@ -69,7 +69,7 @@ export async function rolloutPause(
   if (answer === undefined) await cluster.setPaused(poolName, true, reason);
   const underWay = answer?.children.filter((child) => child.holdsSlot).length ?? 0;
   context.terminal.err.write(
-    `pool ${poolName} paused${underWay > 0 ? `; ${underWay} nodes finish what they do` : ''}\n`,
+    `pool ${poolName} paused${underWay > 0 ? `; ${underWay} nodes in flight finish` : ''}\n`,
   );
   return EXIT.OK;
 }
@@ -105,7 +105,6 @@ export async function rolloutCancel(context: CliContext, poolName: string): Prom
   return EXIT.OK;
 }
 
-/** Rollouts of a pool that Temporal remembers, newest first. */
 export async function rolloutHistory(
   context: CliContext,
   poolName: string,

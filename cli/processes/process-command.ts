@@ -6,9 +6,7 @@ export interface ProcessFlag {
   readonly setting: string;
   readonly variable: string;
   readonly description?: string;
-  /** May be given several times. */
   readonly repeated?: boolean;
-  /** Takes no value. */
   readonly boolean?: boolean;
 }
 

@@ -3,7 +3,6 @@ import { variableOf } from '../../process/settings';
 import { DESCRIPTIONS } from './descriptions';
 import type { ProcessFlag } from './process-command';
 
-/** One flag per setting of a schema. */
 export function flagsOfSchema(schema: z.ZodObject): readonly ProcessFlag[] {
   return Object.keys(schema.shape).map((setting) => ({
     setting,

@@ -15,7 +15,6 @@ export interface TaintPicture {
 }
 
 export interface DueTaints {
-  /** Names of all nodes that have to have it. */
   readonly inLine: ReadonlySet<string>;
   /**
    * Nodes that lack it, the next to be drained first, the pools in turns; then those that must lose

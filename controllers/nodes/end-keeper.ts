@@ -15,7 +15,6 @@ export interface EndKeeperDeps {
   /** Reads the Node from the API. @throws `ObjectNotFound` */
   readonly readNode: (name: string) => Promise<Node>;
   readonly log: Log;
-  /** RFC 3339. */
   readonly now: () => string;
 }
 
@@ -25,7 +24,6 @@ export class EndKeeper {
 
   constructor(
     private readonly deps: EndKeeperDeps,
-    /** Queues the node again. */
     private readonly again: (name: string, delayMs: number) => void,
   ) {}
 

@@ -15,19 +15,17 @@ export interface JoinedNode {
   readonly known: MachineConfigNode;
   readonly pool: MachineConfigPool;
   readonly policy: RolloutPolicy | undefined;
-  /** Whether this is a rendered config of the pool. */
   readonly isOfPool: (config: string) => boolean;
-  /** The other nodes, pools and MachineConfigNodes. */
   readonly picture: Pick<ClusterPicture, 'nodes' | 'pools' | 'machineConfigNodes'>;
 }
 
 /**
  * The annotations that adopt the node; undefined = it has them, or a rollout will write them.
  *
- * A node on the target is adopted at once. A node on an older config of the pool is left to the
- * rollout, which takes new nodes first, unless no rollout will ask it: the pool is paused or waits
- * for a person, too many nodes failed, or the node itself failed before its host reported. Nodes on
- * any other config are not adopted.
+ * On the target a node is adopted at once. On an older config of the pool it waits for the rollout,
+ * which takes new nodes first, unless no rollout will come: the pool is paused or waits for a
+ * person, too many nodes failed, or this one failed before its host reported. On any other config
+ * it is not adopted.
  */
 export function joinedAnnotations(
   joined: JoinedNode,

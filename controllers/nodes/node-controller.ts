@@ -1,8 +1,7 @@
 /**
- * Keeps one MachineConfigNode per Node of a pool: creates and deletes it, moves it with its node to
- * another pool, and writes its first status and the end of lost updates. During updates the cluster
- * worker writes it. On Nodes it clears the mark of a cordon that a person removed, adopts joined
- * nodes, and shows drift of nodes at rest.
+ * Keeps one MachineConfigNode per Node of a pool, with its pool, its first status and the end of
+ * lost updates; during updates the cluster worker writes it. On Nodes it clears marks of removed
+ * cordons, adopts joined nodes, and shows drift.
  */
 
 import { MACHINE_CONFIG_NODES, NODES } from '../../adapters/kube/resources';
@@ -70,7 +69,7 @@ export class NodeController {
       {
         work: (name) => this.#sync(name),
         onFailure: (failure) => {
-          tellFailure(deps.log, failure, 'looking after a node failed; will try again');
+          tellFailure(deps.log, failure, 'checking a node failed; will try again');
         },
         ...COALESCING,
       },
@@ -209,7 +208,7 @@ export class NodeController {
       if (failure === 'Conflict' || failure === 'ObjectNotFound') return;
       throw error;
     }
-    log.info({ node: name }, 'a person uncordoned the node; its cordon is not ours any more');
+    log.info({ node: name }, 'a person uncordoned the node; removed the mark of the cordon');
   }
 
   /**
@@ -264,7 +263,7 @@ export class NodeController {
     const subject = { resource: NODES, object: node };
     if (drift === undefined) {
       events.over(subject, DRIFT_DETECTED);
-      events.record(subject, 'Normal', DRIFT_OVER, 'the disk is as its config says again');
+      events.record(subject, 'Normal', DRIFT_OVER, 'the disk matches its config again');
     } else {
       events.over(subject, DRIFT_OVER);
       events.record(subject, 'Warning', DRIFT_DETECTED, drift);
@@ -372,13 +371,11 @@ function isUpdated({ status }: MachineConfigNode): boolean {
   return isConditionTrue(status?.conditions, NodeCondition.UPDATED);
 }
 
-/** The ended update of the node and its config. */
 function endOf(node: Node): string | undefined {
   const run = annotationOf(node, ANNOTATION.UPDATE_RUN);
   return lastRunOf(run)?.isOver === true ? [run, desiredConfigOf(node)].join(' ') : undefined;
 }
 
-/** An update of this node writes its MachineConfigNode now. */
 function isUnderWay(node: Node): boolean {
   return annotationOf(node, ANNOTATION.STATE) === NodeState.WORKING;
 }

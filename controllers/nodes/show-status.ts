@@ -9,7 +9,6 @@ import type { Writer } from '../fenced-writer';
 
 export const FIELD_OWNER = `${FIELD_MANAGER.CONTROLLERS}-nodes`;
 
-/** All that updates write there. */
 export interface ShownStatus {
   readonly observedGeneration: number;
   readonly configVersion: { readonly desired: string; readonly current?: string };

@@ -1,7 +1,7 @@
 /**
  * Keeps the taint `UpdateInProgress` on nodes that will be drained, so that evicted pods land on
- * updated nodes. An update removes it with the uncordon; this controller removes what is left
- * elsewhere (a paused pool, a moved node). It decides from the Nodes alone, also after a restart.
+ * updated nodes. Updates remove it with the uncordon; this controller removes the others (a paused
+ * pool, a moved node).
  */
 
 import { NODES } from '../../adapters/kube/resources';
@@ -136,7 +136,7 @@ export class TaintController {
       if (failure === 'Conflict' || failure === 'ObjectNotFound') return;
       throw error;
     }
-    log.debug({ node: name }, isInLine ? 'tainted node' : 'took the taint of node away');
+    log.debug({ node: name }, isInLine ? 'tainted node' : 'removed the taint of the node');
   }
 }
 

@@ -1,7 +1,6 @@
 /**
- * The end of a lost update, of which only the Node shows the end. An update writes its end to the
- * Node first and to the MachineConfigNode after it. If it is lost in between (a lost database, or a
- * person terminates it), no rollout takes up the node, because it is done.
+ * The end of an update that was lost after it wrote its end to the Node, and before it wrote it to
+ * the MachineConfigNode. No rollout takes up such a node, because it is done.
  */
 
 import { isDriftReason } from '../../core/drift';
@@ -24,8 +23,8 @@ import type { ShownStatus } from './show-status';
 
 /**
  * The status that the last update would have written; undefined = it has, or it has not ended. A
- * node that is Degraded on its desired config failed after the commit of its host, or drifted;
- * drift has its own reason and is no end of an update.
+ * node that is Degraded on its desired config failed after the commit of its host; drift, with its
+ * own reason, is no end of an update.
  *
  * @param now - RFC 3339
  */

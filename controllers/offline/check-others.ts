@@ -38,7 +38,6 @@ function roleOf({ metadata }: MachineConfig): string | undefined {
   return metadata.labels?.[LABEL.ROLE];
 }
 
-/** MachineConfigs that no pool selects, and policies without a pool. */
 export function reportUseless(view: OfflineView, findings: Findings): void {
   const selectors = poolSelectors(view);
   // With a wrong selector, any MachineConfig may be meant for its pool.
@@ -89,7 +88,6 @@ function reportUnselected(
   findings.warning(written, path, `no pool selects the role "${role}"`, fix);
 }
 
-/** Reports the first impossible field of a policy. */
 export function checkPolicy(policy: RolloutPolicy, view: OfflineView, findings: Findings): void {
   const written = view.written('RolloutPolicy', policy.metadata.name);
   if (written === undefined) return;

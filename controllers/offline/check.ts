@@ -1,5 +1,3 @@
-/** Input of a check, and the place for its findings. */
-
 import type { Findings } from './findings';
 import type { OfflineView } from './offline-view';
 

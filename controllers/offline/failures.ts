@@ -7,7 +7,6 @@ import { LABEL } from '../../core/names';
 import { fieldPath, type Findings } from './findings';
 import type { OfflineView } from './offline-view';
 
-/** The object that a failure is about. */
 export type Blame = (error: unknown) => ManifestObject | undefined;
 
 /** The result, or undefined and a finding for a failure that a person can fix. */
@@ -73,7 +72,6 @@ function onOneLine(text: string): string {
   return text.trim().replaceAll(/\s*\n\s*/g, ' ');
 }
 
-/** Problems of MachineConfigs, each at its field. */
 export function reportProblems(
   problems: readonly AdmissionProblem[],
   view: OfflineView,

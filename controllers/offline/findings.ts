@@ -12,7 +12,6 @@ export interface Finding extends ManifestProblem {
   readonly severity: Severity;
 }
 
-/** Collects findings without repetitions. */
 export class Findings {
   readonly #all = new Map<string, Finding>();
 

@@ -31,9 +31,8 @@ export interface OfflineKind {
   readonly schema: z.ZodType;
   /** Paths below which unknown fields are kept, joined by dots, as in `deploy/crds`. */
   readonly keeps: readonly string[];
-  /** What the CRD or the server refuses beside the shape, for objects of that shape. */
+  /** Refusals of the CRD or the server beside the shape, for objects of that shape. */
   readonly refusals?: Refusals;
-  /** The only name that an object may have. */
   readonly onlyName?: string;
 }
 

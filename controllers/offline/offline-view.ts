@@ -51,7 +51,6 @@ export class OfflineView implements RenderView {
     this.controllerConfigs = { get: (name) => controllerConfigs.get(name) };
   }
 
-  /** The object in its manifest. */
   written(kind: string, name: string): ManifestObject | undefined {
     return this.#written.get(`${kind}/${name}`);
   }

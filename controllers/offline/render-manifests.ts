@@ -26,7 +26,6 @@ export interface OfflinePool extends PoolRender {
 }
 
 export interface OfflineRender {
-  /** The pools that can be rendered, sorted by name. */
   readonly pools: readonly OfflinePool[];
   readonly controllerConfig: KubeObject | undefined;
   /** Sorted by place. */

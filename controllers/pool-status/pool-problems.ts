@@ -19,10 +19,8 @@ export interface PoolProblem {
   readonly message: string;
 }
 
-/** At most this many nodes are named in one condition. */
 const NODES_NAMED = 10;
 
-/** Problems by pool name. */
 export function findProblems(
   nodes: readonly Node[],
   pools: readonly MachineConfigPool[],

@@ -1,7 +1,6 @@
 /**
- * Writes the status of every pool, except RenderDegraded. The status is a pure function of the
- * pool, its nodes and their MachineConfigNodes (`core/pool/status`), so it can be computed at any
- * time and is written only when it changed.
+ * Writes the status of every pool, except RenderDegraded, when it changes. `core/pool/status`
+ * computes it from the pool, its nodes and their MachineConfigNodes.
  */
 
 import { MACHINE_CONFIG_POOLS } from '../../adapters/kube/resources';
@@ -77,7 +76,6 @@ export class PoolStatusController {
     changed();
   }
 
-  /** Resolves when nothing runs any more. */
   idle(): Promise<void> {
     return this.#queue.idle();
   }
@@ -160,7 +158,6 @@ export class PoolStatusController {
     }
   }
 
-  /** Logs problems when they change. */
   #tellProblems(
     problems: ReadonlyMap<string, readonly PoolProblem[]>,
     { conflicts }: Membership,

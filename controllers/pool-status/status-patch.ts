@@ -26,7 +26,6 @@ export type OwnedStatus = Pick<
   | 'degradedMachineCount'
 > & { readonly conditions: readonly Condition[] };
 
-/** The fields and conditions of this controller. */
 export function ownedStatus(status: PoolStatus | undefined): OwnedStatus {
   const { observedGeneration, configuration, machineCount, updatedMachineCount } = status ?? {};
   const { readyMachineCount, unavailableMachineCount, degradedMachineCount } = status ?? {};
@@ -37,7 +36,6 @@ export function ownedStatus(status: PoolStatus | undefined): OwnedStatus {
   };
 }
 
-/** Whether two statuses differ in a field of this controller. */
 export function statusDiffers(a: OwnedStatus, b: OwnedStatus): boolean {
   return inOrder(a) !== inOrder(b);
 }

@@ -14,7 +14,6 @@ export interface GarbageDeps {
   readonly picture: ClusterPicture;
   readonly writer: Writer;
   readonly log: Log;
-  /** How many unused rendered configs each pool keeps. */
   readonly keepRendered: number;
 }
 
@@ -54,7 +53,6 @@ export class GarbageController {
     for (const pool of pools.list()) this.#queue.add(pool.metadata.name);
   }
 
-  /** Resolves when nothing runs any more. */
   idle(): Promise<void> {
     return this.#queue.idle();
   }

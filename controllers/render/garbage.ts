@@ -6,7 +6,6 @@ import type { MachineConfigNode, Node } from '../../core/node/types';
 import type { MachineConfigPool } from '../../core/pool/types';
 
 export interface GarbageInput {
-  /** The rendered configs that the pool owns. */
   readonly configs: readonly MachineConfig[];
   /** All of the cluster, because a node may change its pool. */
   readonly pools: readonly MachineConfigPool[];

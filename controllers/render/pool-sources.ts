@@ -15,10 +15,8 @@ import type { MachineConfigPool } from '../../core/pool/types';
 import { compileSelector, type CompiledSelector } from '../../core/selectors';
 import { owningPools } from '../cluster-picture';
 
-/** The name of MCO's one ControllerConfig. */
 const CONTROLLER_CONFIG = 'machine-config-controller';
 
-/** Fields of it that name an image. */
 const IMAGES = ['baseOSContainerImage', 'osImageURL', 'baseOSExtensionsContainerImage'] as const;
 
 /** Cached objects never change in place, so each is parsed once. */

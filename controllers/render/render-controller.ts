@@ -74,7 +74,6 @@ export class RenderController {
     this.#everyPool();
   }
 
-  /** Resolves when nothing runs any more. */
   idle(): Promise<void> {
     return this.#queue.idle();
   }
@@ -229,7 +228,7 @@ export class RenderController {
       return true;
     }
     if (canonicalJson(existing.spec) === canonicalJson(object.spec)) return false;
-    log.warn({ config: rendered.name }, 'somebody changed a rendered config; putting it back');
+    log.warn({ config: rendered.name }, 'a rendered config was changed; restoring it');
     const patch = [{ op: 'replace', path: '/spec', value: object.spec }];
     await writer.patch(MACHINE_CONFIGS, { name: rendered.name }, patch, {
       manager: FIELD_OWNER,

@@ -17,7 +17,6 @@ import { refuseUnlessAdmitted } from './admission';
 import { clusterFacts, configSelector, selectSources } from './pool-sources';
 import { renderPorts } from './render-ports';
 
-/** Objects that a render reads beside the pool. */
 export interface RenderView {
   readonly machineConfigs: Pick<CacheView<MachineConfig>, 'get' | 'list'>;
   readonly controllerConfigs: Pick<CacheView<KubeObject>, 'get'>;

@@ -9,7 +9,6 @@ import type { CompiledSelector } from '../../core/selectors';
 import { owningPools } from '../cluster-picture';
 import { configSelector, isSource } from './pool-sources';
 
-/** Selectors are compiled once per version of a pool. */
 const selectors = new WeakMap<MachineConfigPool, CompiledSelector | 'invalid'>();
 
 /** The pools, by name, that a change of a MachineConfig concerns. */

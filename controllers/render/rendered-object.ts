@@ -11,7 +11,7 @@ import type { MachineConfigPool, PoolConfiguration } from '../../core/pool/types
 
 const API_VERSION = `${MCO_GROUP}/${MCO_VERSION}`;
 
-/** What the API server adds before it stores an object: times, UID, managed fields. */
+/** Room for the API server's additions: times, UID, managed fields. */
 const SERVER_BYTES = 4 * 1024;
 
 /**

@@ -1,4 +1,4 @@
-/** What the rollout controller should do about a pool: a pure function of the cluster's objects. */
+/** The rollout controller's decision about a pool: a pure function of the cluster's objects. */
 
 import { failureName, messageOf } from '../../core/errors';
 import { ANNOTATION } from '../../core/names';
@@ -24,7 +24,6 @@ export type RolloutDecision =
 
 export interface RolloutObservation {
   readonly pool: MachineConfigPool;
-  /** Members of the pool. */
   readonly nodes: readonly Node[];
   readonly policy?: RolloutPolicy;
 }

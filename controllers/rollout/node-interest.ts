@@ -23,9 +23,9 @@ export interface NodeChange {
 }
 
 /**
- * Describes a change that a rollout must know; undefined = it need not. A running update reports by
- * itself, so readiness and own cordon of its node are no news; deletion is. A person's cordon is
- * news, too, because the update may be lost although the node looks updating.
+ * Describes a change that a rollout must know; undefined = it need not. A running update reports
+ * readiness and its own cordon itself, but not the deletion of its node. A person's cordon is news,
+ * because the update may be lost although the node looks updating.
  */
 export function newsFor({ previous, current }: NodeChange): string | undefined {
   if (current === undefined) {

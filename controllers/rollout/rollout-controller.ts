@@ -1,7 +1,7 @@
 /**
  * Keeps a rollout open for every pool whose nodes are behind, aims it at the pool's config, and
- * wakes it when the cluster changes. It keeps no state: after a restart, or when Temporal has lost
- * its database, it starts again from the cluster.
+ * wakes it when the cluster changes. It has no state, so it recovers from restarts and from the
+ * loss of Temporal's database.
  */
 
 import { MACHINE_CONFIG_POOLS } from '../../adapters/kube/resources';
@@ -64,7 +64,7 @@ export class RolloutController {
       {
         work: (pool) => this.#sync(pool),
         onFailure: (failure) => {
-          const text = 'looking after a rollout failed; will try again';
+          const text = 'checking a rollout failed; will try again';
           tellFailure(deps.log, failure, text, this.#temporalAway || undefined);
         },
         ...COALESCING,
@@ -258,7 +258,7 @@ export class RolloutController {
     const { reason } = news;
     const isOpen = await this.#ask(() => this.#deps.gateway.wake(pool, news));
     if (isOpen) this.#deps.metrics.rolloutRequested(pool, 'wake');
-    this.#deps.log.debug({ pool, reason, open: isOpen }, 'told the rollout of a change');
+    this.#deps.log.debug({ pool, reason, open: isOpen }, 'reported a change to the rollout');
     return isOpen;
   }
 

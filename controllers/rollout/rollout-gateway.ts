@@ -39,13 +39,11 @@ export interface RolloutGateway {
   isOpen(pool: string): Promise<boolean>;
 }
 
-/** Limit of one call to Temporal; the controller tries again. */
 const DEADLINE_MS = 10_000;
 
-/** A gateway and its connection. */
 export interface RolloutConnection {
   readonly gateway: RolloutGateway;
-  /** What `/readyz` waits for. */
+  /** Reasons of `/readyz` to fail. */
   waitingFor(): readonly string[];
   /** Why `/healthz` fails; undefined = it succeeds. */
   deathSentence(): string | undefined;

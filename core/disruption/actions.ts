@@ -1,10 +1,7 @@
-/** From changes to disruption actions. */
-
 import type { MachineConfigDiff } from '../machine-config/diff';
 import { closestFilePolicy } from './policies';
 import type { DisruptionAction, DisruptionActionType, DisruptionPolicies } from './types';
 
-/** Changed parts of a config, by name. */
 export interface ChangedParts {
   readonly diff: MachineConfigDiff;
   /** Paths of added, changed and removed files. */
@@ -65,11 +62,9 @@ export function hasAction(
 }
 
 /**
- * The actions to run on the host, each once: first `systemctl daemon-reload`, because restarts must
- * see new units, then restarts, then reloads. A restart replaces a reload of the same service.
- * `Special` is a reload of CRI-O; `None` and `Drain` run nothing.
- *
- * MCO runs its list with duplicates, in the random order of a Go map.
+ * The actions to run on the host, each once: `systemctl daemon-reload`, because restarts must see
+ * new units, then restarts, then reloads, unless a restart replaces them. `Special` is a reload of
+ * CRI-O; `None` and `Drain` run nothing. MCO runs its list with duplicates, in random order.
  */
 export function runnableActions(actions: readonly DisruptionAction[]): readonly DisruptionAction[] {
   if (hasAction(actions, 'Reboot')) return REBOOT;

@@ -1,5 +1,3 @@
-/** Whether a change requires a drain. */
-
 import type { IgnitionConfig } from '../machine-config/types';
 import { hasAction } from './actions';
 import { judgeRegistriesChange, type ContentPorts } from './registries-conf';

@@ -8,7 +8,6 @@ import { fail, messageOf } from '../errors';
 import type { IgnitionConfig } from '../machine-config/types';
 import { REGISTRIES_CONF } from './policies';
 
-/** Ports of pure code. */
 export interface ContentPorts {
   /** A TOML 1.0 document as plain values; throws for anything else. */
   parseToml(text: string): unknown;

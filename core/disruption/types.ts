@@ -17,7 +17,6 @@ export interface FilePolicy {
   readonly actions: readonly DisruptionAction[];
 }
 
-/** The actions for one systemd unit, by exact name. */
 export interface UnitPolicy {
   readonly name: string;
   readonly actions: readonly DisruptionAction[];
@@ -30,7 +29,6 @@ export interface NodeDisruptionPolicy {
   readonly sshkey?: { readonly actions: readonly DisruptionAction[] };
 }
 
-/** The defaults merged with the user's policies. */
 export interface DisruptionPolicies {
   readonly files: readonly FilePolicy[];
   readonly units: readonly UnitPolicy[];

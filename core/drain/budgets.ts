@@ -93,8 +93,8 @@ function letsUnhealthyGo({ spec, status }: PodDisruptionBudget): boolean {
 }
 
 /**
- * What a drain waits for, with everything that a person can act on: `waiting for pod shop/cart-7f
- * (budget shop/cart allows 0 disruptions; owner Deployment shop/cart)`.
+ * Names the pod that a drain waits for, with all that a person can act on: `waiting for pod
+ * shop/cart-7f (budget shop/cart allows 0 disruptions; owner Deployment shop/cart)`.
  */
 export function blockerOf(pod: Pod, budgets: readonly PodDisruptionBudget[]): string {
   const owner = ownerText(pod);

@@ -1,7 +1,6 @@
 /**
- * A cluster with exactly one Node is neither drained nor cordoned. Evicted pods would have no other
- * node: a budget would hold up the drain for ever, and Slipway and Temporal would be evicted, too.
- * Replacements of pods that end at the shutdown must find a schedulable node.
+ * A cluster with exactly one Node is neither drained nor cordoned: evicted pods have no other node,
+ * so a budget would hold up the drain for ever, and Slipway and Temporal would be evicted, too.
  *
  * @see MCO pkg/daemon/drain.go, performDrain (7ff337a4), which asks for the topology of the control
  * plane instead

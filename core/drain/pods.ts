@@ -29,7 +29,6 @@ export function controllerOf(pod: Pod): OwnerReference | undefined {
   return pod.metadata.ownerReferences?.find((owner) => owner.controller === true);
 }
 
-/** Whether the pod has ended, so that nothing is lost with it. */
 export function isFinished(pod: Pod): boolean {
   return pod.status?.phase === 'Succeeded' || pod.status?.phase === 'Failed';
 }

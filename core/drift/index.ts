@@ -1,5 +1,3 @@
-/** Drift: a host that differs from its config. */
-
 export { DEFAULT_DRIFT_POLICY, resolveDriftPolicy, type DriftPolicy } from './policy';
 export { printable, printableWithin } from './printable';
 export {

@@ -1,16 +1,16 @@
 /**
- * Turns of hosts to reload or restart services for a repair of drift. Hosts repair by themselves,
- * and a file that is changed everywhere must not take down the kubelets of a whole pool at once.
+ * Turns of hosts to reload or restart services for a repair: a file that is changed everywhere must
+ * not take down the kubelets of a whole pool at once.
  *
- * Turns depend on time and names only, so that all servers agree without communication. Nodes that
- * had drifted when a window began have a place in it, ordered by name; places take turns over the
- * windows, `maxUnavailable` at a time. A node that drifts during a window has no place in it, and a
- * repaired node keeps its place.
+ * Turns depend on time and names only, so that all servers agree. Nodes that had drifted when a
+ * window began have a place in it, ordered by name; `maxUnavailable` places at a time have their
+ * turn, one group per window. Later drift gets no place in the window, and a repaired node keeps
+ * its place.
  */
 
 /**
- * Milliseconds. A repair begins in the first half of a window and has the second half to end: a
- * service may take 100 s to start and is watched for 5 s more. The first half has two parts:
+ * Milliseconds. A repair begins in the first half of a window and ends in the second: a service may
+ * take 100 s to start and is watched for 5 s more. The first half has two parts:
  */
 export const REPAIR_WINDOW = {
   window: 240_000,
@@ -47,9 +47,8 @@ export interface RepairRoom {
 }
 
 /**
- * Whether a host may disturb its services now. At no time do more hosts disturb theirs than
- * `maxUnavailable` leaves beside the nodes that are out of service. A node that is out of service
- * itself costs nothing more.
+ * Whether a host may disturb its services now: never more hosts at once than `maxUnavailable`
+ * leaves beside the nodes out of service. A node that is out of service itself costs nothing more.
  *
  * @param now - milliseconds since 1970, the same on all servers
  * @param placesNow - called only when the time is right
@@ -74,14 +73,12 @@ export function mayRepairNow(
   return own < size && (own + Math.floor(window / count)) % size < room;
 }
 
-/** The places of the present window. */
 export function placesIn(members: readonly DriftedMember[], now: number): Places {
   const then = windowOf(now) * REPAIR_WINDOW.window - REPAIR_WINDOW.known;
   const names = members.filter((member) => hadDrifted(member, then)).map(({ name }) => name);
   return new Map(names.sort().map((name, place) => [name, place]));
 }
 
-/** Number of the present window. */
 export function windowOf(now: number): number {
   return Math.floor(now / REPAIR_WINDOW.window);
 }

@@ -3,11 +3,8 @@
 import type { NodeDisruptionPolicy } from '../disruption/types';
 import type { DriftPolicy } from './policy';
 
-/** How something on a host differs from its config. */
 export const DRIFT_KINDS = [
-  /** Permission bits. */
   'mode',
-  /** The bytes of a file. */
   'content',
   /** A file or a mask that should be there. */
   'missing',
@@ -24,31 +21,25 @@ export const DRIFT_KINDS = [
 ] as const;
 export type DriftKind = (typeof DRIFT_KINDS)[number];
 
-/** One difference. */
 export interface DriftFinding {
   /** Path on the host; the name of the unit for `unit`; empty for `os`. */
   readonly path: string;
   readonly kind: DriftKind;
-  /** A sentence in MCO's words. */
   readonly detail: string;
   /** RFC 3339: when this host first saw it. */
   readonly since: string;
 }
 
-/** One path that the host has rewritten. */
 export interface DriftRepair {
   readonly path: string;
   /** RFC 3339. */
   readonly at: string;
 }
 
-/** The whole state of one host. */
 export interface DriftReport {
-  /** Rendered config of the host. */
   readonly config: string;
   /** The first `FINDINGS_REPORTED`, by path. */
   readonly findings: readonly DriftFinding[];
-  /** Number of all findings. */
   readonly count: number;
   /** The latest `REPAIRS_REPORTED`, newest last. */
   readonly repairs: readonly DriftRepair[];

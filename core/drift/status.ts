@@ -11,7 +11,7 @@ import type { DriftReport } from './report';
 
 /** The start of every reason of drift, in MCO's words. */
 const UNEXPECTED_STATE = 'unexpected on-disk state validating against ';
-const FORCED = 'a full re-apply is asked for by /run/machine-config-daemon-force; say when with ';
+const FORCED = 'a full re-apply is requested by /run/machine-config-daemon-force; start it with ';
 
 /** The part of a MachineConfigNode's status that the host's reports fill. */
 export interface DriftStatus {
@@ -123,7 +123,7 @@ function conditionValue(
   return {
     status: 'False',
     reason: 'AsExpected',
-    message: 'the disk is as its config says',
+    message: 'the disk matches its config',
   };
 }
 
@@ -134,20 +134,18 @@ export function driftCondition(
   return known?.status?.conditions?.find(({ type }) => type === NodeCondition.DRIFTED);
 }
 
-/** The annotations of a Node to change together. */
 export type DriftAnnotations = Readonly<Record<string, string>>;
 
 /** The `reason` annotation is cut as in MCO. */
 const MAX_REASON_LENGTH = 2000;
 
 /**
- * The annotations that drift of a Node at rest requires; undefined = it has them. Drift is about
- * currentConfig: a node under update is left to its update, and another failure keeps its own
- * reason.
+ * The annotations that drift of a Node at rest requires; undefined = it has them. A node under
+ * update is left to its update, and another failure keeps its reason.
  *
  * - drifted and Done → Degraded, with the first finding
- * - Degraded because of drift, and drifted no more → Done; an update that was refused for it is a
- *   candidate again
+ * - Degraded by drift, and without drift → Done; an update that was refused for it is a candidate
+ *   again
  *
  * @see MCO pkg/daemon/daemon.go, startConfigDriftMonitor (7ff337a4)
  */
@@ -191,9 +189,8 @@ const DRIFT_REASONS: readonly string[] = ['ConfigDrift', 'ForceRequested'];
 
 /**
  * The NodeDegraded condition that drift of a node at rest requires; undefined = it has it. It
- * follows the state of the Node, which an update or `driftAnnotations` has written before. Its
- * transition time is that of the host's report, so that both times come from one clock and can be
- * compared.
+ * follows the state of the Node. Its transition time is that of the host's report, so that all
+ * times come from one clock.
  */
 export function driftDegradation(
   node: Node,

@@ -1,5 +1,3 @@
-/** Text and byte encodings of rendered configs. */
-
 export { decodeBase64 } from './base64';
 export { dataUrlError, decodeDataUrl, encodeDataUrl, type DataUrl } from './data-url';
 export { goJson } from './go-json';

@@ -1,6 +1,5 @@
 /** Shortens texts to one line. */
 
-/** How long a shortened text may be. */
 export interface Room {
   /** UTF-16 units. */
   readonly characters: number;

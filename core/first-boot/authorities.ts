@@ -2,7 +2,6 @@
 
 import { decodeBase64 } from '../encoding';
 
-/** `field` is its place in the ControllerConfig. */
 export interface AuthorityProblem {
   readonly path: readonly string[];
   readonly problem: string;

@@ -43,7 +43,6 @@ export interface FirstBootFacts {
 }
 
 export interface FirstBootInput {
-  /** The rendered config. */
   readonly machineConfig: MachineConfig;
   /** Its Ignition in 3.5, by {@link readServedIgnition}: parsed once for all versions. */
   readonly ignition: IgnitionObject;
@@ -132,9 +131,9 @@ function encapsulated(machineConfig: MachineConfig, version: OutputVersion): Mac
 }
 
 /**
- * Ignition applies kernel arguments since 3.3. For older versions they are appended to those of the
- * MachineConfig, which are applied after Ignition. An annotation counts them, because the machine
- * must also know the rendered config of the cluster.
+ * Ignition applies kernel arguments since 3.3; for older versions they follow those of the
+ * MachineConfig. An annotation counts them, so that the machine also knows the rendered config of
+ * the cluster.
  */
 function withKernelArguments({
   machineConfig,
@@ -186,7 +185,6 @@ function optional(path: string, contents: string | undefined): readonly FirstBoo
   return contents === undefined ? [] : [{ path, contents }];
 }
 
-/** An empty authority replaces nothing. */
 function authority(path: string, base64: string | undefined): readonly FirstBootFile[] {
   if (base64 === undefined || base64 === '') return [];
   const decoded = decodeBase64(base64);

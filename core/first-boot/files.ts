@@ -3,9 +3,8 @@
 import { encodeDataUrl } from '../encoding';
 import { listOf, structOf, without, wordOf, type IgnitionObject } from '../ignition';
 
-/** Paths as in MCO. */
 export const FIRST_BOOT_FILE = {
-  /** Annotations for the future Node of the machine; the file exists only at the first boot. */
+  /** Annotations for the future Node of the machine; the file marks its first boot. */
   NODE_ANNOTATIONS: '/etc/machine-config-daemon/node-annotations.json',
   /** The kubelet requests its certificate with it. */
   KUBECONFIG: '/etc/kubernetes/kubeconfig',
@@ -81,8 +80,7 @@ export function withReplacedFiles(
 
 /**
  * The entry that prevents a file: a link at or above its path, or a directory at it, which Ignition
- * refuses since 3.0 and reports only by an index; or a file above it, with which Ignition fails on
- * the machine.
+ * refuses since 3.0, or a file above it, with which Ignition fails on the machine.
  */
 export function findObstacle(config: IgnitionObject):
   | {

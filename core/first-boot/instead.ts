@@ -18,9 +18,8 @@ export interface InsteadConfig {
 
 /**
  * Best first: the config that most nodes of the pool run, verified; the last one that all of them
- * ran; the target. They may not exist. MCO's server answers 500 instead.
- *
- * A kubelet can write anything on its Node, so only names of rendered configs of this pool count.
+ * ran; the target. They may not exist. MCO's server answers 500 instead. Only names of rendered
+ * configs of this pool count, because a kubelet can write anything on its Node.
  *
  * @param members - nodes whose primary pool this is
  * @param gone - the config that does not exist

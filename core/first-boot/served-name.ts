@@ -4,8 +4,8 @@ import type { MachineConfigPool } from '../pool/types';
 
 /**
  * The target once a machine has verified it; before, the config that all machines of the pool are
- * on: a config that breaks machines does not break those that join. A status from before the latest
- * change of the pool counts machines on an earlier config, and verifies nothing.
+ * on, so that a config that breaks machines does not break those that join. A status of an earlier
+ * generation of the pool verifies nothing.
  *
  * @param proved - the config that an earlier status of this pool has verified; it stays verified
  * @returns undefined when the pool has none yet

@@ -11,7 +11,6 @@ import { wordOf, type IgnitionObject } from './schema';
 import { CURRENT_MINOR, schemaV3 } from './schema-v3';
 import { validateV3 } from './validate';
 
-/** An empty config. */
 export const EMPTY_IGNITION: IgnitionObject = { ignition: { version: '3.5.0' } };
 
 /** Highest permission bits of a file; special bits are refused. */

@@ -1,5 +1,3 @@
-/** Ignition: reads every version, merges, writes 3.5. */
-
 export {
   EMPTY_IGNITION,
   encodeIgnition,

@@ -5,7 +5,6 @@ export type JsonPath = readonly (string | number)[];
 export interface JsonNode {
   /** Index of a scalar, or of the first character inside an object or a list. */
   readonly start: number;
-  /** Index after the value. */
   readonly end: number;
   readonly members?: ReadonlyMap<string, JsonMember>;
   readonly items?: readonly JsonNode[];
@@ -18,7 +17,6 @@ export interface JsonMember {
   readonly value: JsonNode;
 }
 
-/** A parsed text with the positions of its values. */
 export class JsonSource {
   readonly #text: string;
   readonly root: JsonNode;

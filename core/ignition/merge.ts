@@ -1,10 +1,7 @@
 /**
  * The merge of Ignition 3.5: list entries merge by key in the parent's order; present scalars of
- * the child win.
- *
- * Many configs are folded into one accumulator whose lists are keyed maps, so the cost is the sum
- * of the children. A map keeps the specified order: an entry that is set again keeps its place, a
- * removed one that comes back goes to the end.
+ * the child win. Configs are folded into one accumulator of keyed maps, which keep the specified
+ * order, so the cost is the sum of the children.
  *
  * @see MCO vendor/github.com/coreos/ignition/v2/config/merge/merge.go (7ff337a4)
  */

@@ -4,13 +4,11 @@ import { decodeBase64 } from '../encoding/base64';
 import { goJson } from '../encoding/go-json';
 import { fail, messageOf } from '../errors';
 
-/** Ports of rendering. */
 export interface RenderPorts {
   /** Throws when the bytes are no gzip stream. */
   gunzip(bytes: Uint8Array): Uint8Array;
 }
 
-/** A config before parsing. */
 export interface RawIgnition {
   readonly value: unknown;
   /** The JSON text that positions in messages refer to. */

@@ -27,7 +27,9 @@ export interface EntryV2 {
   readonly message: string;
 }
 
-/** What the rules of a version depend on. `3` stands for 2.3, to which configs are translated. */
+/**
+ * Input of rules that depends on the version. `3` stands for 2.3, to which configs are translated.
+ */
 export interface ContextV2 {
   readonly minor: MinorV2 | 3;
 }

@@ -80,12 +80,10 @@ export function urlRule(url: string, minor: Minor): string | undefined {
   }
 }
 
-/** The same where an absent or empty URL is allowed. */
 export function optionalUrlRule(url: string | undefined, minor: Minor): string | undefined {
   return url === undefined || url === '' ? undefined : urlRule(url, minor);
 }
 
-/** The same where the URL is required. */
 export function requiredUrlRule(url: string | undefined, minor: Minor): string | undefined {
   return url === undefined || url === '' ? FINDING.SOURCE_REQUIRED : urlRule(url, minor);
 }

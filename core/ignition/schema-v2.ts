@@ -40,7 +40,6 @@ const security = struct('Security', [
 
 const cache = new Map<MinorV2, StructSchema>();
 
-/** The root struct of `2.<minor>.0`. */
 export function schemaV2(minor: MinorV2): StructSchema {
   let schema = cache.get(minor);
   if (schema === undefined) {

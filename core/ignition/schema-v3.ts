@@ -29,7 +29,6 @@ export const CURRENT_MINOR: Minor = 5;
 
 const cache = new Map<Minor, StructSchema>();
 
-/** The root struct of `3.<minor>.0`. */
 export function schemaV3(minor: Minor): StructSchema {
   let schema = cache.get(minor);
   if (schema === undefined) {

@@ -8,7 +8,6 @@
 export type IgnitionObject = Readonly<Record<string, unknown>>;
 
 export interface FieldSchema {
-  /** JSON key. */
   readonly name: string;
   readonly kind: 'string' | 'bool' | 'int' | 'struct';
   readonly struct?: StructSchema;
@@ -34,7 +33,6 @@ export interface StructSchema {
   readonly goName: string;
   readonly fields: readonly FieldSchema[];
   readonly byName: ReadonlyMap<string, FieldSchema>;
-  /** The merge key of an entry in a list. */
   readonly key: (value: IgnitionObject) => string;
 }
 
@@ -108,7 +106,6 @@ export function embedded(via: string, fields: readonly FieldSchema[]): readonly 
   return fields.map((field) => ({ ...field, via }));
 }
 
-/** The merge key of a list entry. */
 export function entryKey(field: FieldSchema, entry: unknown): string {
   return field.struct === undefined ? (entry as string) : field.struct.key(entry as IgnitionObject);
 }
@@ -118,7 +115,6 @@ export function wordOf(value: unknown): string {
   return typeof value === 'string' ? value : '';
 }
 
-/** The struct without some fields. */
 export function without(value: IgnitionObject, ...names: readonly string[]): IgnitionObject {
   return Object.fromEntries(Object.entries(value).filter(([name]) => !names.includes(name)));
 }

@@ -25,7 +25,6 @@ export function parseVersion(text: string): Version | undefined {
   return { major: x, minor: y, patch: z, suffix: suffix.replace(/^-?\+?$/, '') };
 }
 
-/** Whether this is exactly the release `major.minor.0`. */
 export function sameVersion(
   version: Version,
   release: { readonly major: number; readonly minor: number },

@@ -121,8 +121,7 @@ function ownerOf(node: IgnitionObject, key: 'user' | 'group'): IgnitionObject {
 
 /**
  * One entry for the contents and one per appended part; files of 3.x do not overwrite by default. A
- * file with neither becomes an empty append, which creates it if missing and keeps its contents
- * otherwise. MCO leaves it out.
+ * file with neither becomes an empty append, which creates it if missing. MCO leaves it out.
  */
 function translateFile(file: IgnitionObject, node: IgnitionObject): readonly IgnitionObject[] {
   const own = { ...node, overwrite: node['overwrite'] ?? false, mode: file['mode'] };

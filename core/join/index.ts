@@ -1,5 +1,3 @@
-/** Join tokens, with which a machine without an identity gets the first config of its pool. */
-
 export {
   instantOf,
   isJoinTokenExpired,

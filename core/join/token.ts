@@ -20,12 +20,10 @@ const BEARER = /^bearer +(\S+)$/i;
 /** A longer header holds no token of Slipway. */
 const HEADER_LIMIT = 256;
 
-/** A token that was just made; `text` is shown once and stored nowhere. */
+/** A new token; `text` is shown once and stored nowhere. */
 export interface NewJoinToken {
   readonly id: string;
-  /** The whole token, with its secret. */
   readonly text: string;
-  /** Stored in place of the secret. */
   readonly hash: string;
 }
 
@@ -34,11 +32,7 @@ export interface JoinTokenParts {
   readonly secret: string;
 }
 
-/**
- * Makes a token. Its ID is not checked against others: whoever stores it does that.
- *
- * @param randomBytes - so many bytes that nobody can foresee
- */
+/** Makes a token. The caller that stores it checks its ID against others. */
 export function newJoinToken(randomBytes: (size: number) => Buffer): NewJoinToken {
   const id = randomBytes(ID_BYTES).toString('hex');
   const secret = randomBytes(SECRET_BYTES).toString('base64url');

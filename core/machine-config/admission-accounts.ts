@@ -94,7 +94,6 @@ export function sharedIdProblems(
   });
 }
 
-/** The last MachineConfig that gives an account its ID. */
 function placeOfId(
   account: IgnitionObject,
   kind: Kind,

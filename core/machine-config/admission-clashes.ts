@@ -11,14 +11,12 @@ import type { AdmissionProblem } from './admission-problem';
 import { entriesOf, ownedEntries, ownerOf, type Entry } from './merged-entries';
 import type { Source } from './source';
 
-/** A link without which the unit is not enabled. */
 interface NeededLink {
   readonly unit: string;
   readonly key: 'Alias' | 'WantedBy' | 'RequiredBy';
   readonly path: string;
 }
 
-/** One problem for each unit and obstacle. */
 export function enablingClashes(
   merged: IgnitionObject,
   sources: readonly Source[],
@@ -70,7 +68,6 @@ function placesOf(merged: IgnitionObject, sources: readonly Source[]): Places {
   };
 }
 
-/** Why the link of an alias cannot be made. */
 function aliasObstacle(
   { unit, path }: NeededLink,
   earlier: readonly NeededLink[],
@@ -90,9 +87,9 @@ function aliasObstacle(
 }
 
 /**
- * Whether a link or mask at a path may be gone when the alias is made: units are disabled first,
- * which removes their links and, for a template, those of its instances. A link to the unit itself
- * is the alias already. Aliases with a link elsewhere (`x.target.wants/a.service`) are not judged.
+ * Whether a link or mask at a path may be gone when the alias is made, because units are disabled
+ * first. A link to the unit itself is the alias already. Aliases with a link elsewhere
+ * (`x.target.wants/a.service`) are not judged.
  */
 function isTakenAway(path: string, { targets, units }: Places): boolean {
   const names = [path, targets.get(path) ?? ''].map((at) => at.slice(at.lastIndexOf('/') + 1));

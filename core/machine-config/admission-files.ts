@@ -4,7 +4,6 @@ import { listOf, structOf, type IgnitionObject } from '../ignition';
 import { reportContents, type ContentPorts } from './admission-contents';
 import type { Report } from './admission-problem';
 
-/** Problems of each file on its own. */
 export function reportFiles(config: IgnitionObject, ports: ContentPorts, report: Report): void {
   listOf(structOf(config['storage'])['files']).forEach((file, i) => {
     const field = `spec.config.storage.files[${i}]`;

@@ -3,7 +3,6 @@
 import { SUPPORTED_VERSIONS, type Finding } from '../ignition';
 import { configField, type Report } from './admission-problem';
 
-/** Fixes by the text of the finding. */
 const FIXES: readonly (readonly [RegExp, string])[] = [
   [/^path not absolute/, 'begin the path with a slash'],
   [/^path not specified/, 'give an absolute path'],
@@ -46,7 +45,6 @@ export function reportFindings(findings: readonly Finding[], report: Report): re
   });
 }
 
-/** Reports a missing or unknown version. */
 export function reportVersion(config: Readonly<Record<string, unknown>>, report: Report): void {
   const { ignition } = config;
   const version =

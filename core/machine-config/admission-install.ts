@@ -79,7 +79,6 @@ function fieldOf(unit: number): string {
   return `spec.config.systemd.units[${unit}]`;
 }
 
-/** Also for an absent config. */
 export function unitsOf(config: IgnitionObject | undefined): readonly IgnitionObject[] {
   return listOf(structOf(config?.['systemd'])['units']);
 }

@@ -11,9 +11,9 @@ interface Entry {
 }
 
 /**
- * Entries whose presence on the kernel command line a host could never verify. Hosts parse each
- * entry by itself, also when another one closes its quote, and the kernel parses all of them as one
- * line. A quote in the very last entry makes no difference.
+ * Entries that a host could never verify on the kernel command line: hosts parse each entry by
+ * itself, and the kernel all of them as one line. A quote in the very last entry makes no
+ * difference.
  *
  * @param sources - in merge order
  */

@@ -6,7 +6,6 @@ import { NO_ORIGINAL_SUFFIX, noOriginalPath } from './original-paths';
 const NAME_BYTES = 255;
 const PATH_BYTES = 4095;
 
-/** Suffixes that hosts add to a name, and why. */
 const ADDED = {
   nothing: { text: '', why: '' },
   /** At its first update a host records that no such file existed. */

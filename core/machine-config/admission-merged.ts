@@ -24,9 +24,7 @@ import { entriesOf, ownedEntries, ownerOf, type Entry, type OwnedEntry } from '.
 import type { Source } from './source';
 
 /**
- * Refuses a merged config that does not validate, or has a path below a file, contents that do not
- * match another MachineConfig's hash, a unit that systemctl does not enable, two accounts with one
- * ID, kernel arguments that change their meaning, or packages that its kernel does not have.
+ * Refuses a merged config with any such problem.
  *
  * @param config - of the rendered spec
  * @param sources - in merge order

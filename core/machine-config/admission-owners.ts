@@ -9,7 +9,6 @@ export const HIGHEST_ID = 4_294_967_294;
 /** Characters that no account name can have: they would break `/etc/passwd`, or name a path. */
 export const NO_NAME = /[:/\s\p{Cc}]/u;
 
-/** Reports user and group of a file, directory or link. */
 export function reportOwner(node: IgnitionObject, field: string, report: Report): void {
   for (const what of ['user', 'group'] as const) {
     const { id, name } = structOf(node[what]);

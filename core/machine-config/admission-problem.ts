@@ -1,7 +1,6 @@
 /** A problem that a person must correct before a MachineConfig can roll out. */
 
 export interface AdmissionProblem {
-  /** Name of the MachineConfig. */
   readonly machineConfig: string;
   /** `spec.config.storage.files[0].path`. */
   readonly field: string;
@@ -10,7 +9,6 @@ export interface AdmissionProblem {
   readonly fix: string;
 }
 
-/** Collects the problems of one MachineConfig. */
 export type Report = (field: string, problem: string, fix: string) => void;
 
 /** `spec.config.storage.files[0].path` of a path in the Ignition config. */

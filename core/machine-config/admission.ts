@@ -1,7 +1,6 @@
 /**
- * Configs that Slipway refuses although MCO renders them, because every node would fail on them or
- * they mean something else than they say. In MCO this shows on the nodes, one degraded node after
- * the other. These checks run before rendering, which answers as MCO does.
+ * Configs that Slipway refuses before rendering although MCO renders them, because every node would
+ * fail on them or they do not mean what they say.
  */
 
 import { fail, failureName, messageOf } from '../errors';

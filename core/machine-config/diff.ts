@@ -5,7 +5,6 @@
 
 import type { IgnitionConfig, IgnitionFile, IgnitionUnit } from './types';
 
-/** The compared fields; a rendered spec has them all. */
 export interface DiffableSpec {
   readonly osImageURL?: string;
   /** Ignition 3.5. */
@@ -34,10 +33,9 @@ export interface MachineConfigDiff {
 /**
  * Compares two specs section by section.
  *
- * Files, units and users are compared as written and in order: a reordering is a difference, and so
- * is another encoding of the same content. Missing and empty lists of kernel arguments and
- * extensions are equal; an empty kernel type is `default`. Directories, links and disks are
- * ignored.
+ * Files, units and users are compared as written and in order. Missing and empty lists of kernel
+ * arguments and extensions are equal; an empty kernel type is `default`. Directories, links and
+ * disks are ignored.
  *
  * @see MCO pkg/daemon/update.go, newMachineConfigDiff (7ff337a4)
  */
@@ -145,8 +143,7 @@ function sameList(a: readonly string[] = [], b: readonly string[] = []): boolean
 
 /**
  * Go's deep equality of parsed Ignition values: absent, `null` and an object without fields are
- * equal, the order of an object's fields does not matter, the order of a list does, and an absent
- * list differs from an empty one.
+ * equal, an absent list differs from an empty one, and only the order of lists matters.
  */
 function sameValue(a: unknown, b: unknown): boolean {
   if (isBlank(a) || isBlank(b)) return isBlank(a) && isBlank(b);

@@ -41,7 +41,7 @@ export function generatedElsewhereText(sources: readonly MachineConfig[], versio
   const names = generatedElsewhere(sources, version).map(({ metadata }) => metadata.name);
   if (names.length === 0) return '';
   const what = names.length === 1 ? 'MachineConfig' : 'MachineConfigs';
-  return `other controllers generated ${what} ${fewNames(names, { most: NAMES_TOLD })}; rendered as they are, and nobody here updates them`;
+  return `other controllers generated ${what} ${fewNames(names, { most: NAMES_TOLD })}; rendered unchanged, and no controller here updates them`;
 }
 
 function isForeign({ metadata }: MachineConfig, version: string): boolean {

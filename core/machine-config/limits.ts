@@ -4,7 +4,6 @@ import { decodeDataUrl } from '../encoding/data-url';
 import { fail } from '../errors';
 import { listOf, structOf, wordOf, type IgnitionObject } from '../ignition';
 
-/** The limit of an API server. */
 export const MAX_OBJECT_BYTES = 1_572_864;
 /** Files, units and drop-ins on one host. */
 export const MAX_PATHS = 20_000;

@@ -20,7 +20,6 @@ import type { Source } from './source';
 import type { IgnitionConfig, MachineConfigSpec, RenderedSpec } from './types';
 import { KernelType } from './validate';
 
-/** Images for pools whose MachineConfigs name none. */
 export interface BaseImages {
   readonly osImage: string;
   readonly extensionsImage: string;

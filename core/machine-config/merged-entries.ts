@@ -11,7 +11,6 @@ export interface Entry {
   readonly field: string;
 }
 
-/** An entry of a known MachineConfig. */
 export interface OwnedEntry extends Entry {
   readonly machineConfig: string;
 }

@@ -4,18 +4,15 @@ const BASE = '/etc/machine-config-daemon';
 const ORIGINALS = `${BASE}/orig`;
 const NO_ORIGINALS = `${BASE}/noorig`;
 
-/** The parents of all originals and stamps. */
 export const ORIGINAL_PLACES: readonly string[] = [ORIGINALS, NO_ORIGINALS];
 
 /** Suffix of a stamp for a path where nothing was: the longest suffix that hosts add to a name. */
 export const NO_ORIGINAL_SUFFIX = '.mcdnoorig';
 
-/** The copy of an original. */
 export function originalPath(path: string): string {
   return `${ORIGINALS}${path}.mcdorig`;
 }
 
-/** The stamp that says that there was no original. */
 export function noOriginalPath(path: string): string {
   return `${NO_ORIGINALS}${path}${NO_ORIGINAL_SUFFIX}`;
 }

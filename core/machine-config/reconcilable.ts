@@ -112,7 +112,6 @@ function reasonAgainst(
   return `new machineconfig "${currentName}" is not reconcilable against "${nextName}": ${reason}`;
 }
 
-/** The first changed section that a running machine cannot change. */
 export function ignitionReason(
   old: IgnitionObject,
   next: IgnitionObject,

@@ -16,7 +16,6 @@ import { Source } from './source';
 import type { IgnitionConfig, MachineConfig, RenderedSpec } from './types';
 import { validateMachineConfig } from './validate';
 
-/** Facts of the cluster for every rendered config. */
 export interface RenderControllerConfig {
   readonly baseOSContainerImage: string;
   readonly baseOSExtensionsContainerImage: string;
@@ -27,7 +26,6 @@ export interface RenderControllerConfig {
 }
 
 export interface RenderInput {
-  /** Name of the pool. */
   readonly pool: string;
   /** The MachineConfigs that the pool selects, in any order. */
   readonly sources: readonly MachineConfig[];
@@ -58,7 +56,6 @@ export interface RenderedMachineConfig {
   readonly name: string;
   readonly spec: RenderedSpec;
   readonly annotations: Readonly<Record<string, string>>;
-  /** The text that the name hashes. */
   readonly specYaml: string;
   /** Bytes of the object as JSON. */
   readonly sizeBytes: number;
@@ -117,8 +114,7 @@ export function renderMachineConfig(input: RenderInput): RenderedMachineConfig {
 }
 
 /**
- * During an upgrade of the controllers, MachineConfigs that the old version generated are not
- * rendered.
+ * Refuses MachineConfigs that another version generated, as during an upgrade of the controllers.
  */
 function refuseForeignGenerations(input: RenderInput): void {
   const own = input.controllerConfig.controllerVersion;

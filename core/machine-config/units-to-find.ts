@@ -6,9 +6,9 @@ import { changedUnits } from './diff';
 import type { IgnitionConfig, IgnitionUnit } from './types';
 
 /**
- * New or different enabled units without contents: `systemctl enable` fails when the machine has no
- * unit of the name. Without units that the previous config enabled in the same way, and aliases of
- * another enabled unit of the config.
+ * New or different enabled units without contents: `systemctl enable` fails when the machine has
+ * none of the name. Without units that the previous config enabled, and aliases of other enabled
+ * units.
  *
  * @param before - absent = the machine had no config
  */
@@ -28,7 +28,6 @@ export function unitsToFind(
     .filter((name) => changed.has(name) && !aliases.has(`${UNIT_DIRECTORY}/${name}`));
 }
 
-/** Paths of the links that give an enabled unit its other names. */
 function aliasesOf(unit: IgnitionUnit): readonly string[] {
   const install = enabledSection({ ...unit });
   return install === undefined ? [] : enablingLinks(unit.name, install).aliases;

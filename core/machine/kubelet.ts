@@ -10,7 +10,6 @@ interface KubeletFiles {
   readonly certificateFile: string;
   /** May be the file of the certificate. */
   readonly keyFile: string;
-  /** Of the cluster's servers. */
   readonly authorityFile: string;
 }
 
@@ -105,9 +104,9 @@ export interface FoundKubelet extends KubeletFiles {
 }
 
 /**
- * Reads the files of a machine. Of several kubelets the enabled one wins, then one with a
- * certificate, then an installed one. Before a machine has joined, it has no certificate and
- * usually no authority: the result names their future places and reports them as missing.
+ * Of several kubelets the enabled one wins, then one with a certificate, then an installed one.
+ * Before a machine has joined, the result names the future places of its files and reports them as
+ * missing.
  */
 export function findKubelet(tree: MachineTree, set: KubeletSettings): FoundKubelet {
   const { distribution, unit } = chosen(tree, set.kubeletUnit);
@@ -158,7 +157,6 @@ function chosen(tree: MachineTree, named: string | undefined): Choice {
   return best === undefined || best.rank === 0 ? { distribution: PLAIN } : best;
 }
 
-/** The evidence for a distribution, and the unit that gives it. */
 function ranking(
   tree: MachineTree,
   distribution: Distribution,

@@ -1,8 +1,3 @@
-/**
- * Other updaters: programs that update or reboot a machine without regard to pools, slots and
- * drains.
- */
-
 import { NodeCondition } from '../names';
 import type { MachineConfigNode } from '../node/types';
 import type { Condition } from '../object-meta';

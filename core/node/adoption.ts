@@ -17,7 +17,6 @@ import {
 import type { MachineConfigNode, Node } from './types';
 
 export interface Adoption {
-  /** Rendered config. */
   readonly config: string;
   readonly annotations: Readonly<Record<string, string>>;
 }

@@ -17,7 +17,6 @@ export const MCN_CONDITIONS: readonly NodeCondition[] = Object.values(NodeCondit
   (type) => type !== NodeCondition.DRIFTED && type !== NodeCondition.FOREIGN_UPDATER,
 );
 
-/** The four stages of an update and their steps. */
 const PARENTS = {
   [NodeCondition.UPDATE_PREPARED]: [],
   [NodeCondition.UPDATE_EXECUTED]: [
@@ -35,7 +34,6 @@ type Stage = keyof typeof PARENTS;
 const STAGES = Object.keys(PARENTS) as readonly Stage[];
 
 export interface ConditionOptions {
-  /** The rendered config that the update leads to. */
   readonly config: string;
   /** RFC 3339; becomes the transition time of what changes. */
   readonly now: string;
@@ -98,12 +96,12 @@ function valuesFor(
     case NodePhase.GONE:
       return ended(before, 'NodeDeleted', `the node was deleted during its update`);
     case NodePhase.GOING_BACK:
-      return ended(before, 'GoingBack', `going back from ${options.config}`, 'Unknown').set(
+      return ended(before, 'GoingBack', `rolling back from ${options.config}`, 'Unknown').set(
         NodeCondition.UPDATE_EXECUTED,
         {
           status: 'Unknown',
           reason: 'GoingBack',
-          message: options.message ?? `going back from ${options.config} to the previous config`,
+          message: options.message ?? `rolling back from ${options.config} to the previous config`,
         },
       );
     default:
@@ -126,16 +124,14 @@ function cancelled(before: readonly Condition[], { config, restsOn }: ConditionO
   });
 }
 
-/** The progress of a forward phase. */
 interface Progress {
   readonly stage: Stage;
-  /** Steps in progress. */
   readonly steps: readonly NodeCondition[];
   /** The stage is done, and the update waits for something else. */
   readonly stageDone?: boolean;
   /** True as soon as the phase begins. */
   readonly already?: readonly NodeCondition[];
-  /** The node is being disturbed, so an older failure is not its state any more. */
+  /** The node is being disturbed, so an older failure does not count. */
   readonly disturbs: boolean;
   readonly message: string;
 }

@@ -41,9 +41,9 @@ export const TRANSITIONS = {
   Reloading: ['Verifying', 'GoingBack'],
   Rebooting: ['Verifying', 'GoingBack'],
   Verifying: ['Completing', 'GoingBack'],
-  // Until the host has committed, both ends are possible: a host that falls silent verifies itself
-  // again while its node is watched for longer, and one that cannot commit rolls back. After the
-  // commit, completing is retried until it succeeds; a permanent failure is shown on the node.
+  // Before its commit, a host that falls silent verifies itself again, and one that cannot commit
+  // rolls back. After it, completing is retried until it succeeds; a permanent failure is shown on
+  // the node.
   Completing: ['Verifying', 'GoingBack', 'Updated', 'Degraded'],
   // A host that committed before its answer was lost stays on its config.
   GoingBack: ['Completing', 'Degraded', 'Cancelled'],

@@ -18,7 +18,6 @@ export interface ChangesInput {
   readonly facts: PlanFacts;
   readonly diff: MachineConfigDiff;
   readonly policies: DisruptionPolicies;
-  /** The decision for the update as a whole. */
   readonly drain: DrainDecision;
 }
 
@@ -69,7 +68,6 @@ function listText(subject: string, added: readonly string[], removed: readonly s
   return names.length === 0 ? `${subject} reordered` : `${subject} changed (${names.join(' ')})`;
 }
 
-/** An image reference with a shortened digest. */
 function shortImage(image: string): string {
   return image.replace(/(@sha256:[0-9a-f]{12})[0-9a-f]+$/, '$1');
 }

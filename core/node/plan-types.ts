@@ -31,7 +31,6 @@ export interface PlannedChange {
   readonly why: string;
 }
 
-/** Whether a running machine can take the difference. */
 export type PlanVerdict = { readonly ok: true } | { readonly ok: false; readonly reason: string };
 
 /** Names that are new or different, and removed names; each list sorted. */
@@ -43,9 +42,7 @@ export interface ChangedNames {
 /** Every list is in a fixed order: equal inputs give equal plans. */
 export interface UpdatePlan {
   readonly reconcilable: PlanVerdict;
-  /** Paths on the host. */
   readonly files: ChangedNames;
-  /** systemd unit names. */
   readonly units: ChangedNames;
   readonly sshKeysChanged: boolean;
   readonly passwordChanged: boolean;
@@ -72,7 +69,6 @@ export interface UpdatePlan {
   readonly summary: string;
 }
 
-/** The parts of a plan that do not depend on costs. */
 export type PlanFacts = Pick<
   UpdatePlan,
   | 'files'

@@ -62,13 +62,12 @@ export interface PlanInput {
 }
 
 /**
- * Plans the change from one rendered config to another: changes, costs, phases.
+ * Plans the change from one rendered config to another. Costs are MCO's (`core/disruption`); the
+ * order of the actions is Slipway's.
  *
- * Costs are MCO's (`core/disruption`); the order of the actions is Slipway's. A difference that a
- * running machine cannot take, or an unreadable new `registries.conf` that decides about the drain,
- * gives a plan that is not reconcilable and has only the phase Prepare. An unreadable current
- * config is not compared. Without a current config reconcilability is not checked: Ignition has
- * just made the machine.
+ * A plan that is not reconcilable has only the phase Prepare: a difference that a running machine
+ * cannot take, or an unreadable new `registries.conf` that decides about the drain. An unreadable
+ * current config is not compared, and a machine without one was just made by Ignition.
  */
 export function planUpdate(input: PlanInput): UpdatePlan {
   const { desired, policies, ports } = input;

@@ -117,7 +117,6 @@ export function isTargetedAt(node: Node, config: string | undefined): boolean {
   );
 }
 
-/** On this rendered config, verified. */
 export function isUpdatedTo(node: Node, config: string | undefined): boolean {
   return isDone(node) && isTargetedAt(node, config);
 }

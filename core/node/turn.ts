@@ -1,12 +1,11 @@
 /**
- * Which run of an update may write a Node. A process that was suspended may go on with a step of an
- * update that ended long ago. So the Node names the run that wrote it last, and whether that run is
- * over.
+ * Which run of an update may write a Node, because a process that was suspended may go on with a
+ * step of an update that ended long ago. The Node names the run that wrote it last, and whether
+ * that run is over.
  *
- * Updates of one node share a workflow ID and follow one another, so the run that started later may
- * write, and shows that earlier runs have ended. Start times come from the clock of the Temporal
- * server, which may be set back or replaced: a refused run asks Temporal whether it is the open
- * one, and retries with the mark that refused it.
+ * Updates of one node share a workflow ID, so the run that started later may write, and earlier
+ * runs have ended. The clock of the Temporal server may be set back: a refused run asks Temporal
+ * whether it is the open one, and retries with the mark that refused it.
  */
 
 /** One run of the update workflow of a node. */

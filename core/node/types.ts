@@ -52,12 +52,9 @@ export interface MachineConfigNode {
 
 /** The host's last report of its drift; absent = it never drifted. Written by the server. */
 export interface MachineConfigNodeDrift {
-  /** The rendered config that the disk was compared with. */
   readonly config: string;
-  /** Number of differences; `findings` holds the first of them. */
   readonly count: number;
   readonly findings: readonly DriftFinding[];
-  /** Recent repairs. */
   readonly repairs: readonly DriftRepair[];
   readonly forced: boolean;
   readonly unrepaired?: string;

@@ -23,7 +23,6 @@ export function taintsWithUpdate(node: Node): readonly NodeTaint[] {
   return [...otherTaints(node), UPDATE_TAINT];
 }
 
-/** All taints of the node but it. */
 export function otherTaints({ spec }: Node): readonly NodeTaint[] {
   return (spec?.taints ?? []).filter((taint) => !isUpdateTaint(taint));
 }

@@ -1,5 +1,3 @@
-/** The operating system as data: kernel arguments and extension packages. */
-
 export {
   extensionPackageChanges,
   rpmOstreePackageArguments,

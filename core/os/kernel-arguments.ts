@@ -90,10 +90,9 @@ export function grubSyntaxIn(entry: string): string | undefined {
 }
 
 /**
- * A single argument for comparison, without quotes and backslashes. They only group, and each
- * program on the way to the kernel rewrites them: GRUB drops them from `a="b"` and `a='b'`, and
- * turns `a="b c"` into `"a=b c"`. `-` and `_` stay different: they are equal only in names of the
- * kernel, and no program changes them.
+ * A single argument for comparison, without quotes and backslashes, which only group and which GRUB
+ * rewrites: it drops them from `a="b"` and `a='b'`, and turns `a="b c"` into `"a=b c"`. `-` and `_`
+ * stay different, because no program changes them.
  *
  * @see Linux lib/cmdline.c, next_arg; GRUB grub-core/lib/cmdline.c, grub_create_loader_cmdline
  */
@@ -101,7 +100,6 @@ function canonical(argument: string): string {
   return argument.replaceAll(/["'\\]/g, '');
 }
 
-/** In any spelling. */
 export function hasArgument(among: readonly string[], argument: string): boolean {
   const wanted = canonical(argument);
   return singleArguments(among).some((one) => canonical(one) === wanted);
@@ -120,7 +118,6 @@ function canonicalWords(entries: readonly string[]): readonly string[] {
     .filter((word) => word !== '');
 }
 
-/** Single arguments of entries that the others lack. */
 export function missingArguments(
   entries: readonly string[],
   among: readonly string[],

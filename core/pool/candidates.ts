@@ -11,7 +11,6 @@ import type { Node } from '../node/types';
 import { isTargetedAtPool, type Layering } from './layering';
 import type { MachineConfigPool } from './types';
 
-/** Nodes that could start now, and how many of them may. */
 export interface CandidateSelection {
   /** In the order of the given nodes. */
   readonly candidates: readonly Node[];
@@ -25,10 +24,8 @@ export function unavailableNodes(nodes: readonly Node[]): readonly Node[] {
 
 /**
  * The ready nodes whose target is not the pool's config (and image, where it is layered), and how
- * many of them may start.
- *
- * A node that failed on the pool's config costs capacity even when it is unavailable and was
- * counted already (MCO counts it twice), and a cordoned failed node is never a candidate.
+ * many of them may start. A node that failed on the pool's config costs capacity, twice when it is
+ * unavailable, and a cordoned failed node is never a candidate.
  *
  * @param nodes - members of the pool
  * @param limit - `maxUnavailable` of the pool, as a number of nodes

@@ -12,7 +12,7 @@ const INT64_LIMIT = 2n ** 63n;
 
 /**
  * maxUnavailable as a number of nodes, exactly as in MCO: absent and 0 are 1, a percentage is
- * rounded down, more than 100 % is allowed, a negative integer stays negative (so that nothing ever
+ * rounded down and may exceed 100 %, a negative integer stays negative (so that nothing ever
  * rolls). Slipway rolls by the stricter `checkMaxUnavailable`.
  *
  * @param machineCount - nodes whose primary pool is this one

@@ -21,9 +21,9 @@ export function isConditionTrue(
 }
 
 /**
- * Sets a condition. `lastTransitionTime` stays while the status stays, also when reason or message
- * change; a condition keeps its place, a new one goes to the end. Equal values return the same
- * list, so that an unchanged status can be recognised.
+ * Sets a condition. `lastTransitionTime` stays while the status stays; a condition keeps its place,
+ * a new one goes to the end. Equal values return the same list, so that an unchanged status can be
+ * recognised.
  *
  * @param now - RFC 3339
  * @see MCO pkg/apihelpers, SetMachineConfigPoolCondition (7ff337a4)

@@ -12,7 +12,6 @@ import type { Condition, ObjectMeta } from '../object-meta';
 import { isConditionTrue, type ConditionValue } from './conditions';
 import type { MachineConfigPool } from './types';
 
-/** Requests an OS image for a pool. */
 export interface MachineOSConfig {
   readonly metadata: ObjectMeta;
   readonly status?: {
@@ -21,7 +20,6 @@ export interface MachineOSConfig {
   };
 }
 
-/** One build of an OS image, for one rendered config. */
 export interface MachineOSBuild {
   readonly metadata: ObjectMeta;
   readonly spec: { readonly machineConfig: { readonly name: string } };
@@ -83,7 +81,6 @@ function isTargetedAtBuild(node: Node, { config, build }: Layering): boolean {
   );
 }
 
-/** The target of the nodes in MCO's messages. */
 export function updateLine(pool: MachineConfigPool, { config }: Layering): string {
   const line = `MachineConfig ${pool.spec.configuration?.name ?? ''}`;
   const image = config?.status?.currentImagePullSpec;

@@ -65,7 +65,6 @@ export function poolsWithOtherNodes(
   return new Set(homes.flat().filter((pool) => pool !== undefined));
 }
 
-/** Pool by node; nodes without a pool are missing. */
 function homesOf(
   nodes: readonly Node[],
   pools: readonly MachineConfigPool[],

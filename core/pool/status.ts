@@ -31,7 +31,6 @@ export type PoolStatus = NonNullable<MachineConfigPool['status']>;
 
 export interface StatusInput {
   readonly pool: MachineConfigPool;
-  /** Members of the pool: nodes whose primary pool this is. */
   readonly nodes: readonly Node[];
   readonly machineConfigNodes: readonly MachineConfigNode[];
   /** RFC 3339; becomes the transition time of what changes. */
@@ -78,11 +77,9 @@ function statusWith(input: StatusInput, isUpdated: (node: Node) => boolean): Poo
 }
 
 /**
- * The status that Slipway writes: MCO's with corrections. NodeDegraded counts and names the nodes
- * that the pool counts as degraded; MCO takes the number from the nodes and the text from their
- * MachineConfigNodes, and says "0 nodes" when the two disagree. Degraded also has the message of
- * RenderDegraded. A node with an image that MCO has built for it is not updated; MCO counts it and
- * updates it all the same.
+ * The status that Slipway writes: MCO's with three corrections. NodeDegraded counts and names the
+ * same nodes, where MCO may say "0 nodes"; Degraded has the message of RenderDegraded; a node with
+ * an image that MCO has built is not updated, although MCO counts it.
  */
 export function poolStatus(input: StatusInput): PoolStatus {
   const target = input.pool.spec.configuration?.name;
@@ -168,7 +165,6 @@ function otherConditionsOf(status: PoolStatus): readonly ConditionValue[] {
 }
 
 interface DegradedReports {
-  /** Machines that a report was read from. */
   readonly machines: number;
   readonly reports: readonly string[];
 }

@@ -10,7 +10,6 @@ export interface MachineConfigPool {
     readonly paused?: boolean;
     /** An integer, or a percentage such as `25%`; absent = 1. */
     readonly maxUnavailable?: number | string;
-    /** Written by the render controller. */
     readonly configuration?: PoolConfiguration;
     /** MCO's, not acted upon: `ignoredFields`. */
     readonly osImageStream?: { readonly name?: string };
@@ -58,7 +57,6 @@ export interface RolloutPolicySpec {
   /** Nodes prepared ahead of their slot; absent = as many as maxUnavailable. */
   readonly prepareAhead?: number;
   readonly verify?: { readonly readySeconds?: number; readonly reconnectSeconds?: number };
-  /** The reaction to drift. */
   readonly drift?: 'Report' | 'Repair';
   /** A path is rewritten so often within the interval; further drift is only reported. */
   readonly repair?: { readonly limit?: number; readonly intervalSeconds?: number };

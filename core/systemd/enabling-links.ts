@@ -91,7 +91,6 @@ export function expandedNames(
     .filter((name) => name !== undefined);
 }
 
-/** The aliases that systemd reads. */
 export function aliasesOf(unit: string, { alias }: InstallSection): readonly string[] {
   return MAY_HAVE_ALIASES.has(unitType(unit)) ? alias : [];
 }

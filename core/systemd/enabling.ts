@@ -1,5 +1,3 @@
-/** What systemctl refuses to enable. */
-
 import {
   aliasesOf,
   aliasFor,

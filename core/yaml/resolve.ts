@@ -40,7 +40,7 @@ function isNumber(text: string): boolean {
   );
 }
 
-/** What Go's ParseInt and ParseUint accept with base 0. */
+/** Go's ParseInt and ParseUint with base 0. */
 function isInteger(text: string): boolean {
   const match = /^([-+]?)(0[xX][0-9a-fA-F]+|0[bB][01]+|0[oO]?[0-7]*|[1-9][0-9]*)$/.exec(text);
   if (match === null) return false;
@@ -52,7 +52,6 @@ function isInteger(text: string): boolean {
   return sign === '-' ? -magnitude >= MIN_INT64 : magnitude <= -MIN_INT64 - 1n;
 }
 
-/** Go's ParseFloat, for text that begins with a point. */
 function isGoFloat(text: string): boolean {
   return (
     /^\.[0-9]+(_[0-9]+)*([eE][-+]?[0-9]+(_[0-9]+)*)?$/.test(text) &&

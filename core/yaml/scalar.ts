@@ -5,7 +5,7 @@ import { isBase60, readsAsNonString } from './resolve';
 /** Lines are folded at the first single space beyond this column. */
 const BEST_WIDTH = 80;
 
-/** What go-yaml calls printable; anything else forces double quotes. Astral characters are not. */
+/** Unprintable for go-yaml, which forces double quotes. Astral characters count as unprintable. */
 const UNPRINTABLE = /[^\n\x20-\x7e\u00a0-\ud7ff\ue000-\ufefe\uff00-\ufffd]/;
 const BREAK = /[\n\u2028\u2029]/;
 /** Text that has a meaning in an unquoted scalar. */

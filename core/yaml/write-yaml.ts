@@ -1,10 +1,6 @@
 /**
- * A YAML writer with the exact bytes of ghodss/yaml on go-yaml v2: keys sorted at every level,
- * lists not indented under their key, two spaces, strings quoted and folded by that library's
- * rules.
- *
- * Rendered configs are named by a hash over these bytes, so a byte more or less would rename the
- * configs of every cluster.
+ * A YAML writer with the exact bytes of ghodss/yaml on go-yaml v2. Rendered configs are named by a
+ * hash over these bytes, so another byte would rename the configs of every cluster.
  */
 
 import { asRead, writeKey, writeString } from './scalar';

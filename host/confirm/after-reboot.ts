@@ -20,9 +20,8 @@ export const LEAST_SECONDS = 30;
 
 const OUT_OF_REACH = 'Temporal was out of reach after the reboot';
 
-/** What is left of the time that a machine has to reach Temporal after it has booted an update. */
+/** The time that a machine has to reach Temporal after it has booted an update. */
 export interface ConfirmAfterReboot {
-  /** Fires when the time is over. */
   readonly deadline: AbortSignal;
   readonly isAwaited: () => boolean;
   /** Called when the time starts to run. @returns a function that stops this */
@@ -116,13 +115,13 @@ async function lookAtBest(
   try {
     return await lookAt(host, log, kernelBootId);
   } catch (error) {
-    log.error({ node: host.node, reason: messageOf(error) }, 'no way back without orders');
+    log.error({ node: host.node, reason: messageOf(error) }, 'cannot roll back without an order');
     // A damaged journal allows no rollback anyway.
     return failureName(error) === 'RollbackFailed' ? undefined : 'unknown';
   }
 }
 
-/** From its first answer on, this process takes the machine back if anybody has to, and no shell. */
+/** With its first answer, this process takes over from the fallback shell script. */
 function callingOffShell({ node, ports }: Host, log: Log): () => void {
   let isCalledOff = false;
   return () => {
@@ -130,7 +129,7 @@ function callingOffShell({ node, ports }: Host, log: Log): () => void {
     isCalledOff = true;
     dropFallback(ports.files).catch((error: unknown) => {
       isCalledOff = false;
-      log.error({ node, reason: messageOf(error) }, 'slipway-host-fallback cannot be called off');
+      log.error({ node, reason: messageOf(error) }, 'the fallback of this boot cannot be removed');
     });
   };
 }
@@ -145,7 +144,7 @@ async function lookAt(
     return await unconfirmedAfterReboot(ports);
   } catch (error) {
     if (failureName(error) === 'RollbackFailed') throw error;
-    log.warn({ node, reason: messageOf(error) }, 'operating system does not tell how it is');
+    log.warn({ node, reason: messageOf(error) }, 'OS status is not available');
     const bootId = await kernelBootId();
     const booted = { id: 'unknown', kernelArguments: [], extensions: [], kernelType: 'default' };
     const status: HostPorts['os']['status'] = async () => ({ bootId, booted });
@@ -153,7 +152,6 @@ async function lookAt(
   }
 }
 
-/** A deadline that can be restarted and stopped. */
 function createDeadline() {
   const controller = new AbortController();
   const silence = new SilenceTimer(() => controller.abort());
@@ -209,18 +207,17 @@ export async function goBackAndReboot(
   why = OUT_OF_REACH,
 ): Promise<void> {
   const { node } = host;
-  log.warn({ node, reason: why }, 'going back by itself after the update');
-  let reason = 'the update is taken back';
+  log.warn({ node, reason: why }, 'rolling back without an order after the update');
+  let reason = 'the update is rolled back';
   const ports = portsAlone(host, { signal, log }, (asked) => {
     reason = asked;
   });
-  const because = `${why}, so the machine went back`;
+  const because = `${why}, so the machine rolled back`;
   const isBack = await host.exclusive(() => goBackAlone(ports, because));
   if (isBack) await host.reboot(reason, signal);
   else log.info({ node }, 'the update was decided meanwhile, it stays');
 }
 
-/** The ports of a rollback without an order. */
 export function portsAlone(
   host: Host,
   { signal, log }: { readonly signal: AbortSignal; readonly log: Log },

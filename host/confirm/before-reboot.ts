@@ -15,13 +15,13 @@ import type { Log } from '../log';
 interface Options {
   readonly signal: AbortSignal;
   readonly log: Log;
-  /** Unless the order named another number. */
+  /** The default for orders without a number. */
   readonly seconds: number;
 }
 
 /** The time that a machine has to reach Temporal after it has written an update. */
 export class ConfirmBeforeReboot {
-  /** In seconds; undefined = nothing waits for word. */
+  /** In seconds; undefined = nothing to wait for. */
   #limit: number | undefined;
   readonly #answers: TemporalAnswers;
   #listener: (() => void) | undefined;
@@ -47,7 +47,7 @@ export class ConfirmBeforeReboot {
     };
   }
 
-  /** To be called when an order begins that writes files: the first of them may cut the machine off. */
+  /** Call when an order that writes files begins: its first file may cut the machine off. */
   begin({ reconnectSeconds }: { readonly reconnectSeconds?: number }): void {
     if (this.#limit === undefined) this.#await(reconnectSeconds);
   }
@@ -67,7 +67,7 @@ export class ConfirmBeforeReboot {
       if (this.#limit !== this.#limitOf(found.reconnectSeconds))
         this.#await(found.reconnectSeconds);
     } catch (error) {
-      log.error({ node, reason: messageOf(error) }, 'no way back without orders');
+      log.error({ node, reason: messageOf(error) }, 'cannot roll back without an order');
       // A damaged journal allows no rollback. Other errors tell nothing about the update.
       if (failureName(error) === 'RollbackFailed') this.#end();
     }
@@ -108,20 +108,20 @@ export class ConfirmBeforeReboot {
     const why = this.#answers.because(
       `Temporal was out of reach for ${this.#limit} s after the update was written`,
     );
-    const because = `${why}, so the machine took it back`;
+    const because = `${why}, so the machine rolled it back`;
     const ports = portsAlone(this.#host, this.#options, (reason) =>
-      log.error({ node, reason }, 'the way back takes a reboot that nobody has ordered'),
+      log.error({ node, reason }, 'the rollback needs a reboot, which no order has requested'),
     );
     try {
       const isBack = await exclusive(async () => {
         // An order was still running, and Temporal may have answered meanwhile.
         if (signal.aborted || !this.#silence.isOver) return false;
-        log.warn({ node, reason: because }, 'going back in place');
+        log.warn({ node, reason: because }, 'rolling back in place');
         return goBackInPlace(ports, because);
       });
       if (isBack) this.#end();
     } catch (error) {
-      log.error({ node, reason: messageOf(error) }, 'the way back did not end; it is tried again');
+      log.error({ node, reason: messageOf(error) }, 'the rollback did not end; it is tried again');
       // While the machine is cut off, no order arrives.
       if (this.#limit !== undefined) this.#silence.begin(this.#limit);
     }

@@ -18,7 +18,6 @@ export interface LastResort {
   readonly log: Log;
   /** Tells systemd that the process waits. */
   readonly onWaiting?: () => Promise<void>;
-  /** For tests; absent = as the machine is. */
   readonly confirm?: (host: Host) => Promise<ConfirmAfterReboot>;
   readonly lookMs?: number;
 }
@@ -27,9 +26,9 @@ export interface LastResort {
  * Reads the settings. If they are unusable and an update waits for confirmation in this boot, reads
  * them repeatedly until they are usable, or the time is over and the machine rolls back.
  *
- * @param findHost - this machine without them; undefined = that cannot be told
- * @returns the settings; undefined = the machine went back, or the signal aborted
- * @throws what `read` throws when no update waits to be confirmed
+ * @param findHost - this machine without settings; undefined = not known
+ * @returns the settings; undefined = the machine rolled back, or the signal aborted
+ * @throws the error of `read` when no update waits for confirmation
  */
 export async function settingsOrBack<Settings>(
   read: () => Settings,

@@ -35,7 +35,6 @@ export class SilenceTimer {
     return this.#isOver;
   }
 
-  /** Starts, or restarts after an answer. */
   begin(seconds: number): void {
     this.end();
     this.#stepsLeft = Math.ceil(seconds) + LAST_QUESTION_SECONDS;

@@ -1,5 +1,5 @@
 /**
- * What an answer of Temporal means for an unconfirmed update: the machine is in reach, unless no
+ * The effect of an answer of Temporal on an unconfirmed update: the machine is in reach, unless no
  * order of the update can reach it; and a verified update stays if the time for its commit is over.
  */
 
@@ -29,7 +29,10 @@ export class TemporalAnswers {
     this.#commitBy = update?.commitBy;
     const { unreached } = update ?? {};
     if (unreached !== undefined && unreached !== this.#unreached) {
-      this.#log.error({ node: this.#host.node, reason: unreached }, 'no order of its update comes');
+      this.#log.error(
+        { node: this.#host.node, reason: unreached },
+        'no order of its update arrives',
+      );
     }
     this.#unreached = unreached;
   }
@@ -54,7 +57,6 @@ export class TemporalAnswers {
     return this.isDecided ? 'decides' : 'in reach';
   }
 
-  /** Why the machine rolls the update back. */
   because(otherwise: string): string {
     return this.#unreached ?? otherwise;
   }
@@ -66,7 +68,10 @@ export class TemporalAnswers {
     } catch (error) {
       // Tried again with the next answer.
       this.#decided = undefined;
-      this.#log.warn({ node, reason: messageOf(error) }, 'cannot note that the update is decided');
+      this.#log.warn(
+        { node, reason: messageOf(error) },
+        'cannot record that the update is decided',
+      );
     }
   }
 }

@@ -19,14 +19,12 @@ import { startedOnNewFiles } from '../transaction/unfinished-update';
 
 type Ports = Pick<HostPorts, 'node' | 'namespace' | 'journal' | 'os'>;
 
-/** The deadline for the commit of a verified update. */
 export interface CommitBy {
   readonly at: Date;
   /** In seconds of kernel uptime; absent: it was verified in another boot. */
   readonly uptime?: number;
 }
 
-/** An update that may have cut the machine off. */
 export interface Unconfirmed {
   /** From the order; absent: the host's setting. */
   readonly reconnectSeconds?: number;
@@ -36,7 +34,7 @@ export interface Unconfirmed {
    */
   readonly commitBy?: CommitBy;
   /**
-   * The update changed the task queue or the address at which the machine asks for orders: no order
+   * The update changed the task queue or the namespace in which the machine asks for orders: no order
    * of this update reaches it. A sentence.
    */
   readonly unreached?: string;
@@ -163,10 +161,10 @@ function whyUnreached(ports: Ports, header: UpdateHeader): string | undefined {
   if (isOfFirstBoot(header)) return undefined;
   const { node = ports.node, namespace = ports.namespace } = header;
   if (node !== ports.node) {
-    return `the machine goes by the name ${ports.node} since the update, and no order to ${node} reaches it`;
+    return `the update changed the name of the machine to ${ports.node}, and orders for ${node} do not reach it`;
   }
   if (ports.namespace !== undefined && namespace !== ports.namespace) {
-    return `the host worker asks for orders in the namespace ${ports.namespace} of Temporal since the update, and those of ${namespace} do not reach it`;
+    return `the update changed the Temporal namespace of the host worker to ${ports.namespace}, and orders in ${namespace} do not reach it`;
   }
   return undefined;
 }
@@ -199,11 +197,11 @@ async function takeBackForGood(
   const takenOverToo = markOf(journal, 'goingBack') === undefined;
   const note = () => noteBackAlone(ports.files, journal.header, { ...alone, takenOverToo });
   // First, so that it survives a crash; but a full disk must not prevent the rollback.
-  await atBest(ports, 'cannot note that the update is taken back', note);
+  await atBest(ports, 'cannot record the rollback of the update', note);
   try {
     await goBack(ports, alone);
   } finally {
-    await atBest(ports, 'cannot note that the update was taken back', note);
+    await atBest(ports, 'cannot record that the update was rolled back', note);
   }
 }
 
@@ -215,7 +213,7 @@ function stays(journal: OpenJournal): boolean {
 }
 
 /**
- * Rolls back the update that `awaitsWord`, without a reboot: its node may be in service, and
+ * Rolls back the update of `unconfirmedBeforeReboot`, without a reboot: its node may be in service, and
  * Temporal may be absent. Safe to repeat.
  *
  * @param because - a sentence, kept for a later order

@@ -18,7 +18,6 @@ export interface DriftBaseline {
   readonly spec: Pick<RenderedSpec, 'osImageURL' | 'kernelArguments' | 'kernelType' | 'extensions'>;
 }
 
-/** Decodes the config once, and keeps digests of its contents. */
 export async function baselineOf(
   files: Files,
   { reference, spec }: HostConfig,

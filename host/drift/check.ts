@@ -13,7 +13,6 @@ export interface CheckPorts extends Pick<HostPorts, 'systemd' | 'os' | 'now'> {
   readonly probe: PathProbe;
 }
 
-/** Keys of findings that are no path: units and the operating system. */
 const unitKey = (unit: string): string => `unit ${unit}`;
 const OS_KEY = 'os';
 
@@ -58,7 +57,6 @@ export class DriftCheck {
     return Object.fromEntries([...this.#findings].map(([key, { since }]) => [key, since]));
   }
 
-  /** Checks these paths, whatever their stamps are. */
   async paths(touched: Iterable<string>): Promise<void> {
     for (const path of touched) {
       this.#known.delete(path);
@@ -66,7 +64,6 @@ export class DriftCheck {
     }
   }
 
-  /** Checks the enablement of all units. */
   async units(): Promise<void> {
     for (const [unit, enabled] of this.#baseline.units) {
       const detail = await enablementDrift(this.#ports, unit, enabled);

@@ -22,13 +22,11 @@ export type ObservedPath =
   | { readonly kind: 'symlink'; readonly target: string }
   | { readonly kind: 'file'; readonly mode: number; sha256(): string | Promise<string> };
 
-/** Without the time of its first sight. */
 export interface Difference {
   readonly kind: DriftKind;
   readonly detail: string;
 }
 
-/** Replaces a content by its digest. */
 export function expectedAt(wanted: WantedPath): ExpectedPath {
   switch (wanted.kind) {
     case 'file': {

@@ -1,4 +1,4 @@
-/** What a host remembers of its drift across restarts: times and repairs. */
+/** A host's records of its drift across restarts: times and repairs. */
 
 import type { DriftRepair } from '../../core/drift';
 import type { Files } from '../ports';
@@ -34,7 +34,6 @@ export async function writeDriftRecords(files: Files, records: DriftRecords): Pr
   await writePrivate(files, DRIFT_FILE, JSON.stringify(records));
 }
 
-/** The attempts that still count. */
 export function repairsWithin(
   repairs: readonly DriftRepair[],
   intervalSeconds: number,

@@ -7,7 +7,6 @@ import { KUBELET_UNITS } from '../../core/machine/kubelet';
 import { runningLink } from '../../core/machine/tree';
 
 export interface KubeletStarts {
-  /** Paths to watch. */
   paths(): readonly string[];
   /**
    * Whether a touched path means a start of this machine's kubelet; undefined = it concerns no

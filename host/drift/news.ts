@@ -12,7 +12,6 @@ export function newsIn(report: DriftReport): string {
   return isCalm ? 'as expected' : JSON.stringify(report);
 }
 
-/** Other updaters, as they are reported. */
 export function updatersOn(tree: MachineTree): Pick<DriftReport, 'updaters'> {
   const updaters = findUpdaters(tree).slice(0, UPDATERS_REPORTED);
   return updaters.length === 0 ? {} : { updaters };

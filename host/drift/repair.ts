@@ -23,7 +23,6 @@ export type RepairPorts = Pick<
 >;
 
 export interface RepairInput {
-  /** The config that the host is on. */
   readonly config: HostConfig;
   readonly findings: readonly DriftFinding[];
   /** With defaults. */
@@ -64,7 +63,6 @@ export async function repairDrift(ports: RepairPorts, input: RepairInput): Promi
 interface Affordable {
   readonly due: readonly DriftFinding[];
   readonly actions: readonly DisruptionAction[];
-  /** Only the first few. */
   readonly refusals: readonly string[];
 }
 

@@ -9,9 +9,7 @@ export interface DriftTiming {
    * starts often.
    */
   readonly registered: number;
-  /** Between two full checks. */
   readonly everything: number;
-  /** After an update was found in progress. */
   readonly busy: number;
   /** Between two reports of the same drift, and two attempts to repair it. */
   readonly again: number;

@@ -98,7 +98,6 @@ class DriftWatch {
   /** The last accepted report, as text. */
   #told = '';
   #answer: DriftAnswer | undefined;
-  /** When the server was last asked. */
   #askedAt = 0;
   /** Findings of the last repair attempt, as text. They are not tried again while they stay. */
   #tried = '';
@@ -109,7 +108,6 @@ class DriftWatch {
   #unrepaired: { readonly of: string; readonly why: string } | undefined;
   /** When an open update was first seen, or last logged. */
   #busySince: number | undefined;
-  /** Consecutive failures of reports and of checks. */
   readonly #failures = { report: 0, look: 0 };
 
   constructor(ports: DriftPorts, options: DriftOptions) {
@@ -132,7 +130,7 @@ class DriftWatch {
         this.#alarm.within('touched', this.#timing.quiet);
       },
       onTrouble: (directory, reason) => {
-        log.warn({ node, directory, reason }, 'not watched; only looked at now and then');
+        log.warn({ node, directory, reason }, 'not watched; only checked now and then');
       },
     });
     this.#alarm.within('everything', 0);
@@ -146,7 +144,7 @@ class DriftWatch {
           },
           (error: unknown) => {
             if (signal.aborted) return;
-            log.warn({ node, reason: messageOf(error) }, 'drift not looked at; will try again');
+            log.warn({ node, reason: messageOf(error) }, 'drift not checked; will try again');
             this.#alarm.within('everything', this.#backoff('look'));
           },
         );
@@ -215,10 +213,7 @@ class DriftWatch {
     this.#busySince ??= now;
     if (now - this.#busySince < BUSY_TOLD_MS) return true;
     this.#busySince = now;
-    log.warn(
-      { node, update: journal.header.target.name },
-      'drift not looked at: an update is open',
-    );
+    log.warn({ node, update: journal.header.target.name }, 'drift not checked: an update is open');
     return true;
   }
 
@@ -333,7 +328,7 @@ class DriftWatch {
     if (key === this.#tried) return false;
     if (await this.#isBusy()) return false;
     if (answer.mayDisturb === true && this.#now() - this.#askedAt > REPAIR_WINDOW.begun) {
-      // Something was in the way for so long that it may be another node's turn.
+      // The repair was delayed so long that another node may have the turn.
       this.#told = '';
       this.#alarm.within('report', 0);
       return false;

@@ -1,6 +1,6 @@
 /**
- * The first boot of a machine: between Ignition and the kubelet it does what Ignition cannot, and tries
- * until it is done. It asks no server, only the registry that the OS image is in.
+ * The first boot of a machine: it runs between Ignition and the kubelet, does what Ignition cannot,
+ * and retries until it is done. It contacts no server but the registry of the OS image.
  */
 
 import { setTimeout as delay } from 'node:timers/promises';
@@ -16,10 +16,9 @@ const GIVE_UP_AFTER_MS = 24 * 3_600_000;
 /** Failures for a person are retried for a while: early in the boot the network may be down. */
 const GIVE_UP_STALLED_AFTER_MS = 300_000;
 const BACKOFF: Backoff = { firstMs: 1_000, maxMs: 60_000 };
-/** Power cuts take reboots back; more of them are no accident. */
+/** A power cut may repeat a reboot; more repetitions are a fault. */
 const MOST_REBOOTS = 3;
 
-/** A machine that boots for the first time. */
 export interface NewMachine {
   readonly node: string;
   readonly ports: () => Promise<MachinePorts>;
@@ -52,12 +51,11 @@ export async function firstBoot(
   const done = await run.patiently();
   if (done.kind === 'complete') log.info({ node, config: done.config }, 'first boot complete');
   if (done.kind !== 'reboot') return done;
-  // systemd ends this program; until then nothing that waits for it starts.
+  // systemd ends this program; units that wait for it do not start.
   await machine.reboot(`first boot of ${done.config}`);
   return done;
 }
 
-/** One run of the program: its attempts, and their record. */
 class FirstBootRun {
   private attempts = 0;
 
@@ -180,7 +178,6 @@ class Patience {
   }
 }
 
-/** How long a failure is retried. */
 function patienceMs(error: unknown): number {
   const name = failureName(error);
   // Waiting does not fix these.

@@ -10,11 +10,9 @@ export interface FirstBootRecord {
   readonly state: 'working' | 'waiting' | 'rebooting' | 'failed' | 'complete';
   /** RFC 3339, of the first attempt on this machine. */
   readonly since: string;
-  /** In this boot. */
   readonly attempts: number;
   /** Reboots that were requested; limited. */
   readonly reboots: number;
-  /** The last failure. */
   readonly reason?: string;
   /** RFC 3339. */
   readonly nextAttemptAt?: string;

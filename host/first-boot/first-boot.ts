@@ -144,7 +144,6 @@ function isComplete(current: HostConfig, first: HostConfig): boolean {
   return current.reference.name !== nameFromIgnition(first);
 }
 
-/** The armed reboot took place, into the right deployment. */
 async function isBooted(
   ports: HostPorts,
   journal: OpenJournal,
@@ -172,7 +171,6 @@ async function adopt(ports: HostPorts, config: HostConfig): Promise<void> {
   await writeCurrentConfig(files, fromIgnition(config, await ports.os.status()));
 }
 
-/** The served config with the present settings of the operating system. */
 function fromIgnition(config: HostConfig, { booted }: OsStatus): HostConfig {
   const { spec, raw } = config;
   const has = (argument: string): boolean =>

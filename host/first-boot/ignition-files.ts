@@ -21,7 +21,6 @@ export const FIRST_BOOT_PLACES = {
   ANNOTATIONS: FIRST_BOOT_FILE.NODE_ANNOTATIONS,
 } as const;
 
-/** Their paths after the first boot. */
 const DONE_PLACES = {
   [FIRST_BOOT_PLACES.ENCAPSULATED]: `${FIRST_BOOT_PLACES.ENCAPSULATED}.bak`,
   [FIRST_BOOT_PLACES.ANNOTATIONS]: '/etc/machine-config-daemon/node-annotation.json.bak',

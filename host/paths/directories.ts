@@ -15,7 +15,6 @@ const OF_CORE: readonly string[] = ancestors(SSH_KEYS_FILE).filter((path) => pat
 
 const DEFAULT_MODE = 0o755;
 
-/** In the form of a config's directories. */
 const OF_ORIGINALS = ORIGINAL_PLACES.map((path) => ({ path, mode: ORIGINALS_MODE }));
 
 type Ports = Pick<HostPorts, 'files' | 'users'>;
@@ -39,7 +38,6 @@ export async function changeWithDirectories(
   await ports.files.change([...directories, ...changes], step);
 }
 
-/** The missing directories for these paths, outermost first. */
 async function missingDirectories(
   ports: Ports,
   paths: readonly string[],

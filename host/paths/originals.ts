@@ -25,7 +25,6 @@ const ABSENT = { kind: 'absent' } as const;
 export const ORIGINALS_MODE = 0o700;
 const CLOSED = { mode: ORIGINALS_MODE, owner: ROOT_OWNER } as const;
 
-/** The current config's claim to a path. */
 export interface Claim {
   readonly wasOurs: boolean;
   /**
@@ -70,13 +69,11 @@ export async function closeOriginals(files: Files): Promise<void> {
   }
 }
 
-/** Whether the original of a path is known. */
 export async function isRemembered(files: Files, path: string): Promise<boolean> {
   if ((await files.facts(noOriginalPath(path))).kind !== 'absent') return true;
   return (await files.facts(originalPath(path))).kind !== 'absent';
 }
 
-/** The changes that restore the original of a path. */
 export async function restoreOriginal(files: Files, path: string): Promise<readonly PathChange[]> {
   const kept = originalPath(path);
   const original = await files.facts(kept);

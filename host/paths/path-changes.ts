@@ -73,7 +73,6 @@ export async function pathChanges(
   return { changes, files: touched.file, units: touched.unit };
 }
 
-/** The change; undefined when the disk is right. */
 async function changeTo(
   ports: Ports,
   path: string,
@@ -169,7 +168,6 @@ function isKept(path: string): boolean {
   );
 }
 
-/** The numeric owner on this host; default: root. */
 export async function ownerOf(
   { users }: Pick<HostPorts, 'users'>,
   wish: OwnerWish,

@@ -80,7 +80,6 @@ class Parents {
   }
 }
 
-/** Free space by file system. */
 class Room {
   readonly #byDirectory = new Map<string, { device: number; bytes: number }>();
   readonly #needed = new Map<number, { bytes: number; path: string; free: number }>();

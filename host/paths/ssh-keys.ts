@@ -16,7 +16,6 @@ export const PLAIN_SSH_KEYS_FILE = `${SSH_DIRECTORY}/authorized_keys`;
 /** The file in /etc may be a link to the first, or a config's own. */
 const OS_RELEASE_FILES = ['/usr/lib/os-release', '/etc/os-release'];
 
-/** The keys file of this host, by its `os-release`. */
 export async function sshKeysFileOf(files: Pick<Files, 'look'>): Promise<string> {
   for (const path of OS_RELEASE_FILES) {
     const state = await files.look(path);

@@ -37,7 +37,6 @@ export interface Appended {
   readonly keepsOwner: boolean;
 }
 
-/** The wanted state of one path. */
 export type WantedPath = {
   /** The part of the config; `name` = the path, or the unit. */
   readonly part: 'file' | 'unit' | 'sshKeys';
@@ -55,7 +54,6 @@ export type WantedPath = {
       /** Appended to the original of the path; `content` is absent then. */
       readonly appended?: Appended;
     }
-  /** A masked unit. */
   | { readonly kind: 'symlink'; readonly target: string }
   /** An empty drop-in, or a mask to remove. */
   | { readonly kind: 'absent'; readonly onlyMask: boolean }

@@ -14,7 +14,7 @@ const RUNS_KEPT = 64;
 
 interface Runs {
   readonly current?: string;
-  /** What the current run brings the host to. Absent = written by a version that did not note it. */
+  /** The target of the current run. Absent = written by a version that did not note it. */
   readonly config?: ConfigReference;
   /** The update of the current run was rolled back: its orders are refused. */
   readonly isBack?: boolean;
@@ -39,7 +39,6 @@ const GOING_ON: readonly (keyof HostActivities)[] = [
 /** Steps that must work on a full disk; they can be repeated if nothing of them was recorded. */
 const WAY_BACK: readonly (keyof HostActivities)[] = ['goBack', 'verifyBack', 'discardStaged'];
 
-/** Whether the step begins or continues an update. */
 export function goesOn(step: keyof HostActivities): boolean {
   return GOING_ON.includes(step);
 }
@@ -74,7 +73,7 @@ export async function followRun(
   const past = [...runs.past, ...(runs.current === undefined ? [] : [runs.current])];
   const next = { current: run, config, ...unsaid(runs, order), past: past.slice(-RUNS_KEPT) };
   const write = () => writeRuns(files, next);
-  if (isWayBack(step)) await atBest(ports, 'cannot note which update this is', write);
+  if (isWayBack(step)) await atBest(ports, 'cannot record which update this is', write);
   else await write();
 }
 
@@ -100,7 +99,6 @@ function refuseOver(
   if (failed !== undefined && step !== 'prepareUpdate') throw failedEarlier(order, failed);
 }
 
-/** @param failed - how; a sentence */
 export function failedEarlier({ node, config }: HostOrder, failed: string): Error {
   const what = `${config.name} has failed on ${node} in an update that was lost: ${failed}`;
   return fail('EarlierUpdateFailed', what);
@@ -171,10 +169,9 @@ export async function noteBackAlone(
 /** @param because - a sentence; undefined = an order asked for it */
 export function takenBack(orderId: string, because: string | undefined): Error {
   const why = because === undefined ? '' : `: ${because}`;
-  return fail('OrderRefused', `order ${orderId} is of an update that was taken back${why}`);
+  return fail('OrderRefused', `order ${orderId} is of an update that was rolled back${why}`);
 }
 
-/** Whether both orders are of one run of an update. */
 export function isOfRun(orderId: string, other: string): boolean {
   const run = runOf(orderId);
   return run !== undefined && run === runOf(other);

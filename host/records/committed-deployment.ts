@@ -14,7 +14,6 @@ const COMMITTED_FILE = '/var/lib/slipway/committed.json';
 /** MCO's file by which a person declares that the disk need not match. */
 export const FORCE_FILE = '/run/machine-config-daemon-force';
 
-/** The last update that was committed. */
 export interface CommittedUpdate {
   readonly config: ConfigReference;
   readonly deployment: string;
@@ -28,7 +27,6 @@ export async function readCommitted(files: Files): Promise<CommittedUpdate | und
   return isWhole ? (committed as unknown as CommittedUpdate) : undefined;
 }
 
-/** Records that a config is in force on the booted deployment. */
 export async function writeCommitted(
   files: Files,
   config: ConfigReference,
@@ -72,7 +70,7 @@ export async function findForeignDeployment(
   return (
     `${node} booted deployment ${booted.id} (${booted.image ?? 'no image'}), but ` +
     `${committed.config.name} was committed on ${committed.deployment} ` +
-    `(${committed.image ?? 'no image'}): somebody booted another deployment; boot the right one ` +
+    `(${committed.image ?? 'no image'}): a person booted another deployment; boot the right one ` +
     `again, or make ${FORCE_FILE} to go on from this one`
   );
 }

@@ -85,7 +85,6 @@ export async function readCurrentConfig(files: Files): Promise<HostConfig | unde
   return { reference: referenceOf(config.name, config.raw), spec: config.spec, raw: config.raw };
 }
 
-/** Makes a config the current one. */
 export async function writeCurrentConfig(files: Files, config: HostConfig): Promise<void> {
   const object = {
     kind: 'MachineConfig',
@@ -96,7 +95,6 @@ export async function writeCurrentConfig(files: Files, config: HostConfig): Prom
   await writePrivate(files, CURRENT_CONFIG_FILE, JSON.stringify(object));
 }
 
-/** The stored config of the update in progress. */
 export async function readKeptConfig(
   files: Files,
   reference: ConfigReference,

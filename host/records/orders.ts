@@ -53,7 +53,7 @@ export function refuseExpired(
 /** The end of a sentence about an expired order; undefined = it is valid. */
 export function expiredText(notAfter: string, now: Date): string | undefined {
   if (now.getTime() <= Date.parse(notAfter)) return undefined;
-  return `expired at ${notAfter}, and the clock of this host says ${now.toISOString()}`;
+  return `expired at ${notAfter}; the clock of this host shows ${now.toISOString()}`;
 }
 
 /**

@@ -139,7 +139,6 @@ async function thatEnable(
   return presets.filter((_, index) => verdicts[index]);
 }
 
-/** The units that the units of these changes name in `Also`. */
 async function namedBy(
   systemd: UnitEnablement,
   changes: readonly EnablementChange[],

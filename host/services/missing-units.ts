@@ -51,7 +51,7 @@ export async function refuseMissingUnits(
   );
 }
 
-/** What the update writes or removes, by path. */
+/** The paths that the update writes or removes. */
 async function pathsAfter(
   ports: Ports,
   from: HostConfig | undefined,

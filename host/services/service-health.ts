@@ -115,7 +115,6 @@ export function serviceFailed(
   });
 }
 
-/** Waits between two checks. */
 export async function pause(
   { pause: wait }: Pick<HostPorts, 'pause'>,
   ms: number,

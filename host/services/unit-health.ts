@@ -60,7 +60,6 @@ function unitsOf(spec: RenderedSpec | undefined): readonly IgnitionUnit[] {
   return spec?.config.systemd?.units ?? [];
 }
 
-/** The observed states of one unit. */
 class UnitWatch {
   readonly name: string;
   readonly #isEnabled: boolean;
@@ -122,7 +121,6 @@ function tellsOfFailure({ restarts, restartPolicy }: UnitState): boolean {
   return restarts > 0 && restartPolicy !== 'always' && restartPolicy !== 'on-success';
 }
 
-/** @param trouble - its state at the failure */
 function notUp(name: string, trouble: UnitState, { restarts }: UnitState): Error {
   const { active, sub, load, result, exitStatus } = trouble;
   const detail = [

@@ -1,4 +1,4 @@
-/** Settles what a power cut or a way back left of an update, before the kubelet starts. */
+/** Settles the remains of a power cut or a rollback before the kubelet starts. */
 
 import { setTimeout as delay } from 'node:timers/promises';
 import { execFile } from 'node:child_process';
@@ -11,17 +11,15 @@ import type { MachinePorts } from '../ports';
 
 const run = promisify(execFile);
 
-/** The worker writes the journal too: never both at the same time. */
+/** The worker also writes the journal: never both at the same time. */
 const WORKER_UNIT = 'slipway-host.service';
 const RUNNING: ReadonlySet<string> = new Set(['active', 'activating', 'reloading', 'deactivating']);
 /** OS programs may not answer yet, so early after the boot. */
 const ATTEMPTS = 10;
 const PAUSE_MS = 3_000;
 
-/** A machine whose kubelet has not started yet. */
 export interface StartingMachine {
   readonly node: string;
-  /** Directory that is the machine's `/`. */
   readonly root: string;
   readonly ports: () => Promise<MachinePorts>;
   /** Resolves when this process ends with the machine. */
@@ -55,8 +53,9 @@ export async function settleBeforeKubelet(
   const settled = await settlePatiently(machine, options);
   const { what, reboot, foreign } = settled;
   if (what !== undefined) log.warn({ node, what }, 'unfinished update settled');
-  if (foreign !== undefined) log.error({ node, reason: foreign }, 'not the deployment it was');
-  // systemd ends this program; until then nothing that waits for it starts.
+  if (foreign !== undefined)
+    log.error({ node, reason: foreign }, 'a person booted another deployment');
+  // systemd ends this program; units that wait for it do not start.
   if (reboot !== undefined) await machine.reboot(reboot);
   return settled;
 }

@@ -35,7 +35,7 @@ export async function whyNotInPlace(
   if (!isOfEarlierBoot || armed.expected === booted.id) return undefined;
   const said = await failureOf(ports).catch((error: unknown) => {
     // A failing program must not prevent the undo of the files.
-    ports.warn?.(`cannot look whether ostree failed at the shutdown: ${messageOf(error)}`);
+    ports.warn?.(`cannot check whether ostree failed at the shutdown: ${messageOf(error)}`);
     return undefined;
   });
   if (said === undefined) return undefined;

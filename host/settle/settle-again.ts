@@ -13,7 +13,6 @@ import { type Log, telling } from '../log';
 
 const PAUSE_MS = 15_000;
 
-/** What settling needs of a host. */
 export interface SettlingHost extends Omit<Host, 'reboot'> {
   /** Called when nothing is left to settle, and no reboot is due. */
   readonly onSettled?: () => void;
@@ -39,7 +38,8 @@ export async function settleHost(
       settleAtStart({ ...host.ports, ...telling(node, log), now: () => new Date() }),
     );
     if (what !== undefined) log.warn({ node, what }, 'unfinished update settled');
-    if (foreign !== undefined) log.error({ node, reason: foreign }, 'not the deployment it was');
+    if (foreign !== undefined)
+      log.error({ node, reason: foreign }, 'a person booted another deployment');
     if (reboot === undefined) host.onSettled?.();
     return reboot;
   } catch (error) {
@@ -60,9 +60,7 @@ async function closeCopies({ node, exclusive, ports }: SettlingHost, log: Log): 
 }
 
 export interface SettlingAgain {
-  /** Settling has failed for this reason. */
   failed(reason: string): void;
-  /** Nothing is left to settle. */
   holds(): void;
   /** An order has ended, which may have fixed the failure. */
   look(): void;

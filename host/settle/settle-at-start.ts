@@ -1,5 +1,5 @@
 /**
- * What a host settles when it starts, before orders and before the kubelet: partly written files,
+ * Settles a host when it starts, before orders and before the kubelet: partly written files,
  * an armed reboot that did not happen, a boot into the wrong deployment.
  */
 
@@ -20,9 +20,8 @@ import { changesUnits } from '../services/services';
 import { foreignText, isFirstBootBack, standingOf } from '../transaction/unfinished-update';
 import { differsHere, isOfPaths, undoBeforeBoot, undoHere } from '../transaction/undo';
 
-/** What settling did, in sentences for the log and for the console. */
+/** The result of settling, in sentences for the log and for the console. */
 export interface Settlement {
-  /** Absent: there was nothing to do. */
   readonly what?: string;
   /** Why a reboot is due: nothing should start before it. */
   readonly reboot?: string;
@@ -67,9 +66,9 @@ export async function settleAtStart(ports: StartPorts): Promise<Settlement> {
       if (notInPlace !== undefined) await forgetNotInPlace(ports);
       await callOffFallback(ports);
       return {
-        what: `took the update to ${target.name} back: ${because}`,
+        what: `rolled back the update to ${target.name}: ${because}`,
         ...(isBootDue
-          ? { reboot: 'what started before the files were put back starts again' }
+          ? { reboot: 'programs that started before the files were restored start again' }
           : {}),
       };
     }
@@ -78,25 +77,25 @@ export async function settleAtStart(ports: StartPorts): Promise<Settlement> {
       await goOnBack(ports, journal, status, standing);
       return standing.reboots
         ? {
-            what: `went on taking the update to ${target.name} back`,
-            reboot: 'the update is taken back',
+            what: `continued to roll back the update to ${target.name}`,
+            reboot: 'the update is rolled back',
           }
         : {
-            what: `went on taking the update to ${target.name} back; its reboot waits for an order`,
+            what: `continued to roll back the update to ${target.name}; its reboot waits for an order`,
           };
     case 'foreign':
       return { foreign: foreignText(ports.node, journal, status) };
     case 'stuck':
       throw fail(
         'RollbackFailed',
-        `${ports.node} booted ${standing.boots} times to go back from ${target.name}, and is still on deployment ${status.booted.id}`,
+        `${ports.node} booted ${standing.boots} times to roll back ${target.name}, and is still on deployment ${status.booted.id}`,
       );
   }
 }
 
 /** The process itself can roll back, so the fallback shell script is not needed. */
 async function callOffFallback(ports: StartPorts): Promise<void> {
-  await atBest(ports, 'cannot call off the way back of last resort', async () => {
+  await atBest(ports, 'cannot remove the fallback of the next boot', async () => {
     await dropFallback(ports.files);
     await forgetUnstarted(ports.files);
   });
@@ -174,7 +173,6 @@ async function undoAtStart(
   return isBootDue;
 }
 
-/** @returns why paths could not be restored */
 async function pathsThatStay(undo: () => Promise<void>): Promise<Error | undefined> {
   try {
     await undo();

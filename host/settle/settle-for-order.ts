@@ -38,7 +38,7 @@ import { undoHere } from '../transaction/undo';
 export interface Settled {
   /** A sentence for the record; absent: there was nothing. */
   readonly what?: string;
-  /** What later orders have to do about it; absent: nothing is in progress any more. */
+  /** Left for later orders; absent: nothing is in progress. */
   readonly underWay?: {
     readonly plan: UpdatePlan;
     /** Its rollback disturbs the node: by a reboot, or by services. */
@@ -69,7 +69,7 @@ export async function settleForOrder(ports: HostPorts, order: HostOrder): Promis
   }
   if (needsDrain) {
     const back = planBack(journal.header, { reboot: backTakesBoot(journal, status) });
-    const what = `the update to ${target.name} was lost, and is taken back once the node is drained`;
+    const what = `the update to ${target.name} was lost, and is rolled back once the node is drained`;
     return { what, underWay: { plan: back, needsDrain } };
   }
   const said = await undo(ports, journal, status, `an order to prepare ${order.config.name} came`);
@@ -93,7 +93,7 @@ export function refuseUnsettled(
   const { name } = journal.header.target;
   throw fail(
     'EarlierUpdateLost',
-    `${node} still has an update to ${name} that was lost; it is taken back, and ${config.name} is tried ` +
+    `${node} still has an update to ${name} that was lost; it is rolled back, and ${config.name} is tried ` +
       'after that',
   );
 }
@@ -181,7 +181,7 @@ function refuseTakenBack({ node }: HostPorts, journal: OpenJournal): void {
   const why = back.because === undefined ? '' : `: ${back.because}`;
   throw fail(
     'RefusedRequest',
-    `commit ${journal.header.target.name} on ${node}: it has been taken back${why}`,
+    `commit ${journal.header.target.name} on ${node}: it has been rolled back${why}`,
   );
 }
 
@@ -242,17 +242,15 @@ export async function undoTakenOver(
   const status = await lookWithinFiveMinutes(ports);
   if (markOf(journal, 'committing') !== undefined || backDisturbs(journal, status)) return false;
   const problem = await undo(ports, journal, status, 'the update that took it over ended');
-  if (problem !== undefined) ports.warn?.(`services after the way back: ${problem}`);
+  if (problem !== undefined) ports.warn?.(`services after the rollback: ${problem}`);
   return true;
 }
 
-/** Whether the machine has booted since the reboot was armed. */
 export function hasRebooted(journal: OpenJournal, { bootId }: OsStatus): boolean {
   const armed = markOf(journal, 'armed');
   return armed !== undefined && bootId !== armed.bootId;
 }
 
-/** Whether disk and operating system match the config. */
 export async function holds(ports: HostPorts, config: HostConfig): Promise<boolean> {
   if ((await findDrift(ports, config.spec)) !== undefined) return false;
   if (!ports.os.managesOs) return true;

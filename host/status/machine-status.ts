@@ -22,15 +22,13 @@ import { findUpdaters, updatersText } from '../../core/machine/updaters';
 import { lookForKubelet, otherNode } from '../kubelet';
 import { type WorkerState, isRunning, readWorkerState } from './worker-state';
 
-/** A machine that is looked at. */
 export interface ExaminedMachine {
   readonly node: string;
-  /** Directory that is the machine's `/`. */
   readonly root: string;
   readonly kubelet: KubeletSettings;
-  /** Absent = the kubelet is not asked. */
+  /** Absent: the kubelet is not asked. */
   readonly kubeletHealthUrl?: string;
-  /** Ports that change nothing, and which driver manages the operating system and why. */
+  /** Ports that change nothing, and the OS driver with the reason for it. */
   readonly open: () => Promise<{
     readonly ports: MachinePorts;
     readonly driver: NonNullable<MachineStatus['driver']>;
@@ -43,14 +41,12 @@ export interface OpenUpdate {
   readonly orderId: string;
   /** `writing`, or the last mark of its journal. */
   readonly phase: string;
-  /** What the program before the kubelet would do about it. */
+  /** The next action of the program before the kubelet. */
   readonly standing: string;
   readonly reboots: boolean;
 }
 
-/** The kubelet of this machine, as it is found now. */
 export interface KubeletStatus extends FoundKubelet {
-  /** Absent = it is not asked. */
   readonly healthUrl?: string;
 }
 
@@ -65,11 +61,11 @@ export interface MachineStatus {
   /** Of a machine that came through Ignition, until its first boot is complete. */
   readonly firstBoot?: FirstBootRecord;
   readonly worker?: WorkerState & { readonly running: boolean };
-  /** What is wrong, a sentence each. */
+  /** A sentence each. */
   readonly problems: readonly string[];
 }
 
-/** Looks at everything; what cannot be read is a problem in the answer, never an exception. */
+/** Checks everything; an unreadable part becomes a problem in the answer, never an exception. */
 export async function readMachineStatus(machine: ExaminedMachine): Promise<MachineStatus> {
   const { node, root } = machine;
   const problems: string[] = [];
@@ -157,20 +153,20 @@ function standingText(journal: OpenJournal, os: OsStatus): string {
   const standing = standingOf(journal, os, new Date());
   switch (standing.kind) {
     case 'asLeft':
-      return 'orders go on from here';
+      return 'orders continue from here';
     case 'adopted':
-      return 'whole after a reboot that nobody ordered: orders go on';
+      return 'complete after a reboot without an order: orders continue';
     case 'rebootDue':
       return `its reboot is due since ${markOf(journal, 'armed')?.bootId ?? 'this boot'}`;
     case 'undo':
       return `to be undone: ${standing.because}`;
     case 'goOnBack':
       return standing.reboots
-        ? 'on its way back: a reboot into the old deployment is due'
-        : 'on its way back, which an order began and did not end: its reboot waits for an order';
+        ? 'rolling back: a reboot into the old deployment is due'
+        : 'rolling back: an order began it and did not end, so its reboot waits for an order';
     case 'foreign':
-      return 'left alone: somebody booted another deployment';
+      return 'left alone: a person booted another deployment';
     case 'stuck':
-      return `stuck on its way back after ${standing.boots} boots`;
+      return `rollback stuck after ${standing.boots} boots`;
   }
 }

@@ -1,11 +1,11 @@
-/** The status of a machine as a person reads it. */
+/** The status of a machine for people. */
 
 import type { Deployment, OsStatus } from '../ports';
 import type { FirstBootRecord } from '../first-boot/first-boot-record';
 import type { MachineStatus, KubeletStatus } from './machine-status';
 import type { LastOrder } from './worker-state';
 
-/** Lines without line ends: one fact each, what is wrong last. */
+/** One fact per line, without line ends; problems come last. */
 export function statusLines(status: MachineStatus): readonly string[] {
   const { node, currentConfig, driver, os, kubelet, update, firstBoot, worker, problems } = status;
   const lines = [

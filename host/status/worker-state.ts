@@ -22,7 +22,6 @@ export interface LastOrder {
   readonly reason?: string;
 }
 
-/** What a worker process last said of itself. */
 export interface WorkerState {
   readonly pid: number;
   readonly startedAt: string;
@@ -41,7 +40,7 @@ export interface WorkerStateWriter {
   watch(activities: HostActivities): HostActivities;
 }
 
-/** Writes the state of this process. A state that cannot be written is logged, once. */
+/** Writes the state of this process. The first failure to write it is logged. */
 export function createWorkerState(root: string, temporal: string, log: Log): WorkerStateWriter {
   const file = join(root, STATE_FILE);
   const now = (): string => new Date().toISOString();
@@ -98,7 +97,6 @@ export function createWorkerState(root: string, temporal: string, log: Log): Wor
   };
 }
 
-/** Whether the process that wrote a state is there. */
 export function isRunning({ pid }: WorkerState): boolean {
   try {
     process.kill(pid, 0);
@@ -108,10 +106,10 @@ export function isRunning({ pid }: WorkerState): boolean {
   }
 }
 
-/** The state that was written last; undefined = no worker has run in this boot. */
+/** The last state; undefined = no worker has run in this boot. */
 export function readWorkerState(root: string): WorkerState | undefined {
   try {
-    // Written by this module only, atomically.
+    // Only this module writes it, atomically.
     return JSON.parse(readFileSync(join(root, STATE_FILE), 'utf8')) as WorkerState;
   } catch {
     return undefined;

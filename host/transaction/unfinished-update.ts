@@ -52,7 +52,7 @@ export function standingOf(journal: OpenJournal, status: OsStatus, now: Date): S
   const back = markOf(journal, 'goingBack');
   if (back !== undefined) {
     if (isOld && (back.unseen === true || back.bootId !== bootId)) {
-      const because = back.because ?? 'it was being taken back';
+      const because = back.because ?? 'it was being rolled back';
       return { kind: 'undo', because, again: back.again === true };
     }
     const boots = bootsBack(journal);
@@ -78,7 +78,6 @@ function mayBootBack(back: GoingBack, bootId: string): boolean {
   return back.bootId !== bootId || back.due === true;
 }
 
-/** Whether a person chose a deployment that is neither the new nor the old one. */
 export function isForeign(journal: OpenJournal, status: OsStatus): boolean {
   const isOld = status.booted.id === journal.header.previousDeployment;
   return !isOld && hasBooted(journal, status) && !isOfUpdate(journal, status);
@@ -98,7 +97,6 @@ function hasBooted(journal: OpenJournal, { bootId }: OsStatus): boolean {
   );
 }
 
-/** Whether the booted deployment is the one that the update made. */
 function isOfUpdate(journal: OpenJournal, { booted }: OsStatus): boolean {
   const { plan, previousDeployment } = journal.header;
   const expected = expectedId(journal);
@@ -140,7 +138,6 @@ export function failedAlone(journal: OpenJournal): string | undefined {
     .at(0);
 }
 
-/** Boots in which the rollback began or continued. */
 function bootsBack(journal: OpenJournal): ReadonlySet<string> {
   const marks = journal.marks().flatMap((mark) => (mark.kind === 'goingBack' ? [mark.bootId] : []));
   return new Set(marks.filter((id) => id !== undefined));
@@ -160,7 +157,6 @@ export function appliedDeployment(journal: OpenJournal, id: string): NamedDeploy
   return { id, ...(digest === undefined || id !== deployment ? {} : { digest }) };
 }
 
-/** Whether this deployment is staged, locked or not. */
 export function isStaged({ id, digest }: NamedDeployment, { staged }: OsStatus): boolean {
   if (staged?.id !== id) return false;
   return digest === undefined || staged.digest === undefined || staged.digest === digest;
@@ -250,7 +246,7 @@ export function foreignText(node: string, journal: OpenJournal, { booted }: OsSt
   const expected = expectedId(journal);
   return (
     `${node} booted deployment ${booted.id}, which is neither the one of ${target.name} (${expected}) ` +
-    `nor the one before (${previousDeployment}): somebody chose it, and nothing was changed; ` +
+    `nor the one before (${previousDeployment}): a person chose it, and nothing was changed; ` +
     'boot one of the two to have the update finished or undone'
   );
 }

@@ -1,5 +1,3 @@
-/** Applies files, units, keys, password and the staged deployment, through the undo journal. */
-
 import { SHADOW_PATH } from '../../adapters/host';
 import { fail, failureName, messageOf } from '../../core/errors';
 import type { UpdatePlan } from '../../core/node/plan';

@@ -73,7 +73,7 @@ async function arm(
     ...{ booted: status.booted.id, expected: expected.id },
     seconds: reconnectSeconds,
   });
-  await patiently(ports, 'release what is staged', () => ports.os.finalize());
+  await patiently(ports, 'release the staged deployment', () => ports.os.finalize());
   if (expected.id !== status.booted.id) await proveReleased(ports, expected.id);
   if (isNew || armed.begun === true) await journal.mark(mark);
   ports.reboot.request(`update to ${order.config.name}`);
@@ -115,7 +115,10 @@ function notStaged(node: string, expected: string, staged: OsStatus['staged']): 
   const isLocked = staged?.id === expected && staged.locked;
   const other = `${staged?.id ?? ''} (${staged?.image ?? 'no image'})`;
   const what = staged === undefined ? 'is gone' : isLocked ? 'is locked' : `is ${other}`;
-  return fail('OsCommandFailed', `${node} cannot reboot into ${expected}: what is staged ${what}`);
+  return fail(
+    'OsCommandFailed',
+    `${node} cannot reboot into ${expected}: the staged deployment ${what}`,
+  );
 }
 
 /**

@@ -41,7 +41,6 @@ export async function prepareUnlessFailed(
   throw failedEarlier(order, failed);
 }
 
-/** What an update to the ordered config left here. */
 async function leftJournal(
   ports: HostPorts,
   { config }: HostOrder,
@@ -56,14 +55,14 @@ async function leftJournal(
  * of an update.
  */
 async function finishWayBack(ports: HostPorts, order: HostOrder, failed: string): Promise<void> {
-  ports.context().progress('taking a lost update back, which had failed');
+  ports.context().progress('rolling back a lost update that had failed');
   try {
     await goBack(ports);
     await verifyBack(ports, order);
   } catch (error) {
     const name = failureName(error);
     if (name === undefined || FAILURES[name].kind !== 'stalled') throw error;
-    const text = `${failed}; going back failed: ${name}: ${messageOf(error)}`;
+    const text = `${failed}; the rollback failed: ${name}: ${messageOf(error)}`;
     throw Object.assign(fail('RollbackFailed', text), { cause: error });
   }
 }

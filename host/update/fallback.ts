@@ -78,7 +78,6 @@ export async function whyUnstarted(files: Pick<Files, 'look'>): Promise<string |
   );
 }
 
-/** The update has the reason. */
 export async function forgetUnstarted(files: Files): Promise<void> {
   await files.remove(UNSTARTED_FILE);
 }

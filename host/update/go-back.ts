@@ -30,7 +30,6 @@ import { tellOfOldFiles } from '../services/services';
 import { backTakesBoot, refuseForeign } from '../transaction/unfinished-update';
 import { isOfPaths, undoBeforeBoot } from '../transaction/undo';
 
-/** A rollback that no order requested. */
 export interface Alone {
   readonly because: string;
   readonly reboot: boolean;
@@ -72,7 +71,7 @@ export async function goBack(ports: HostPorts, alone?: Alone): Promise<GoneBack>
       ...blame(alone, begun),
     });
   }
-  await atBest(ports, 'cannot call off the way back of last resort', () =>
+  await atBest(ports, 'cannot remove the fallback of the next boot', () =>
     dropFallback(ports.files),
   );
   // Files first: a failing OS program must not prevent their undo.
@@ -93,7 +92,7 @@ export async function goBack(ports: HostPorts, alone?: Alone): Promise<GoneBack>
       );
     }
     await noteDue(journal, bootId);
-    ports.reboot.request('the update is taken back');
+    ports.reboot.request('the update is rolled back');
   }
   return { rebooting, bootId, ...(begun?.because === undefined ? {} : { because: begun.because }) };
 }
@@ -126,7 +125,7 @@ async function tellAndDiscard(ports: HostPorts, journal: OpenJournal): Promise<v
   }
   if (dropped.status === 'fulfilled') return;
   if (failureName(dropped.reason) !== 'OsCommandFailed') throw dropped.reason;
-  const back = `files and units are as before ${journal.header.target.name}, and services were told`;
+  const back = `files, units and services are as before ${journal.header.target.name}`;
   const text = `${back}; ${stillStaged(dropped.reason)}`;
   throw Object.assign(fail('OsCommandFailed', text), { cause: dropped.reason as unknown });
 }
@@ -148,7 +147,7 @@ async function discardBefore(ports: HostPorts): Promise<void> {
 }
 
 function stillStaged(error: unknown): string {
-  return `what is staged could not be dropped: ${messageOf(error)}`;
+  return `the staged deployment could not be dropped: ${messageOf(error)}`;
 }
 
 /** One minute: enough for another transaction, short beside a rollback. */
@@ -171,7 +170,7 @@ async function statusOrUndo(
   } catch (error) {
     if (notBack !== undefined) throw notBack;
     const back = `files and units are as before ${journal.header.target.name}`;
-    const text = `${back}; the operating system is not, its driver fails: ${messageOf(error)}`;
+    const text = `${back}; the operating system is not, because its driver fails: ${messageOf(error)}`;
     throw Object.assign(fail('OsCommandFailed', text), { cause: error });
   }
 }
@@ -201,17 +200,17 @@ async function undoUnseen(
     notBack = error;
   }
   await atBest(ports, 'cannot forget old answers', () => forgetResults(ports.files));
-  await atBest(ports, 'cannot drop what is staged', () => ports.os.discard());
+  await atBest(ports, 'cannot drop the staged deployment', () => ports.os.discard());
   await tellAtBest(ports, journal);
   return notBack;
 }
 
 function tellAtBest(ports: HostPorts, journal: OpenJournal): Promise<void> {
-  return atBest(ports, 'services after the way back', () => tellOfOldFiles(ports, journal));
+  return atBest(ports, 'services after the rollback', () => tellOfOldFiles(ports, journal));
 }
 
 function discard(ports: HostPorts): Promise<void> {
-  return patiently(ports, 'drop what is staged', () => ports.os.discard());
+  return patiently(ports, 'drop the staged deployment', () => ports.os.discard());
 }
 
 /**
@@ -254,10 +253,9 @@ export async function verifyBack(
 function refuseNotTakenBack({ node }: HostPorts, journal: OpenJournal): void {
   if (markOf(journal, 'goingBack') !== undefined || journal.header.repair === true) return;
   const { name } = journal.header.target;
-  throw fail('RefusedRequest', `${node} is not on its way back: ${name} is under way there`);
+  throw fail('RefusedRequest', `${node} is not rolling back: ${name} is in progress there`);
 }
 
-/** The last part of the rollback; every step can be repeated. */
 async function endBack(ports: HostPorts, journal: OpenJournal, status: OsStatus): Promise<void> {
   const { before, previousDeployment } = journal.header;
   if (before !== undefined && ports.os.managesOs) proveAsBefore(status, before);

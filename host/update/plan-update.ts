@@ -11,7 +11,6 @@ import { forcedPlan } from './force-file';
 import type { HostPorts, OsStatus, UpdateHeader } from '../ports';
 import type { HostConfig } from '../records/configs';
 
-/** For `registries.conf`, which the plan reads. */
 const MOST_TEXT_BYTES = 16 * 1024 * 1024;
 
 export const CONTENT_PORTS = {
@@ -59,8 +58,8 @@ export function planBack(
 ): UpdatePlan {
   const actions = reboot ? [{ type: 'Reboot' } as const] : plan.actions;
   const back = { ...plan, actions, drain: true, reboot };
-  const reason = reboot ? 'the node reboots' : 'services are told of the old files';
-  const summary = `take the update to ${target.name} back, which was lost`;
+  const reason = reboot ? 'the node reboots' : 'services read the old files again';
+  const summary = `roll back the lost update to ${target.name}`;
   return { ...back, phases: planPhases(back, { drain: true, reason }), summary };
 }
 

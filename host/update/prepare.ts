@@ -29,7 +29,7 @@ import { holds, settleForOrder } from '../settle/settle-for-order';
  */
 export async function prepareUpdate(ports: HostPorts, order: HostOrder): Promise<PreparedUpdate> {
   const { progress } = ports.context();
-  progress('looking at the host');
+  progress('checking the host');
   const { what, underWay } = await settleForOrder(ports, order);
   const from = await currentConfig(ports, order);
   const named = from === undefined ? {} : { currentConfig: from.reference.name };

@@ -16,7 +16,6 @@ export interface WentBack {
   /** Absent: nothing of the update was begun, or it was verified and dropped before. */
   readonly journal: OpenJournal | undefined;
   readonly status: OsStatus;
-  /** The config that the host is on again. */
   readonly from: HostConfig;
 }
 
@@ -64,7 +63,7 @@ function changedMeanwhile(
   reasons: readonly string[],
 ): string {
   const told = fewSentences(reasons);
-  return `${node} is back, and not as ${name} says, which the update had no part in: ${told}`;
+  return `${node} is rolled back; differences from ${name} that are not of the update: ${told}`;
 }
 
 /**

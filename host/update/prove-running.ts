@@ -14,7 +14,6 @@ import type { BeforeUpdate, HostPorts, OpenJournal, OsStatus } from '../ports';
 
 const DIGEST = /@(sha256:[0-9a-f]{64})$/;
 
-/** The state of the operating system for the journal. */
 export function beforeUpdate({ bootId, booted }: OsStatus): BeforeUpdate {
   const { image, digest, kernelArguments, extensions, kernelType } = booted;
   return {

@@ -118,7 +118,7 @@ function refuseWrongBoot(ports: HostPorts, journal: OpenJournal, status: OsStatu
     );
   }
   if (back !== undefined) {
-    throw fail('VerifyFailed', `${ports.node} has taken the update back${why}`);
+    throw fail('VerifyFailed', `${ports.node} has rolled the update back${why}`);
   }
 }
 
@@ -186,7 +186,7 @@ function refuseOther(
   if (journal === undefined || journal.header.repair === true) return;
   if (sameConfig(journal.header.target, config)) return;
   const other = journal.header.target.name;
-  throw fail('RefusedRequest', `${verb} ${config.name} on ${node}: ${other} is under way there`);
+  throw fail('RefusedRequest', `${verb} ${config.name} on ${node}: ${other} is in progress there`);
 }
 
 /** @throws `NotYetRebooted` while the machine is in the boot that must end */

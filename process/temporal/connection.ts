@@ -27,17 +27,13 @@ const CONNECT_MS = 20_000;
 const LAST_CALLS_MS = 30_000;
 
 export interface TemporalConnectionOptions<C extends ConnectionLike> {
-  /** `host:port` */
   readonly address: string;
   readonly namespace: string;
   /** The search attributes that the process needs in the namespace. */
   readonly searchAttributes: readonly string[];
-  /** Reads the files that the settings name. */
   readonly read: () => ConnectionOptions;
-  /** Resolves when Temporal has answered. */
   readonly connect: (target: ConnectionOptions) => Promise<C>;
   readonly log: Logger;
-  /** Milliseconds; for tests. */
   readonly now?: () => number;
 }
 
@@ -85,7 +81,6 @@ export class TemporalConnection<C extends ConnectionLike> implements ConnectionL
     return untilAvailable(`Temporal at ${address}`, attempt, { log, signal });
   }
 
-  /** The current connection. */
   get connection(): C {
     return this.#current;
   }
@@ -166,7 +161,6 @@ export class TemporalConnection<C extends ConnectionLike> implements ConnectionL
     if (this.#silence !== undefined) this.#silence = { ...this.#silence, isOtherAnswered };
   }
 
-  /** For `/readyz`. */
   waitingFor(): readonly string[] {
     return [
       ...(this.#silence === undefined ? [] : [`Temporal at ${this.#options.address}`]),
@@ -182,7 +176,7 @@ export class TemporalConnection<C extends ConnectionLike> implements ConnectionL
     if (!isDead(this.#silence, this.#now())) return undefined;
     return (
       `Temporal at ${this.#options.address} answers a new connection, and has not answered ` +
-      'that of this process for two minutes: the process must be started anew'
+      'the one of this process for two minutes: restart the process'
     );
   }
 

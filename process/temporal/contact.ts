@@ -8,7 +8,7 @@ import type { ConnectionLike } from '@temporalio/client';
 import { messageOf } from '../../core/errors';
 import { ASK_AGAIN_MS, ASK_TIMEOUT_MS } from '../../core/machine/contact';
 
-/** While nobody waits for the answer, of thousands of machines; it is only what `slipway host status` shows. */
+/** While no answer is needed: thousands of machines ask, and only `slipway host status` shows it. */
 const NOW_AND_THEN_MS = 60_000;
 
 /**
@@ -21,11 +21,9 @@ const SILENT: ReadonlySet<unknown> = new Set([1, 2, 4, 14]);
 export type Asked = Pick<ConnectionLike, 'workflowService' | 'withDeadline'>;
 
 export interface ContactEvents {
-  /** Temporal answered, also with an error. */
   readonly onAnswer: () => void;
   /** Temporal did not answer, with the reason. */
   readonly onSilence: (reason: string) => void;
-  /** Whether an answer is needed. */
   readonly isUrgent: () => boolean;
   /** Called when an answer becomes needed. @returns a function that stops this */
   readonly onUrgent?: (listener: () => void) => () => void;

@@ -10,7 +10,6 @@ export function isOpenStatus(status: string): boolean {
   return status === 'RUNNING' || status === 'PAUSED';
 }
 
-/** The open node updates. */
 export class OpenUpdates {
   constructor(readonly client: Client) {}
 

@@ -1,4 +1,4 @@
-/** What Slipway needs in Temporal: a namespace with search attributes. */
+/** The requirements of Slipway in Temporal: a namespace with search attributes. */
 
 import { setTimeout as delay } from 'node:timers/promises';
 import { messageOf } from '../../core/errors';
@@ -8,13 +8,11 @@ import { type Asked, isSilence } from './contact';
 /** Creates them. */
 export const SETUP_COMMAND = 'slipway setup temporal';
 
-/** gRPC status codes. */
 export const STATUS = { INVALID_ARGUMENT: 3, NOT_FOUND: 5 } as const;
 
 const ANSWER_MS = 10_000;
 const LOOK_MS = 5_000;
 
-/** What a process needs, and where. */
 export interface RequirementsOptions {
   readonly address: string;
   readonly namespace: string;
@@ -23,7 +21,7 @@ export interface RequirementsOptions {
   readonly log: Logger;
 }
 
-/** Waits for what a process needs, and says what makes it. */
+/** Waits for the namespace and search attributes of a process, and names what is missing. */
 export class TemporalRequirements {
   readonly #connection: Asked;
   readonly #options: RequirementsOptions;
@@ -34,7 +32,6 @@ export class TemporalRequirements {
     this.#options = options;
   }
 
-  /** For `/readyz`. */
   waitingFor(): readonly string[] {
     return this.#missing === undefined ? [] : [this.#missing];
   }
@@ -64,7 +61,7 @@ export class TemporalRequirements {
     } catch (error) {
       // Visibility alone may be absent; the work goes on without it.
       if (isSilence(error) && !isNamespaceThere) return undefined;
-      log.warn({ reason: messageOf(error) }, 'cannot look what is missing in Temporal');
+      log.warn({ reason: messageOf(error) }, 'cannot check what is missing in Temporal');
       return [];
     }
   }
@@ -77,7 +74,7 @@ export class TemporalRequirements {
         : `${missing.join(', ')} in Temporal at ${address} (run ${SETUP_COMMAND})`;
     if (said === this.#missing) return;
     this.#missing = said;
-    if (said === undefined) log.info({}, 'Temporal has what was missing');
+    if (said === undefined) log.info({}, 'Temporal has everything that was missing');
     else log.warn({ missing }, `missing in Temporal at ${address}: run ${SETUP_COMMAND}`);
   }
 }

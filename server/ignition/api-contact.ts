@@ -1,6 +1,6 @@
 /**
- * Age of what is known of the cluster. A quiet watch gets a bookmark once a minute, so a small
- * request is sent in between; its answer does not count for a watch that gets not even bookmarks.
+ * Age of the cached objects. A small request is sent between the bookmarks of a quiet watch, one a
+ * minute; it does not count for a watch without bookmarks.
  */
 
 import { messageOf } from '../../core/errors';
@@ -25,7 +25,6 @@ export function keepContact(
     readonly signal: AbortSignal;
     readonly log: { warn(fields: object, message: string): void };
     readonly silentMs: () => number;
-    /** Milliseconds of a monotonic clock. */
     readonly clock?: () => number;
   },
 ): ApiContact {
@@ -42,7 +41,7 @@ export function keepContact(
       },
       (error: unknown) => {
         if (!isAway && !signal.aborted) {
-          log.warn({ reason: messageOf(error) }, 'API server away: serving what was seen before');
+          log.warn({ reason: messageOf(error) }, 'API server away: serving cached objects');
         }
         isAway = true;
       },

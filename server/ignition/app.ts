@@ -58,7 +58,6 @@ export interface IgnitionEvents {
   /** An admitted request got another config, because the one of its pool was deleted. */
   readonly substituted: (because: InsteadBecause) => void;
   readonly dropped: (reason: DropReason | CutReason) => void;
-  /** A request got its whole answer. */
   readonly answered: (endpoint: string, code: number, seconds: number) => void;
 }
 
@@ -73,7 +72,6 @@ export interface IgnitionDependencies {
   readonly isAllowed?: (address: string) => boolean;
   /** Key and certificate; absent = requests are injected. There is no plain port. */
   readonly tls?: Pick<SecureContextOptions, 'cert' | 'ciphers' | 'key'>;
-  /** Shorter times, for tests. */
   readonly timeouts?: Partial<Record<keyof typeof TIMEOUTS, number>>;
   /** Milliseconds of a monotonic clock; default: that of the process. */
   readonly clock?: () => number;
@@ -82,7 +80,6 @@ export interface IgnitionDependencies {
 export interface IgnitionServer {
   readonly app: FastifyInstance;
   readonly connections: () => number;
-  /** Ends every connection at once. */
   readonly cutOff: () => void;
 }
 
@@ -92,7 +89,6 @@ export interface IgnitionServer {
  */
 const BYTES_PER_TURN = 4 * 1024 * 1024;
 
-/** Builds the application; opens nothing. */
 export function buildIgnition(dependencies: IgnitionDependencies): IgnitionServer {
   const { events, clock = () => performance.now() } = dependencies;
   const timeouts = { ...TIMEOUTS, ...dependencies.timeouts };
@@ -196,7 +192,6 @@ type Parts = IgnitionDependencies & {
   readonly connections: Pick<Connections, 'atWork' | 'waitFor'>;
 };
 
-/** The entry of every request. */
 async function route(
   dependencies: Parts,
   request: FastifyRequest,

@@ -154,7 +154,6 @@ function afterPatience(ms: number, lose: () => void): () => void {
   };
 }
 
-/** Removes the listeners of an event; the result calls them. */
 function taken(server: SlowedServer, event: string): (socket: Socket) => void {
   const listeners = server.listeners(event);
   server.removeAllListeners(event);

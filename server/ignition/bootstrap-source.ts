@@ -43,7 +43,6 @@ export function createBootstrapSource({ directory, facts }: BootstrapSourceOptio
   /** Requests of the same moment share one read of the files. */
   const looking = new Map<string, Promise<Look>>();
 
-  /** Undefined when there is no such file. */
   async function read(file: string): Promise<ReadFile | undefined> {
     try {
       const { dev, ino, size, mtimeNs, ctimeNs } = await stat(file, { bigint: true });

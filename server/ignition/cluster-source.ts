@@ -27,7 +27,6 @@ export interface ClusterSourceOptions {
   readonly nodes: Pick<CacheView<Node>, 'isSynced' | 'list'>;
   readonly readMachineConfig: ReadMachineConfig;
   readonly facts: () => FileFacts;
-  /** Seconds since the last contact with the API server. */
   readonly ageSeconds: () => number;
   readonly log: { warn(fields: object, message: string): void };
   /** Milliseconds of a monotonic clock. */
@@ -124,7 +123,6 @@ export function createClusterSource(options: ClusterSourceOptions): ConfigSource
     return served;
   }
 
-  /** Keeps only the rendered configs in use. */
   function forgetUnserved(): void {
     const inUse = new Set([...last.values()].map(({ served }) => served.name));
     for (const name of kept.keys()) if (!inUse.has(name)) kept.delete(name);

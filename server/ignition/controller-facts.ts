@@ -1,5 +1,3 @@
-/** Facts for first configs from the ControllerConfig. */
-
 import type { FirstBootFacts } from '../../core/first-boot';
 
 /** Authorities as PEM in base 64; one that does not decode to text counts as absent. */

@@ -7,7 +7,6 @@ import { bootstrapKubeconfig, type FirstBootFacts } from '../../core/first-boot'
 import { followFiles, type FollowLog } from '../follow-files';
 
 export interface FactFiles {
-  /** The kubeconfig for machines. */
   readonly bootstrapKubeconfig?: string | undefined;
   /**
    * Or its parts: a directory with `token`, and `ca.crt` (or `ca-bundle.crt`, which wins) for the

@@ -9,12 +9,10 @@ import type { MissingReason } from './source';
 export interface IgnitionMetrics {
   /** A first config was sent to its last byte. */
   readonly sent: (version: string, encoding: string) => void;
-  /** An admitted request got none. */
   readonly missed: (reason: MissingReason) => void;
   /** A request got another config, because the one of its pool was deleted. */
   readonly substituted: (because: InsteadBecause) => void;
   readonly prepared: (seconds: number) => void;
-  /** A connection was closed at once, or before its answer was complete. */
   readonly dropped: (reason: DropReason | CutReason) => void;
 }
 
@@ -23,7 +21,6 @@ export interface IgnitionGauges {
   readonly preparedBytes: () => number;
   readonly ageSeconds: () => number;
   readonly connections: () => number;
-  /** Whether every client of the port gets a first config. */
   readonly isOpen: boolean;
 }
 

@@ -13,13 +13,11 @@ import { readObject } from './manifests';
 /** The text of a rendered config: parsing a large one belongs in the thread, too. */
 export interface Manifest {
   readonly manifest: string;
-  /** Its name in messages. */
   readonly what: string;
 }
 
 /** One config in one version, as plain data for a thread. */
 export interface PrepareJob {
-  /** The rendered config. */
   readonly machineConfig: MachineConfig | Manifest;
   readonly facts: FirstBootFacts;
   readonly version: OutputVersion;
@@ -31,7 +29,6 @@ export type Prepared =
   | {
       readonly state: 'ready';
       readonly bytes: Readonly<Record<Encoding, Uint8Array>>;
-      /** SHA-256 of the plain bytes, hex. */
       readonly digest: string;
     }
   | { readonly state: 'too-large'; readonly size: number; readonly limit: number }

@@ -3,7 +3,6 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { AddressLimit } from '../join-limit';
 
-/** The log fields of a request. */
 export interface Line {
   pool?: string;
   config?: string;
@@ -24,7 +23,6 @@ export const sending = new WeakMap<FastifyRequest, () => void>();
 
 export interface AnswerEvents {
   readonly dropped: (reason: CutReason) => void;
-  /** A request got its whole answer. */
   readonly answered: (endpoint: string, code: number, seconds: number) => void;
 }
 
@@ -32,7 +30,6 @@ export interface AnswerEvents {
 export type CutReason = 'slow' | 'gone';
 
 export interface FollowOptions {
-  /** A longer answer is cut off. */
   readonly ms: number;
   readonly events: AnswerEvents;
   /** How often an address with too many requests is logged. */
@@ -89,7 +86,7 @@ function logRequest(
   const bytes = isBodiless ? 0 : Number(reply.getHeader('content-length') ?? 0);
   const fields = { method, status, address, bytes, complete: isComplete, ...line };
   if (status >= 400) request.log.warn(fields, 'no first config sent');
-  else if (!isComplete) request.log.warn(fields, 'first config not taken to its end');
+  else if (!isComplete) request.log.warn(fields, 'first config not received to its end');
   else if (isBodiless) request.log.info(fields, 'first config asked about, not sent');
   else request.log.info(fields, 'first config sent');
 }

@@ -1,7 +1,6 @@
 /**
- * The prepared bytes per pool and version. Only versions that machines of the pool request are
- * prepared. When the config changes, these are prepared at once, and requests wait for the new
- * bytes: no machine gets an outdated config.
+ * The prepared bytes per pool and version, for the versions that its machines request. When the
+ * config changes, these are prepared at once and requests wait: no machine gets an outdated config.
  */
 
 import type { OutputVersion } from '../../core/ignition';
@@ -18,9 +17,7 @@ export interface Shelf {
   get(served: ServedConfig, version: OutputVersion): Prepared | Promise<Prepared>;
   /** Prepares what machines of the pool are going to request. */
   warm(served: ServedConfig): void;
-  /** For a pool that is gone. */
   forget(pool: string): void;
-  /** Bytes in memory. */
   readonly size: number;
 }
 

@@ -4,10 +4,8 @@ import type { FirstBootFacts, InsteadBecause } from '../../core/first-boot';
 import type { MachineConfig } from '../../core/machine-config/types';
 import type { Manifest } from './prepare';
 
-/** The current config for machines of a pool. */
 export interface ServedConfig {
   readonly pool: string;
-  /** Name of the rendered config. */
   readonly name: string;
   /** Equal keys mean equal first configs. */
   readonly key: string;
@@ -33,7 +31,6 @@ export type MissingReason = (typeof MISSING_REASONS)[number];
 export interface Missing {
   readonly status: 404 | 500 | 503;
   readonly reason: MissingReason;
-  /** For the log. */
   readonly message: string;
 }
 

@@ -20,7 +20,6 @@ export interface IgnitionParts {
   readonly gate: CountingJoinGate;
   readonly preparer: Preparer;
   readonly registry: Registry;
-  /** Counts any answered request. */
   readonly answered: (endpoint: string, code: number, seconds: number) => void;
   readonly logger: Logger;
   readonly signal: AbortSignal;

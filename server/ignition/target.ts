@@ -1,8 +1,8 @@
 /**
  * Parses the request target as Go's multiplexer does, on which MCO's server is built:
- * `/config/a/master` is master, `/config` redirects to `/config/`, and each element is decoded for
- * itself: `/%63onfig/master` is master, `/config%2fmaster` nothing. A path with `//`, `.` or `..`
- * is cleaned; Go redirects its client to the clean path, which leads to the same answer.
+ * `/config/a/master` is master, `/config` redirects to `/config/`, `/%63onfig/master` is master,
+ * `/config%2fmaster` nothing. A path with `//`, `.` or `..` is answered as its clean form, to which
+ * Go redirects.
  *
  * @see MCO pkg/server/api.go (7ff337a4), NewAPIServer
  */

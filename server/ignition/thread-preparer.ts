@@ -5,7 +5,6 @@ import { Worker } from 'node:worker_threads';
 import { messageOf } from '../../core/errors';
 import type { Prepared, Preparer } from './prepare';
 
-/** The thread's answer to one job. */
 export type ThreadAnswer =
   | { readonly id: number; readonly prepared: Prepared }
   | { readonly id: number; readonly failure: string };
@@ -54,7 +53,7 @@ export function createThreadPreparer(file = join(__dirname, 'prepare-thread.js')
 
   return {
     prepare(job) {
-      if (isClosed) return Promise.reject(new Error('nothing is prepared any more'));
+      if (isClosed) return Promise.reject(new Error('the preparer is closed'));
       thread ??= start();
       const used = thread;
       used.ref();
@@ -69,7 +68,7 @@ export function createThreadPreparer(file = join(__dirname, 'prepare-thread.js')
       isClosed = true;
       const running = thread;
       thread = undefined;
-      failAll(new Error('nothing is prepared any more'));
+      failAll(new Error('the preparer is closed'));
       await running?.terminate();
     },
   };

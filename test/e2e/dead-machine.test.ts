@@ -79,7 +79,7 @@ test(
     expect({ unschedulable, ready }).toEqual({ unschedulable: true, ready: false });
     expect(annotations[CORDONED_BY]).toBe(`update-node/${dead}`);
     expect(annotations[CURRENT_CONFIG]).toBe(old);
-    expect(annotations[REASON]).toMatch(/could not be taken back, so the node is cordoned/);
+    expect(annotations[REASON]).toMatch(/could not be rolled back, so the node is cordoned/);
     expect(rebootsOf(world.record, dead, mark)).toEqual([]);
     expect(await rowOf(dead)).toMatchObject({ group: 'Failed' });
 

@@ -64,7 +64,7 @@ function watchWayBack(mark: Mark): (moment: WayBackMoment) => boolean {
       case 'GoingBack':
         return isLogged('failure', 'VerifyFailed');
       case 'RebootingBack':
-        return isLogged('msg', 'update taken back');
+        return isLogged('msg', 'update rolled back');
       case 'VerifyingBack':
         return rebootsOf(world.record, NODE, mark).length === 2;
     }

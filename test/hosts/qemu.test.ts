@@ -97,7 +97,7 @@ test(
 
     expect(entries().slice(2)).toEqual(['0', '1']);
     const settled = await computer.console.until('unfinished update settled', from);
-    expect(settled).toContain(`took the update to ${UNBOOTABLE.name} back: the machine booted`);
+    expect(settled).toContain(`rolled back the update to ${UNBOOTABLE.name}: the machine booted`);
     const after = await status();
     expect(after.booted).toEqual(before.booted);
     const words = await commandLine();

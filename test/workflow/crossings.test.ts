@@ -102,7 +102,9 @@ it('two slots that reach two workers after the limit was lowered to one', async 
   expect(world.cordoned()).toEqual([first]);
   expect(status).toMatchObject({
     phase: 'WaitingForSlot',
-    blocker: containing(`no room any more: maxUnavailable is 1, and on their way out are ${first}`),
+    blocker: containing(
+      `no free slot: maxUnavailable is 1, and about to leave service are ${first}`,
+    ),
   });
   world.thawView();
   draining.open();

@@ -40,7 +40,7 @@ export function createWorkerMetrics(caches: ClusterCaches): WorkerMetrics {
   });
   const objects = new Gauge({
     name: 'slipway_cluster_cached_objects',
-    help: 'Objects in the picture of the cluster',
+    help: 'Objects in the cache of the cluster',
     labelNames: ['resource'],
     registers,
     collect: () => {
@@ -81,7 +81,6 @@ export function createWorkerMetrics(caches: ClusterCaches): WorkerMetrics {
 
 interface OpenDrain {
   readonly pool: string;
-  /** Pods that the node still waits for, by the last heartbeat. */
   waiting: number;
 }
 
@@ -141,7 +140,7 @@ function countEnds(registry: Registry): (activity: string, input: unknown) => vo
   });
   const rollbacks = new Counter({
     name: 'slipway_node_rollbacks_total',
-    help: 'How often a host began to go back to its previous config',
+    help: 'How often a host began to roll back to its previous config',
     labelNames: ['pool'],
     registers,
   });

@@ -137,10 +137,13 @@ async function serve(
   become(waitingFor, 'the Kubernetes API');
   if (!settings.allowMco) await refuseBesideMco(kube, log, signal);
   const watches = runCaches(caches, kube, watching.signal);
-  become(waitingFor, 'the first picture of the cluster');
+  become(waitingFor, 'the first list of the cluster');
   await Promise.race([whenCachesSynced(caches), whenAborted(signal)]);
   signal.throwIfAborted();
-  log.info({ nodes: caches.nodes.size, pools: caches.pools.size }, 'cluster is in view');
+  log.info(
+    { nodes: caches.nodes.size, pools: caches.pools.size },
+    'cache of the cluster is complete',
+  );
   become(waitingFor, `Temporal at ${settings.temporalAddress}`);
   const identity = `cluster-worker@${hostname()}-${process.pid}`;
   installTemporalRuntime(log, sdkMetrics);

@@ -1,4 +1,4 @@
-/** This machine when its settings cannot be used: enough of it to go back. */
+/** This machine without usable settings: enough for a rollback. */
 
 import { messageOf } from '../../core/errors';
 import { createExclusive } from '../../host/exclusive';
@@ -8,12 +8,11 @@ import { createMachinePorts } from './machine-ports';
 import { rebootMachine } from './reboot';
 import { type HostWorkerOptions, readMachineSettings } from './settings';
 
-/** Stands in for a settings file that cannot be used. */
 const NO_FILE = '/dev/null';
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
-/** This machine with what can be read of its settings; undefined when that is not enough. */
+/** The machine with the readable part of its settings; undefined when that is not enough. */
 export async function bareHost(
   flags: HostWorkerOptions,
   environment: Environment,
@@ -21,7 +20,7 @@ export async function bareHost(
 ): Promise<Host | undefined> {
   try {
     const settings = readBareSettings(flags, environment);
-    // A file that cannot be used may have named the OS driver, and so has the journal.
+    // The OS driver may be named in the unusable file; the journal names it, too.
     const { ports } = await createMachinePorts(settings);
     const fetch = async (name: string): Promise<never> => {
       throw new Error(`${name} cannot be fetched without settings`);
@@ -33,7 +32,7 @@ export async function bareHost(
       reboot: reboot ?? ((reason, signal) => rebootMachine(reason, settings, { signal, log })),
     };
   } catch (error) {
-    log.error({ reason: messageOf(error) }, 'no way back without settings');
+    log.error({ reason: messageOf(error) }, 'cannot roll back without settings');
     return undefined;
   }
 }
@@ -42,7 +41,7 @@ function readBareSettings(flags: HostWorkerOptions, environment: Environment) {
   try {
     return readMachineSettings(flags, environment);
   } catch {
-    // The file itself: what everybody has when there is none.
+    // The file itself is unusable: continue without it.
     return readMachineSettings({ ...flags, configFile: NO_FILE }, environment);
   }
 }

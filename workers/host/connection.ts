@@ -11,7 +11,7 @@ import {
   connectionOptions,
 } from '../../process/temporal/connection-options';
 
-/** Under all workers of the process. */
+/** Shared by all workers of the process. */
 export type HostConnection = TemporalConnection<NativeConnection>;
 
 interface Connecting {

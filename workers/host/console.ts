@@ -30,7 +30,7 @@ export async function printHostStatus(
   return status.problems.length === 0;
 }
 
-/** Looks at everything; what cannot be read is a problem in the answer, never an exception. */
+/** Checks everything; an unreadable part becomes a problem in the answer, never an exception. */
 export function machineStatus(settings: MachineSettings): Promise<MachineStatus> {
   const open = () => createMachinePorts(settings, { isLooking: true });
   return readMachineStatus({ ...settings, open });

@@ -12,7 +12,6 @@ import type { LastingPorts } from '../../host/ports';
 import type { Logger } from '../../process/logging';
 
 export interface DriftPlace {
-  /** Real directory that the host sees as `/`. */
   readonly root: string;
   /** The host endpoint, and the identity of the node. */
   readonly endpoint: ConfigClientOptions;

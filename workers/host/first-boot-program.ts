@@ -1,4 +1,4 @@
-/** The program of a machine's first boot, between Ignition and the kubelet. No Temporal here. */
+/** The program of a machine's first boot, between Ignition and the kubelet. Needs no Temporal. */
 
 import { firstBoot } from '../../host/first-boot/attempts';
 import { journalLogger } from './journal-logger';
@@ -9,7 +9,7 @@ import { type HostWorkerOptions, readMachineSettings } from './settings';
 /**
  * The process `slipway host-first-boot`.
  *
- * @param flags - by setting name (`MACHINE_FLAGS`); they go before the environment
+ * @param flags - by setting name (`MACHINE_FLAGS`); they precede the environment
  * @throws an Error named SettingsError that lists every wrong setting
  */
 export async function runHostFirstBoot(

@@ -1,6 +1,5 @@
 /** The settings of the host worker, as flags and environment variables. */
 
-/** One setting as a flag and an environment variable. */
 export interface HostWorkerFlag {
   readonly setting: string;
   readonly variable: string;

@@ -9,7 +9,7 @@ import type { HostConnection } from './connection';
 import { withoutNoise } from './order-log';
 import type { Logger } from '../../process/logging';
 
-/** The connection under the hosts, as far as health tells of it. */
+/** The part of the connection that health shows. */
 export type Linked = Pick<HostConnection, 'waitingFor' | 'deathSentence'>;
 
 export interface WatchedHosts {
@@ -19,13 +19,11 @@ export interface WatchedHosts {
   close(): Promise<void>;
 }
 
-/** The limit of names in `/readyz`. */
 const NAMES_SHOWN = 5;
 
 export interface WatchOptions {
   /** Between two tries to serve; default: ten seconds. */
   readonly retryMs?: number;
-  /** For tests. */
   readonly installRuntime?: typeof installTemporalRuntime;
 }
 
@@ -76,7 +74,6 @@ interface Watched {
   readonly starting: ReadonlySet<string>;
   readonly count: number;
   readonly log: Logger;
-  /** undefined = not connected yet. */
   readonly link: () => Linked | undefined;
 }
 

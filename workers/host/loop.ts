@@ -24,7 +24,6 @@ import { settleHost, type SettlingHost } from '../../host/settle/settle-again';
 import type { Logger } from '../../process/logging';
 import { untilAvailable } from '../../process/until-available';
 
-/** The time for running activities to end at a stop. */
 const SHUTDOWN_GRACE = '20s';
 const SHUTDOWN_FORCE = '30s';
 
@@ -39,9 +38,9 @@ export interface LastReboot {
   request?: ((reason: string) => void) | undefined;
 }
 
-/** Everything about a host but its Temporal worker. */
+/** A host without its Temporal worker. */
 export interface ServedHost extends Host, SettlingHost {
-  /** Shown in the Temporal UI beside whatever this host does. */
+  /** Shown in the Temporal UI for the activities of this host. */
   readonly identity: string;
   /** Default: one of the loop's own. */
   readonly lastReboot?: LastReboot;
@@ -62,7 +61,6 @@ export interface HostLoopOptions {
   readonly limit: <Result>(work: () => Promise<Result>) => Promise<Result>;
 }
 
-/** Runs the host until the signal aborts. */
 export async function runHost(host: ServedHost, options: HostLoopOptions): Promise<void> {
   const ended = new AbortController();
   const signal = AbortSignal.any([options.signal, ended.signal]);
@@ -108,12 +106,11 @@ async function isStillDue(host: ServedHost, log: Logger): Promise<boolean> {
   try {
     return await host.exclusive(() => rebootIsDue({ ...host.ports, now: () => new Date() }));
   } catch (error) {
-    log.warn({ node: host.node, reason: messageOf(error) }, 'cannot look whether to reboot');
+    log.warn({ node: host.node, reason: messageOf(error) }, 'cannot check whether to reboot');
     return true;
   }
 }
 
-/** Reboots; returns why the machine is still up, if it is. */
 async function rebootHost(
   host: ServedHost,
   reason: string,
@@ -124,7 +121,7 @@ async function rebootHost(
     return undefined;
   } catch (error) {
     if (signal.aborted) return undefined;
-    log.error({ node: host.node, reason: messageOf(error) }, 'reboot did not come about');
+    log.error({ node: host.node, reason: messageOf(error) }, 'reboot did not happen');
     return messageOf(error);
   }
 }
@@ -132,7 +129,6 @@ async function rebootHost(
 /** Outlives the Temporal workers, as a left-behind activity does. */
 interface RebootWish {
   reason?: string | undefined;
-  /** Ends the running worker. */
   stop: () => void;
 }
 
@@ -141,7 +137,7 @@ interface Serving extends HostLoopOptions {
   readonly lastReboot: LastReboot;
 }
 
-/** Serves the host's queue until it should stop or a reboot is due. */
+/** Serves the host's queue until a stop or a reboot is due. */
 async function serve(host: ServedHost, options: Serving): Promise<void> {
   const { signal, lastReboot, wish } = options;
   if (wish.reason !== undefined) return;

@@ -12,7 +12,7 @@ import type { HostPorts, MachinePorts, UpdateHeader, UpdateMark } from '../../ho
 import type { MachineSettings } from './machine-settings';
 import { type ChosenDriver, chooseDriver, createOsDriver } from './os-driver';
 
-/** What looks at a machine changes nothing: the journal drops what never began when it is opened. */
+/** Reading must change nothing: opening the journal would otherwise drop one that never began. */
 const LOOKING = { change: async () => undefined, removeDirectory: async () => undefined };
 
 /**

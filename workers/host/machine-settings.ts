@@ -10,7 +10,6 @@ import type { SettingsReader } from './settings-reader';
 /** The machine itself, whether or not it serves orders: enough for settling. */
 export interface MachineSettings {
   readonly node: string;
-  /** Directory that is the machine's `/`. */
   readonly root: string;
   readonly driver: DriverSetting;
   /** Absent: the kernel's command line is not compared. */
@@ -19,7 +18,6 @@ export interface MachineSettings {
   readonly kubelet: KubeletSettings;
   /** Absent: the kubelet is not asked. */
   readonly kubeletHealthUrl?: string;
-  /** How long the kubelet may take to become healthy. */
   readonly kubeletHealthSeconds: number;
   /** How long programs that block a shutdown are honoured. */
   readonly inhibitorSeconds: number;

@@ -14,7 +14,7 @@ interface Listeners {
   readonly onEnded: () => void;
 }
 
-/** The same activities; the listeners hear of each. */
+/** Wraps the activities to call the listeners. */
 export function tellListeners(activities: HostActivities, listeners: Listeners): HostActivities {
   const telling = Object.entries(activities).map(([name, activity]) => {
     const run = activity as (order: HostOrder) => Promise<unknown>;

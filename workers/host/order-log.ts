@@ -12,8 +12,8 @@ const DONE: Readonly<Record<keyof HostActivities, string>> = {
   armReboot: 'reboot armed',
   verifyUpdate: 'config verified',
   commitUpdate: 'config is current',
-  goBack: 'update taken back',
-  verifyBack: 'back on the previous config',
+  goBack: 'update rolled back',
+  verifyBack: 'verified on the previous config',
   discardStaged: 'staged update dropped',
 };
 
@@ -55,7 +55,6 @@ async function logOne(
 const NOISE =
   /^(Worker state changed|No workflows registered|No Nexus services registered|Activity)/;
 
-/** A logger for the SDK, without the lines of `NOISE`. */
 export function withoutNoise(log: Logger): Logger {
   const quiet = Object.create(log) as Logger;
   const unlessNoise =

@@ -98,7 +98,6 @@ export function findProgram(name: string, path: string): string | undefined {
   return undefined;
 }
 
-/** @param root - the machine's root directory */
 export function createOsDriver(chosen: ChosenDriver, root: string): OsDriver {
   if (chosen.name === 'none') return createNoneDriver();
   const boot = { root, run: runCommand };

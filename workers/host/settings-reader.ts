@@ -106,7 +106,6 @@ export class SettingsReader {
   }
 }
 
-/** A system error code, such as `ENOENT`. */
 export function codeOf(error: unknown): string {
   const hasCode = typeof error === 'object' && error !== null && 'code' in error;
   return hasCode ? String(error.code) : 'unreadable';

@@ -1,6 +1,6 @@
 /**
- * The small program before the kubelet: it settles what a power cut or a way back left, and ends. It
- * knows no Temporal and no server, so that it works when nothing else does.
+ * The program before the kubelet: it settles what a power cut or a rollback left, and ends. It needs
+ * neither Temporal nor a server.
  */
 
 import { settleBeforeKubelet } from '../../host/settle/before-kubelet';
@@ -15,7 +15,7 @@ import { type HostWorkerOptions, readMachineSettings } from './settings';
 /**
  * The process `slipway host-settle`.
  *
- * @param flags - by setting name (`HOST_WORKER_FLAGS`); they go before the environment
+ * @param flags - by setting name (`HOST_WORKER_FLAGS`); they precede the environment
  * @throws an Error named SettingsError that lists every wrong setting
  */
 export async function runHostSettle(
@@ -29,7 +29,7 @@ export async function runHostSettle(
   if (Object.keys(settled).length === 0) log.info({ node: settings.node }, 'nothing to settle');
 }
 
-/** @throws an Error when the worker runs, or nothing can be settled */
+/** @throws an Error when the worker runs, or settling fails */
 export function settleMachine(
   settings: MachineSettings,
   running: { readonly signal: AbortSignal; readonly log: Logger },

@@ -41,11 +41,9 @@ export interface SimulatedHostEvents {
   readonly onConfigured?: (node: string, config: string | undefined) => void;
   /** The host serves its queue, again after each reboot. */
   readonly onPolling?: (node: string) => void;
-  /** There is a connection under them, for as long as they run. */
   readonly onLink?: (link: HostConnection) => void;
 }
 
-/** Runs the hosts until the signal aborts. */
 export async function runSimulatedHosts(
   settings: SimulatedHostsSettings,
   input: {

@@ -50,7 +50,7 @@ function takePlaceIfPossible(file: string, mine: Holder, log: Logger): Holder | 
   try {
     return takePlace(file, mine);
   } catch (error) {
-    log.warn({ file, reason: messageOf(error) }, 'nothing keeps a second host worker out');
+    log.warn({ file, reason: messageOf(error) }, 'no lock against a second host worker');
     return undefined;
   }
 }

@@ -16,7 +16,6 @@ const TIMEOUT_MS = 10_000;
 export interface SystemdNotifier {
   /** Reports that this service is ready, with a sentence for `systemctl status`. */
   ready(status: string): Promise<void>;
-  /** Changes the sentence. */
   status(status: string): Promise<void>;
   /** Ends the watchdog messages. */
   close(): void;
@@ -45,7 +44,10 @@ export function createNotifier(
       // With `--pid`, because the child is gone before systemd looks for its service.
       await run(command, [...words, `--pid=${process.pid}`], { env, timeout: TIMEOUT_MS });
     } catch (error) {
-      log.warn({ reason: messageOf(error) }, 'systemd cannot be told how this service is');
+      log.warn(
+        { reason: messageOf(error) },
+        'systemd cannot be notified of the state of this service',
+      );
     }
   };
   const everyMs = watchdogMs(environment);

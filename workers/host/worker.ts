@@ -252,7 +252,7 @@ async function serveMachine({ settings, systemd }: Machine, running: Running): P
     // If it does not go down, it serves: an order gets the answer that it is still in the old boot.
     await host.reboot(reason, signal).catch((error: unknown) => {
       lastReboot.problem = messageOf(error);
-      log.error({ node, reason: lastReboot.problem }, 'reboot did not come about');
+      log.error({ node, reason: lastReboot.problem }, 'reboot did not happen');
     });
   };
   const again = settlingAgain(
@@ -268,10 +268,10 @@ async function serveMachine({ settings, systemd }: Machine, running: Running): P
   await systemd.ready(reason === undefined ? 'waiting for Temporal' : `rebooting: ${reason}`);
   if (reason !== undefined) await goDown(reason);
   const afterReboot = await confirmAfterReboot(host, settings.reconnectSeconds, log);
-  // Of an update that was given up before its reboot.
+  // The fallback of an update that was given up before its reboot.
   if (!afterReboot.isAwaited() && reason === undefined) {
     await dropFallback(ports.files).catch((error: unknown) =>
-      log.error({ node, reason: messageOf(error) }, 'slipway-host-fallback cannot be called off'),
+      log.error({ node, reason: messageOf(error) }, 'the fallback of this boot cannot be removed'),
     );
   }
   const beforeReboot = new ConfirmBeforeReboot(host, {
@@ -281,7 +281,7 @@ async function serveMachine({ settings, systemd }: Machine, running: Running): P
   });
   await beforeReboot.look();
   carriedOut = () => afterReboot.carriedOut();
-  // One that has failed may have written what cuts the machine off.
+  // A failed order may have written what cuts the machine off.
   hasEnded = () => {
     again.look();
     void beforeReboot.look();

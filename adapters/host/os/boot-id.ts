@@ -2,7 +2,6 @@
 
 import { readFile } from 'node:fs/promises';
 
-/** @param procDirectory - `/proc` of the machine */
 export async function readBootId(procDirectory = '/proc'): Promise<string> {
   return (await readFile(`${procDirectory}/sys/kernel/random/boot_id`, 'utf8')).trim();
 }

@@ -12,14 +12,12 @@ import type { RunCommand } from './command';
 import type { BootNeeds } from './driver';
 
 export interface BootRoomParts {
-  /** The machine's root directory. */
   readonly root: string;
   readonly run: RunCommand;
   /** For tests; absent: the kernel is asked. */
   readonly spaceOf?: (directory: string) => Promise<Space>;
 }
 
-/** Free space of a file system. */
 export interface Space {
   readonly bytes: number;
   /** Inodes; absent: no limit. */
@@ -90,7 +88,7 @@ function unwritable(boot: string, why: string, cause?: unknown): Error {
 }
 
 /**
- * What a new kernel needs: the size of the largest one, less the ones of unbooted deployments,
+ * The space for a new kernel: the size of the largest one, less the ones of unbooted deployments,
  * which ostree drops.
  */
 async function kernelBytes(boot: string): Promise<number> {

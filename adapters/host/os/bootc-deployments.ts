@@ -61,7 +61,6 @@ function deployment(entry: BootcEntry, kernelArguments: readonly string[]): Depl
   };
 }
 
-/** What the next boot starts when nothing is staged. */
 export function nextOf({ booted, rollback, rollbackQueued }: BootcStatus): BootcEntry {
   return rollbackQueued && rollback !== undefined ? rollback : booted;
 }

@@ -26,7 +26,6 @@ export function readProgressLine(line: string): PullProgress | undefined {
   if (event['type'] !== 'ProgressBytes' || bytes === undefined || layers === undefined) {
     return undefined;
   }
-  // bootc: a total of zero is unknown.
   const [totalBytes, totalLayers] = [countOf(event['bytesTotal']), countOf(event['stepsTotal'])];
   return {
     bytes,

@@ -27,7 +27,6 @@ export type RunPatiently = (
   options?: PatientOptions,
 ) => Promise<string>;
 
-/** Between two tries; rejects when the signal aborts. */
 export type Pause = (ms: number, signal: AbortSignal | undefined) => Promise<unknown>;
 
 const realTime: Pause = (ms, signal) => sleep(ms, undefined, { signal });

@@ -11,7 +11,6 @@ import type { Readable } from 'node:stream';
 import { fail } from '../../../core/errors';
 
 export interface CommandOptions {
-  /** Ends the program; the promise rejects with the signal's reason. */
   readonly signal?: AbortSignal;
   /** Default: 60 s. */
   readonly timeoutMs?: number;
@@ -19,11 +18,9 @@ export interface CommandOptions {
   readonly graceMs?: number;
   /** Of stdout; default: 8 MiB. */
   readonly maxOutputBytes?: number;
-  /** Gets every line of stdout as it comes. */
   readonly onLine?: (line: string) => void;
   /** Gets the lines of file descriptor 3. */
   readonly onProgressLine?: (line: string) => void;
-  /** Added to the environment of this process. */
   readonly environment?: Readonly<Record<string, string>>;
 }
 
@@ -31,7 +28,6 @@ export interface CommandEnd {
   /** Absent: it was killed by `killedBy`. */
   readonly status?: number;
   readonly killedBy?: string;
-  /** Non-empty lines of stdout. */
   readonly lines: readonly string[];
   /** The last line of stderr, without credentials. */
   readonly said: string;
@@ -118,7 +114,6 @@ function start(
   }
 }
 
-/** Reads the output; returns a function for what was read so far. */
 function readOutput(
   child: ChildProcess,
   { maxOutputBytes = MAX_OUTPUT_BYTES, onLine, onProgressLine }: CommandOptions,

@@ -1,14 +1,10 @@
-/** The port of the operating system, for all drivers. */
-
 import type { OsStatus, StepContext } from './os-status';
 
 export const OS_DRIVER_NAMES = ['rpm-ostree', 'bootc', 'ostree', 'none', 'simulated'] as const;
 export type OsDriverName = (typeof OS_DRIVER_NAMES)[number];
 
-/** Features that some drivers lack. */
 export type OsFeature = 'image' | 'kernelArguments' | 'extensions' | 'kernelType' | 'lock';
 
-/** Entries of a MachineConfig, before and after. */
 export interface ListChange {
   readonly from: readonly string[];
   readonly to: readonly string[];
@@ -19,7 +15,7 @@ export interface ExtensionsChange extends ListChange {
   readonly image?: string;
 }
 
-/** What a staged deployment writes to the boot directory. */
+/** The files of a staged deployment in the boot directory. */
 export interface BootNeeds {
   /** A kernel, perhaps, besides its entry. */
   readonly kernel: boolean;
@@ -68,7 +64,6 @@ export interface OsDriver {
   setKernelType(kernelType: string, context: StepContext, extensionsImage?: string): Promise<void>;
   /** Unlocks the staged deployment for the next boot. */
   finalize(): Promise<void>;
-  /** Drops the staged deployment. */
   discard(): Promise<void>;
   /** Makes the next boot start the deployment with this ID, as `status` names it. */
   rollback(deployment: string): Promise<void>;

@@ -10,9 +10,7 @@ import type { StepContext } from './os-status';
 import type { ImageGate } from './image-gate';
 import { readImageDemand, type PolicyVerdict } from './image-policy';
 
-/** What the registry knows of an image, less what the host has. */
 export interface ImageFacts {
-  /** As OCI names it: `amd64`, `arm64`. */
   readonly architecture: string;
   /** Compressed, of the layers that are not on the host. */
   readonly missingBytes: number;
@@ -38,7 +36,6 @@ export interface ImageGateParts {
   readonly root: string;
   /** Where images are unpacked: `/sysroot` on an ostree machine. */
   readonly sysroot: string;
-  /** As in `process.arch`. */
   readonly architecture: string;
   /** Share of the disk that stays free besides the image; default: 5 %. */
   readonly reserve?: number;
@@ -67,11 +64,7 @@ export function createImageGate(parts: ImageGateParts): ImageGate {
   };
 }
 
-/**
- * The digest of a pull spec.
- *
- * @throws `ImageRefused` for a tag or a bare name, which may be another image on the next host
- */
+/** @throws `ImageRefused` for a tag or a bare name, which may be another image on the next host */
 export function requireDigest(image: string): string {
   const digest = imageDigest(image);
   if (digest !== undefined) return digest;

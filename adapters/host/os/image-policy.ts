@@ -16,7 +16,6 @@ export interface PolicyVerdict {
   readonly demand: PolicyDemand;
   /** For people: `default`, `docker`, or a scope such as `registry.example/os`. */
   readonly scope: string;
-  /** Whether an image that no scope names is accepted. */
   readonly acceptsByDefault: boolean;
 }
 

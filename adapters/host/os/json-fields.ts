@@ -12,11 +12,9 @@ export interface JsonFields {
   readonly path: string;
   text(key: string): string;
   optionalText(key: string): string | undefined;
-  /** Absent is false. */
   flag(key: string): boolean;
   /** A whole number from 0. */
   count(key: string): number;
-  /** Absent is empty. */
   texts(key: string): readonly string[];
   object(key: string): JsonFields;
   optionalObject(key: string): JsonFields | undefined;

@@ -16,7 +16,6 @@ export interface PullWatch {
   readonly run: RunProgram;
   readonly root: string;
   readonly image: string;
-  /** What is pulled, for people. */
   readonly text: string;
 }
 
@@ -50,7 +49,6 @@ export async function watchingLayers<T>(
   }
 }
 
-/** The missing layers that have arrived. */
 export function progressOf(missing: readonly Layer[], there: ReadonlySet<string>): PullProgress {
   const come = missing.filter(({ digest }) => there.has(digest));
   return {

@@ -8,7 +8,6 @@ import { readdir, readFile, realpath } from 'node:fs/promises';
 import { join } from 'node:path';
 import { splitKernelArguments } from '../../../core/os';
 
-/** The deployment that one entry boots, and its arguments. */
 export interface LoaderEntry {
   /** `CHECKSUM.SERIAL` of the deployment's directory, or the verity digest of a composefs. */
   readonly deployment: string;

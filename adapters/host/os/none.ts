@@ -15,7 +15,6 @@ function refuse(what: string): Promise<never> {
   return Promise.reject(fail('Unreconcilable', `${what}: ${REASON}`));
 }
 
-/** @param procDirectory - `/proc` of the machine */
 export function createNoneDriver(procDirectory = '/proc'): OsDriver {
   return {
     name: 'none',

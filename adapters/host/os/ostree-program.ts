@@ -21,7 +21,6 @@ export type OstreeProgram = (
 export interface OstreeProgramParts {
   readonly run: RunCommand;
   readonly program: string;
-  /** `/` = the running system. */
   readonly sysroot: string;
 }
 
@@ -72,6 +71,6 @@ function parse(line: string): unknown {
   try {
     return JSON.parse(line);
   } catch {
-    return undefined; // the output of a crash
+    return undefined;
   }
 }

@@ -20,7 +20,6 @@ import { readBaseArguments, readImageFacts, readOstreeStatus } from './ostree-st
 export const OSTREE_PROGRAM = '/usr/lib/slipway/slipway-ostree';
 
 export interface OstreeParts {
-  /** Path of slipway-ostree. */
   readonly program?: string;
   readonly run?: RunCommand;
   /** The machine's root directory, with its signature policy. */
@@ -28,7 +27,6 @@ export interface OstreeParts {
   /** The physical root with the deployments; `/` = the running system. */
   readonly sysroot?: string;
   readonly procDirectory?: string;
-  /** As in `process.arch`. */
   readonly architecture: string;
 }
 
@@ -37,7 +35,6 @@ const LAYERS_NOTHING =
 
 /** The last resort: slipway-ostree itself gives up a silent registry earlier. */
 const STAGE_TIMEOUT_MS = 2 * 60 * 60_000;
-/** Manifest and config only. */
 const INSPECT_TIMEOUT_MS = 2 * 60_000;
 
 export function createOstreeDriver(parts: OstreeParts): OsDriver {

@@ -8,11 +8,7 @@ import { failed, runCommand, type CommandOptions, type RunCommand } from './comm
 /** `timeoutMs` = instead of the limit of the command. */
 export type ProgramOptions = Pick<CommandOptions, 'signal' | 'onProgressLine' | 'timeoutMs'>;
 
-/**
- * Returns the output without empty lines.
- *
- * @throws `OsCommandFailed` with the command and the last line of its errors
- */
+/** @throws `OsCommandFailed` with the command and the last line of its errors */
 export type RunProgram = (
   program: string,
   words: readonly string[],
@@ -35,7 +31,6 @@ const LIMITS: readonly (readonly [start: RegExp, milliseconds: number])[] = [
 /** All others change what exists: deployments, locks, containers. */
 const OTHERS_MS = 15 * MINUTE;
 
-/** The time limit of a command, in milliseconds. */
 export function timeLimitOf(program: string, words: readonly string[]): number {
   const line = [program, ...words].join(' ');
   return LIMITS.find(([start]) => start.test(line))?.[1] ?? OTHERS_MS;

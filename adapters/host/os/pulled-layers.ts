@@ -10,7 +10,6 @@ export interface Layer {
   readonly bytes: number;
 }
 
-/** The layers in a manifest. */
 export function layersIn(manifest: JsonFields): readonly Layer[] {
   return manifest
     .objects('layers')

@@ -86,7 +86,7 @@ export function refuseLeftArguments(
   const told = left.map(withoutArgumentValue).join(' ');
   throw fail(
     'OsCommandFailed',
-    `rpm-ostree kargs succeeded, but what is staged still has ${told}; if it has blanks, bring an OS image with ostree 2024.5 or later first, and drop it after that`,
+    `rpm-ostree kargs succeeded, but the staged deployment still has ${told}; if it has blanks, bring an OS image with ostree 2024.5 or later first, and drop it after that`,
   );
 }
 

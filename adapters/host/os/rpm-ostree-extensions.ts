@@ -27,7 +27,6 @@ export interface ExtensionsSource {
   remove(): Promise<void>;
 }
 
-/** @param root - the machine's root directory */
 export function createExtensionsSource({
   root,
   run,

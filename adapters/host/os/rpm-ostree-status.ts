@@ -7,7 +7,6 @@ import { EXTENSIONS } from '../../../core/machine-config/extensions';
 import { imageDigest } from '../../../core/os';
 import { readJson, type JsonFields } from './json-fields';
 
-/** One deployment as rpm-ostree lists it; kernel arguments are not listed. */
 export interface RpmOstreeDeployment {
   /** Index in the list, which is the boot order. */
   readonly index: number;
@@ -94,7 +93,6 @@ export function extensionsOf(packages: readonly string[]): readonly string[] {
     .sort();
 }
 
-/** The kernel that is layered over that of the image. */
 export function kernelTypeOf(packages: readonly string[]): KernelType {
   if (packages.includes('kernel-rt-core')) return 'realtime';
   return packages.includes('kernel-64k-core') ? '64k-pages' : 'default';

@@ -39,9 +39,7 @@ const PROGRAM = 'rpm-ostree';
 export interface RpmOstreeParts {
   readonly run: RunProgram;
   readonly images: ImageGate;
-  /** The machine's root directory. */
   readonly root: string;
-  /** As in `process.arch`. */
   readonly architecture: string;
   /** Between two tries while the daemon is busy; absent: real time. */
   readonly pause?: Pause;
@@ -63,7 +61,6 @@ export function createRpmOstreeDriver(parts: RpmOstreeParts): OsDriver {
   const describe = (deployments: readonly RpmOstreeDeployment[]): Promise<OsStatus> =>
     statusOf(parts, deployments, (reported) => lock.isHeld(reported));
 
-  /** Runs a command that stages, and locks the result. */
   async function stageBy(words: readonly string[], { signal, progress }: StepContext) {
     if (words.length === 0) return;
     if (words[0] !== 'rebase') progress(`${PROGRAM} ${words[0]}`);

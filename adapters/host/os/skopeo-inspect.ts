@@ -12,7 +12,6 @@ import { registryCredentials } from './registry-credentials';
 
 export interface SkopeoParts {
   readonly run: RunCommand;
-  /** The machine's root directory. */
   readonly root: string;
 }
 
@@ -34,7 +33,6 @@ export function createSkopeoInspector({ run, root }: SkopeoParts): InspectImage 
       if (end.status !== 0) {
         throw fail('PullFailed', `image ${image}: ${failed('skopeo', words, end).message}`);
       }
-      // Its JSON has many lines.
       const whole = { ...end, lines: [end.lines.join('')] };
       return readFields('skopeo inspect', lastJson('skopeo', words, whole));
     };

@@ -14,7 +14,6 @@ import { fail } from '../../../core/errors';
 import type { RunProgram } from './program';
 
 const LOCK_FILE = 'run/ostree/staged-deployment-locked';
-/** The first version with `ostree admin lock-finalization`. */
 const KEEPS_LOCK_SINCE = [2023, 8] as const;
 
 export interface StagedLock {
@@ -26,15 +25,12 @@ export interface StagedLock {
   isHeld(reported: boolean): Promise<boolean>;
   /** Makes the file, so that the next staged deployment is locked from its first moment. */
   prepare(): Promise<void>;
-  /** Locks the staged deployment. */
   hold(): Promise<void>;
-  /** Releases the staged deployment. */
   release(): Promise<void>;
   /** Removes the file when nothing is staged, so that it does not lock deployments of others. */
   forget(): Promise<void>;
 }
 
-/** @param root - the machine's root directory */
 export function createStagedLock({
   root,
   run,
@@ -72,7 +68,6 @@ export function createStagedLock({
 }
 
 async function isNew(run: RunProgram): Promise<boolean> {
-  // The output is YAML, the version a quoted scalar.
   const output = await run('ostree', ['--version']);
   const version = /^\s*Version: '?(\d+)\.(\d+)/m.exec(output);
   if (version === null) {

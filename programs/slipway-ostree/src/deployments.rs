@@ -6,7 +6,7 @@ use serde::Serialize;
 use crate::host::{id_of, Locked};
 use crate::{lock, Failure, Host};
 
-/// What was dropped with images that no deployment needs.
+/// Data that was dropped with images that no deployment needs.
 #[derive(Clone, Copy, Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Prune {

@@ -23,7 +23,7 @@ pub struct Layer {
     pub present: bool,
 }
 
-/// What the registry knows of an image.
+/// The registry's facts about an image.
 #[derive(Clone, Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ImageFacts {

@@ -35,7 +35,7 @@ struct CommandLine {
 enum Command {
     /// The deployments with image, digest and kernel arguments
     Status,
-    /// What an image is and which of its layers are not here yet
+    /// The facts about an image, and its layers that are not present
     Inspect(ImageArguments),
     /// Pull an image and stage it, locked unless told otherwise
     Stage {

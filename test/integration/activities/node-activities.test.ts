@@ -558,7 +558,7 @@ it('does not cordon one more node than the pool has room for now', async () => {
 
   await expect(cordonOf('two')).rejects.toMatchObject({
     name: 'SlotNeeded',
-    message: 'pool narrow has no room any more: maxUnavailable is 1, and out of service are one',
+    message: 'pool narrow has no free slot: maxUnavailable is 1, and out of service are one',
   });
 
   expect((await readNode('two')).spec?.unschedulable).toBeUndefined();
@@ -620,7 +620,7 @@ it('keeps the cordon of a node whose host could not be rolled back', async () =>
     [ANNOTATION.STATE]: 'Degraded',
     [ANNOTATION.CORDONED_BY]: 'update-node/lost',
     [ANNOTATION.REASON]:
-      'step 3 of 9 failed; the host could not be taken back, so the node is cordoned',
+      'step 3 of 9 failed; the host could not be rolled back, so the node is cordoned',
   });
 });
 

@@ -162,7 +162,7 @@ describe('half-closed clients', () => {
     expect(server.counted).toEqual(['dropped gone']);
     expect(server.logged).toMatchObject([
       {
-        msg: 'first config not taken to its end',
+        msg: 'first config not received to its end',
         pool: 'worker',
         config: 'rendered-worker-1',
         address: '127.0.0.1',

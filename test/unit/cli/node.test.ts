@@ -140,7 +140,7 @@ describe.each([
   const rebooting: NodeStatus = { ...applying, phase: 'Rebooting', pastPointOfNoReturn: true };
   const tooLate = cliError(
     EXIT.FAILED,
-    `too late to ${verb}: node n1 reboots into b; it stays on it when it holds, and goes back by itself when not`,
+    `too late to ${verb}: node n1 reboots into b; it keeps that config when it is verified there, and rolls back otherwise`,
   );
 
   it('is told to the rollout before the reboot', async () => {

@@ -146,7 +146,7 @@ it('says which MachineConfigs are not in it, instead of that there is nothing to
   expect(await planWith({ read })).toMatchObject({ notRendered: message });
   expect((await printedPlan({ read }, 'table')).split('\n').slice(1, 3)).toEqual([
     '1 of 1 nodes are on it; at most 1 unavailable at once',
-    `the newest MachineConfigs are not in it: ${message}`,
+    `the target is older than the MachineConfigs: ${message}`,
   ]);
 });
 
@@ -312,6 +312,6 @@ it('names other programs that would update machines of the pool, of all nodes to
     foreignUpdaters: [{ nodes: ['n1', 'n2', 'n3'], message }],
   });
   expect(await printedPlan(cluster, 'table')).toMatch(
-    /updated by others, too\n {2}n1\S*.*: zincati\.service would update or reboot/,
+    /have other updaters\n {2}n1\S*.*: zincati\.service would update or reboot/,
   );
 });

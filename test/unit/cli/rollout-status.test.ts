@@ -159,7 +159,7 @@ describe('rollout status --watch', () => {
     await jest.advanceTimersByTimeAsync(15_000);
     await expect(watching).resolves.toBe(EXIT.OK);
     expect(count(world.text.err, 'trying again')).toBe(1);
-    expect(count(world.text.err, 'everybody answers again')).toBe(1);
+    expect(count(world.text.err, 'every server answers again')).toBe(1);
   });
 
   it('shows on a terminal which server does not answer, below the tree', async () => {

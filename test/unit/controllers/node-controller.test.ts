@@ -441,7 +441,7 @@ describe('a node whose host has reported drift', () => {
 
     expect(bench.events).toEqual([
       ['n1', 'ConfigDriftDetected', what],
-      ['n1', 'ConfigDriftOver', 'the disk is as its config says again'],
+      ['n1', 'ConfigDriftOver', 'the disk matches its config again'],
       ['n1', 'ConfigDriftDetected', what],
     ]);
   });

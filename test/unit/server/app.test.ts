@@ -318,7 +318,7 @@ describe('the host endpoint', () => {
       expect(answer.json()).toEqual({
         status: 400,
         reason: 'BadRequest',
-        message: 'the path is not one of a URL',
+        message: 'the path cannot be decoded',
       });
     }
   });

@@ -175,7 +175,7 @@ describe('while the API server is away', () => {
     await pass(3_600);
     expect(scene.outcome).not.toHaveBeenCalled();
     expect(scene.blocker()).toBe(
-      'the Kubernetes API server to say how the node is: get node n: ECONNREFUSED',
+      'the state of the node from the Kubernetes API server: get node n: ECONNREFUSED',
     );
 
     scene.comeBack();

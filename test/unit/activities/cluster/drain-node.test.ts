@@ -158,7 +158,7 @@ describe('a check of the node before its pods are evicted', () => {
     expect(happened).toEqual(['look', 'look', 'eviction of a']);
     expect(heartbeats.flatMap(({ remaining }) => remaining)).toContainEqual({
       pod: 'shop/a',
-      blocker: 'waiting for pod shop/a (node n may have changed since it was looked at)',
+      blocker: 'waiting for pod shop/a (node n may have changed since it was read)',
     });
   });
 

@@ -315,7 +315,7 @@ it('refuses to repair a node that is down by itself: no update has left it so', 
   const away = { conditions: [{ type: 'Ready', status: 'False' as const }] };
 
   expect(() => cordonChange({ ...aNode(done), status: away }, repair)).toThrow(
-    /^node n was left by no update \(it is unavailable for another reason: not Ready\), so its/,
+    /^node n was not left unavailable by an update \(it is unavailable for another reason: not Ready\), so its/,
   );
   const failed = aNode({
     ...done,
@@ -418,7 +418,7 @@ describe('an update that never targeted the node, and whose host has settled', (
       {
         ...{ ...onItsWay, [ANNOTATION.CORDONED_BY]: 'update-node/n' },
         [ANNOTATION.STATE]: 'Degraded',
-        [ANNOTATION.REASON]: 'the host could not be taken back, so the node is cordoned',
+        [ANNOTATION.REASON]: 'the host could not be rolled back, so the node is cordoned',
       },
       true,
     ],

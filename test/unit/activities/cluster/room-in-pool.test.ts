@@ -169,7 +169,7 @@ it('refuses when others have gone down since the slot was given, and names them'
   const { done } = look([aNode('a'), aNode('b', false), aNode('c')], 1);
   await expect(done).rejects.toMatchObject({
     name: 'SlotNeeded',
-    message: 'pool worker has no room any more: maxUnavailable is 1, and out of service are b',
+    message: 'pool worker has no free slot: maxUnavailable is 1, and out of service are b',
   });
 });
 
@@ -385,7 +385,7 @@ describe('cordons that are written at the same time', () => {
 
     await expect(third?.done).rejects.toMatchObject({
       ...noRoom,
-      message: 'pool worker has no room any more: maxUnavailable is 2, and out of service are a, b',
+      message: 'pool worker has no free slot: maxUnavailable is 2, and out of service are a, b',
     });
     first?.end('written');
     second?.end('written');
@@ -488,7 +488,7 @@ describe('cordons of several cluster workers at the same time', () => {
 
     await expect(all[1]).rejects.toMatchObject({
       name: 'SlotNeeded',
-      message: 'pool worker has no room for slot 2 any more: maxUnavailable is 1',
+      message: 'pool worker has no free slot 2: maxUnavailable is 1',
     });
     expect(await outcomes(all)).toEqual(['fulfilled', 'rejected', 'rejected']);
     expect(shown.read).toEqual([]);
@@ -518,7 +518,9 @@ describe('cordons of several cluster workers at the same time', () => {
     const shown = portsWith([aNode('a'), aNode('b'), down], 2);
     const all = ['a', 'b'].map((node, index) => cordonBy(shown, node, index + 1, []));
 
-    await expect(all[1]).rejects.toThrow('maxUnavailable is 2, and down by themselves are d');
+    await expect(all[1]).rejects.toThrow(
+      'maxUnavailable is 2, and unavailable for another reason are d',
+    );
     expect(await outcomes(all)).toEqual(['fulfilled', 'rejected']);
   });
 
@@ -544,7 +546,7 @@ describe('cordons of several cluster workers at the same time', () => {
     );
 
     await expect(all[2]).rejects.toThrow(
-      'maxUnavailable is 4, and out of service are d, e, and on their way out are a, b',
+      'maxUnavailable is 4, and out of service are d, e, and about to leave service are a, b',
     );
     expect(await outcomes(all)).toEqual(['fulfilled', 'fulfilled', 'rejected']);
   });
@@ -561,7 +563,7 @@ describe('cordons of several cluster workers at the same time', () => {
     const all = ['a', 'b'].map((node, index) => cordonBy(shown, node, index + 1));
 
     await expect(all[1]).rejects.toThrow(
-      'no room for slot 2 any more: maxUnavailable is 2, and down by themselves are d',
+      'no free slot 2: maxUnavailable is 2, and unavailable for another reason are d',
     );
     expect(await outcomes(all)).toEqual(['fulfilled', 'rejected']);
   });

@@ -243,7 +243,7 @@ describe('a watch', () => {
 
       await expect(following()).rejects.toMatchObject({
         name: 'ApiUnavailable',
-        message: expect.stringMatching(/it said nothing for 0 s/) as string,
+        message: expect.stringMatching(/it sent nothing for 0 s/) as string,
       });
       expect(heard).toEqual(seen);
       impatient.close();

@@ -82,7 +82,7 @@ items:
       );
     const files = { 'a.yaml': generated('00-a'), 'b.yaml': generated('01-b'), 'c.yaml': GOOD };
     const note =
-      'other controllers generated MachineConfigs 00-a, 01-b; rendered as they are, and nobody here updates them';
+      'other controllers generated MachineConfigs 00-a, 01-b; rendered unchanged, and no controller here updates them';
 
     const render = renderTexts({ ...files, ...POOL });
 

@@ -339,7 +339,7 @@ describe('each problem names the MachineConfig, the field and the fix', () => {
     ['/run', 'this directory is empty after a reboot'],
     ['/var/run', 'this directory is empty after a reboot'],
     ['/tmp', 'this directory is emptied'],
-    ['/etc/machine-config-daemon/orig', 'hosts record here what they are on'],
+    ['/etc/machine-config-daemon/orig', 'hosts record their config here'],
     ['/etc/machine-config-daemon', 'it is a directory on every host'],
     ['/var/lib/slipway', 'Slipway keeps its own state here'],
     ['/etc/slipway', 'Slipway keeps its own settings here'],

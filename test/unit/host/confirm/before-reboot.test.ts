@@ -41,7 +41,7 @@ const OTHER = aConfig('rendered-worker-other', {
 /** The answer to its later orders. */
 const REFUSED = {
   name: 'OrderRefused',
-  message: expect.stringMatching(/taken back: Temporal was out of reach/) as string,
+  message: expect.stringMatching(/rolled back: Temporal was out of reach/) as string,
 };
 const POLICIES = { files: [{ path: '/etc/motd', actions: [{ type: 'None' as const }] }] };
 /** Plan of a repair of drift. */
@@ -376,7 +376,7 @@ it('is rolled back in place until its commit, also when it was verified', async 
   expect(motd()).toBe('old');
   await expect(activities.commitUpdate(order('c'))).rejects.toMatchObject({
     name: 'RefusedRequest',
-    message: expect.stringMatching(/taken back: Temporal was out of reach for 90 s/) as string,
+    message: expect.stringMatching(/rolled back: Temporal was out of reach for 90 s/) as string,
   });
   const back = await activities.goBack(order('b'));
   expect(back).toMatchObject({
@@ -473,12 +473,12 @@ it.each([
   [
     'goes by a name',
     { node: 'localhost' },
-    /goes by the name localhost since the update, and no order to worker-1 reaches it/,
+    /the name of the machine to localhost, and orders for worker-1 do not reach it/,
   ],
   [
     'listens in a namespace',
     { namespace: 'elsewhere' },
-    /in the namespace elsewhere of Temporal since the update, and those of slipway do not reach it/,
+    /the Temporal namespace of the host worker to elsewhere, and orders in slipway do not reach it/,
   ],
 ])(
   'is rolled back although Temporal answers, when the machine %s that no order reaches',

@@ -100,7 +100,7 @@ describe('settings that an update took away', () => {
     const settings = await settingsOrBack(read, find(), resort({ confirm, onWaiting }));
 
     expect(settings).toBeUndefined();
-    expect(reboots).toEqual(['the update is taken back: old']);
+    expect(reboots).toEqual(['the update is rolled back: old']);
   });
 
   it('take it back with the OS driver of the update, when they do not say another', async () => {

@@ -296,7 +296,7 @@ describe('a first boot', () => {
     };
     await begin();
     const whole = dyingAt(Number.POSITIVE_INFINITY);
-    expect((await settleAtStart(await host.ports(whole.fs))).reboot).toMatch(/starts again/);
+    expect((await settleAtStart(await host.ports(whole.fs))).reboot).toMatch(/start again/);
     for (let step = 1; step <= whole.steps() + 1; step += 3) {
       await begin();
       await settleAtStart(await host.ports(dyingAt(step).fs)).catch(() => undefined);

@@ -53,7 +53,7 @@ it('boots by itself, and the order that comes then names the path', async () => 
 
   await goBackAlone(ports, 'nobody was reached');
 
-  expect(ports.asked).toEqual(['the update is taken back']);
+  expect(ports.asked).toEqual(['the update is rolled back']);
   await host.boot();
   await expect(settleAtStart(await host.ports())).rejects.toThrow(/zz/);
   await expectNamedAndNoBoot();
@@ -68,7 +68,7 @@ it('boots when the process died just before the reboot', async () => {
 
   const settled = await settleAtStart({ ...(await host.ports()), warn: () => undefined });
 
-  expect(settled).toMatchObject({ reboot: 'the update is taken back' });
+  expect(settled).toMatchObject({ reboot: 'the update is rolled back' });
   await host.boot();
   await expect(settleAtStart(await host.ports())).rejects.toThrow(/zz/);
   await expectNamedAndNoBoot();

@@ -39,7 +39,7 @@ describe('an order', () => {
     host.clock.now = new Date('2030-01-01T01:00:00.001Z');
 
     await expect(activities.applyUpdate(orderFor(ONE, 'x'))).rejects.toThrow(
-      /expired at .*, and the clock of this host says 2030-01-01T01:00:00\.001Z/,
+      /expired at .*; the clock of this host shows 2030-01-01T01:00:00\.001Z/,
     );
     await expect(activities.applyUpdate(orderFor(ONE, 'x', { notAfter: 'soon' }))).rejects.toThrow(
       /no readable expiry/,
@@ -100,7 +100,7 @@ describe('an order', () => {
 
       await expect(activities.applyUpdate(apply)).rejects.toMatchObject({
         name: 'OrderRefused',
-        message: expect.stringContaining('was taken back') as string,
+        message: expect.stringContaining('was rolled back') as string,
       });
       expect(motd()).toBe('one');
       await activities.discardStaged(orderFor(TWO, 'discardStaged'));
@@ -121,7 +121,7 @@ describe('an order', () => {
 
     await expect(activities.prepareUpdate(orderFor(TWO, 'prepareUpdate'))).rejects.toMatchObject({
       name: 'OrderRefused',
-      message: expect.stringContaining('was taken back') as string,
+      message: expect.stringContaining('was rolled back') as string,
     });
     expect(host.fetched).toEqual([]);
   });

@@ -98,7 +98,7 @@ describe('settling before the kubelet', () => {
     expect((await settle('inactive')).what).toMatch(/rebooted by itself in the middle/);
 
     expect(motd()).toBe('old');
-    expect(reboots).toEqual([expect.stringMatching(/starts again: old$/)]);
+    expect(reboots).toEqual([expect.stringMatching(/start again: old$/)]);
     expect(lines.at(-1)).toMatch(/^<4>\{"level":"warn".*unfinished update settled/);
   });
 

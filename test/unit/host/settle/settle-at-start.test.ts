@@ -140,8 +140,8 @@ describe('a host worker that starts', () => {
 
       expect(reboot).toBeUndefined();
       expect(what).toBe(
-        'took the update to rendered-worker-new back: the order to reboot expired at ' +
-          '2030-01-01T01:00:00Z, and the clock of this host says 2030-01-01T01:00:00.001Z',
+        'rolled back the update to rendered-worker-new: the order to reboot expired at ' +
+          '2030-01-01T01:00:00Z; the clock of this host shows 2030-01-01T01:00:00.001Z',
       );
       expect(motd()).toBe('old');
       const ports = await host.ports();
@@ -184,7 +184,7 @@ describe('a host worker that starts', () => {
         activities.verifyUpdate({ ...orderFor(NEW, 'verifyUpdate'), rebootedFrom }),
       ).rejects.toMatchObject({
         name: 'OrderRefused',
-        message: expect.stringContaining('the clock of this host says') as string,
+        message: expect.stringContaining('the clock of this host shows') as string,
       });
       expect(await activities.goBack(orderFor(NEW, 'goBack'))).toMatchObject({ rebooting: false });
       await activities.verifyBack(orderFor(NEW, 'verifyBack'));
@@ -261,7 +261,7 @@ describe('a host worker that starts', () => {
     await opened?.mark({ kind: 'goingBack', bootId: (await os.status()).bootId, due: true });
     expect(motd()).toBe('new');
 
-    expect((await settleAtStart(await host.ports())).reboot).toBe('the update is taken back');
+    expect((await settleAtStart(await host.ports())).reboot).toBe('the update is rolled back');
     expect(motd()).toBe('old');
     await host.boot();
     expect((await (await host.ports()).os.status()).booted.image).toBe('quay.io/os@sha256:1');
@@ -284,7 +284,7 @@ describe('a host worker that starts', () => {
     }
 
     const withoutReboot = {
-      what: 'went on taking the update to rendered-worker-new back; its reboot waits for an order',
+      what: 'continued to roll back the update to rendered-worker-new; its reboot waits for an order',
     };
 
     it('puts the files back and does not reboot: the node may be in service', async () => {
@@ -358,7 +358,7 @@ describe('a host worker that starts', () => {
       expect(back.rebooting).toBe(true);
       const ports = await host.ports();
       expect(await rebootIsDue(ports)).toBe(true);
-      expect((await settleAtStart(ports)).reboot).toBe('the update is taken back');
+      expect((await settleAtStart(ports)).reboot).toBe('the update is rolled back');
       await host.boot();
       expect((await (await host.ports()).os.status()).booted.image).toBe('quay.io/os@sha256:1');
       const verifying = { ...orderFor(NEW, 'verifyBack'), rebootedFrom: back.bootId };
@@ -381,7 +381,7 @@ describe('a host worker that starts', () => {
       await host.boot();
 
       const ports = await host.ports();
-      expect((await settleAtStart(ports)).reboot).toBe('the update is taken back');
+      expect((await settleAtStart(ports)).reboot).toBe('the update is rolled back');
       expect(await rebootIsDue(ports)).toBe(true);
     });
 
@@ -395,7 +395,7 @@ describe('a host worker that starts', () => {
       const dying = { ...ports, os: { ...ports.os, rollback } };
       await expect(goBackAlone(dying, 'nobody was reached')).rejects.toThrow('killed');
 
-      expect((await settleAtStart(await host.ports())).reboot).toBe('the update is taken back');
+      expect((await settleAtStart(await host.ports())).reboot).toBe('the update is rolled back');
     });
   });
 
@@ -449,13 +449,13 @@ describe('a host worker that starts', () => {
     const bootId = await armNew();
     await host.boot();
     await goBackAlone(await host.ports(), 'nobody was reached');
-    expect(host.reboots.at(-1)).toBe('the update is taken back');
-    expect((await settleAtStart(await host.ports())).reboot).toBe('the update is taken back');
+    expect(host.reboots.at(-1)).toBe('the update is rolled back');
+    expect((await settleAtStart(await host.ports())).reboot).toBe('the update is rolled back');
     await host.boot();
 
     const ports = await host.ports();
     expect(await settleAtStart(ports)).toEqual({
-      what: 'took the update to rendered-worker-new back: nobody was reached',
+      what: 'rolled back the update to rendered-worker-new: nobody was reached',
     });
     expect(await unconfirmedAfterReboot(ports)).toBeUndefined();
     expect(motd()).toBe('old');

@@ -63,9 +63,7 @@ it.each(STEPS)('holds up %s for as long as it is busy, and says so', async (step
   await activities[step](orderFor(NEW, step));
 
   expect(pauses()).toBe(3);
-  expect(said).toEqual([
-    'cannot look at the operating system yet: rpm-ostree: a transaction is in progress',
-  ]);
+  expect(said).toEqual(['cannot read the OS status yet: rpm-ostree: a transaction is in progress']);
 });
 
 it.each(STEPS)('%s outlives one refused look, whichever it is', async (step) => {
@@ -83,7 +81,7 @@ it.each(STEPS)('%s outlives one refused look, whichever it is', async (step) => 
   expect(calm.times()).toBeGreaterThan(0);
 });
 
-it('is asked again to release what is staged', async () => {
+it('is asked again to release the staged deployment', async () => {
   await readyFor('armReboot');
   const { activities, pauses } = await busyAt((time) => time <= 2, 'finalize');
 

@@ -79,7 +79,7 @@ describe('between the preparation and the change', () => {
       await expect(back.verify()).resolves.toEqual({ bootId: back.bootId });
       expect(read(path)).toBe('edited');
       expect(warnings).toEqual([
-        'worker-1 is back, and not as rendered-worker-old says, which the update had no part in: ' +
+        'worker-1 is rolled back; differences from rendered-worker-old that are not of the update: ' +
           `content mismatch for file "${path}"`,
       ]);
     },

@@ -125,7 +125,7 @@ describe('an update that failed and was lost', () => {
     expect(await activities.prepareUpdate(later(NEW, 'prepareUpdate'))).toMatchObject({
       alreadyOnTarget: false,
       unsettled: true,
-      plan: { drain: true, summary: 'take the update to rendered-worker-new back, which was lost' },
+      plan: { drain: true, summary: 'roll back the lost update to rendered-worker-new' },
     });
     if (reboots) await bootBack();
     const applying = (await host.activities()).applyUpdate(later(NEW, 'applyUpdate'));
@@ -328,7 +328,7 @@ describe('files that a failed and lost update has left', () => {
     await expect(prepare()).rejects.toMatchObject({
       name: 'RollbackFailed',
       message: expect.stringMatching(
-        `^${FAILED}; going back failed: RollbackFailed: put back /etc/motd: `,
+        `^${FAILED}; the rollback failed: RollbackFailed: put back /etc/motd: `,
       ) as string,
     });
     rmSync(motd, { recursive: true });

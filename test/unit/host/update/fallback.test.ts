@@ -122,7 +122,7 @@ describe('a machine that the shell has rolled back', () => {
   it('puts its files back, and says that no worker came up', async () => {
     const { what } = await settleAtStart(await host.ports());
 
-    expect(what).toContain('took the update to rendered-worker-new back: no host worker');
+    expect(what).toContain('rolled back the update to rendered-worker-new: no host worker');
     expect(what).toContain('90 s after the reboot');
     expect(motdOf(host)).toBe('old');
     expect(existsSync(unstarted())).toBe(false);

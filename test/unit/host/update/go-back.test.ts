@@ -97,7 +97,7 @@ describe('an update that was verified, and whose node is completed only after it
     expect(await goBackAlone(await host.ports(), 'nobody was reached')).toBe(true);
 
     expect(motd()).toBe('old');
-    expect(host.reboots).toContain('the update is taken back');
+    expect(host.reboots).toContain('the update is rolled back');
   });
 
   it('is decided by its verification once an update of before has taken it over', async () => {
@@ -195,7 +195,7 @@ describe('an update that the machine has begun to take back by itself', () => {
     expect(await goBackAlone(await host.ports(), 'nobody was reached')).toBe(true);
 
     expect(motd()).toBe('old');
-    expect(host.reboots.at(-1)).toBe('the update is taken back');
+    expect(host.reboots.at(-1)).toBe('the update is rolled back');
   });
 });
 
@@ -416,7 +416,7 @@ describe('an operating system whose programs do not answer', () => {
     await expect(back).rejects.toMatchObject({
       name: 'OsCommandFailed',
       message: expect.stringMatching(
-        /^files and units are as before rendered-worker-new, and services were told; .*dropped: .*in progress/,
+        /^files, units and services are as before rendered-worker-new; .*dropped: .*in progress/,
       ) as string,
     });
     expect(motd()).toBe('old');
@@ -431,7 +431,9 @@ describe('an operating system whose programs do not answer', () => {
     const back = await createHostActivities(ports).goBack(orderFor(NEW, 'goBack'));
 
     expect(back.rebooting).toBe(true);
-    expect(said).toContainEqual(expect.stringMatching(/^what is staged could not be dropped: /));
+    expect(said).toContainEqual(
+      expect.stringMatching(/^the staged deployment could not be dropped: /),
+    );
     await host.boot();
     expect((await (await host.ports()).os.status()).booted.image).toBe('quay.io/os@sha256:1');
   });

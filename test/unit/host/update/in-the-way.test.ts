@@ -160,7 +160,7 @@ describe('what cannot be put back', () => {
 
     await expect(goBack()).rejects.toMatchObject({
       name: 'RollbackFailed',
-      message: 'put back /etc/zz: a directory that is not empty stands in its place: move it away',
+      message: 'put back /etc/zz: a directory that is not empty is in its place: move it away',
       details: { path: '/etc/zz' },
     });
 

@@ -98,7 +98,7 @@ it('boots it when the process died on its way, and the machine came up here once
   await host.reboot();
   expect(await image()).toBe('os@sha256:2');
 
-  expect(await host.settleOnce()).toMatchObject({ reboot: 'the update is taken back' });
+  expect(await host.settleOnce()).toMatchObject({ reboot: 'the update is rolled back' });
 
   await host.reboot();
   await host.settle();

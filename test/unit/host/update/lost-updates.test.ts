@@ -262,12 +262,12 @@ describe('an update that was lost after its reboot', () => {
       alreadyOnTarget: false,
       unsettled: true,
       settled:
-        'the update to rendered-worker-new was lost, and is taken back once the node is drained',
+        'the update to rendered-worker-new was lost, and is rolled back once the node is drained',
     });
     expect(prepared.plan).toMatchObject({
       reboot: true,
       drain: true,
-      summary: 'take the update to rendered-worker-new back, which was lost',
+      summary: 'roll back the lost update to rendered-worker-new',
     });
     expect(await picture()).toEqual(LEFT);
     expect(host.reboots).toEqual([]);
@@ -285,7 +285,7 @@ describe('an update that was lost after its reboot', () => {
     expect(await picture()).toEqual(LEFT);
     const { rebooting, bootId } = await broken.goBack(later(NEXT, 'goBack'));
     expect(rebooting).toBe(true);
-    expect(host.reboots).toEqual(['the update is taken back']);
+    expect(host.reboots).toEqual(['the update is rolled back']);
     await host.reboot();
     await host.settle();
     const back = await host.activities();

@@ -144,7 +144,7 @@ describe('a power cut', () => {
     expect(motd()).toBe('new');
     await host.powerCut();
 
-    expect((await host.settle()).what).toMatch(/took the update .* back/);
+    expect((await host.settle()).what).toMatch(/rolled back the update/);
     expect(await picture()).toEqual(ON_OLD);
     const activities = await host.activities();
     const { bootId } = await activities.armReboot(orderFor(NEW, 'armReboot'));
@@ -246,7 +246,7 @@ describe('a power cut', () => {
     await host.powerCut();
 
     expect((await host.settle()).what).toMatch(
-      /back: the machine rebooted by itself in the middle/,
+      /rolled back .*: the machine rebooted by itself in the middle/,
     );
     expect(existsSync(stamp)).toBe(true);
   });
@@ -314,8 +314,8 @@ describe('a power cut', () => {
     await host.powerCut();
     expect(await picture()).toEqual(ON_NEW);
 
-    expect((await host.settle()).reboot).toBe('the update is taken back');
-    expect((await host.settle()).what).toMatch(/took the update/);
+    expect((await host.settle()).reboot).toBe('the update is rolled back');
+    expect((await host.settle()).what).toMatch(/rolled back the update/);
     expect(await picture()).toEqual(ON_OLD);
     await goBackToTheEnd();
     await expectAsBefore();
@@ -338,7 +338,7 @@ describe('a power cut', () => {
     expect(motd()).toBe('reloaded');
   });
 
-  it('the same, and it is ordered back: services are notified of the old files', async () => {
+  it('the same, and it is ordered back: services read the old files again', async () => {
     const order = await writeReloaded();
     await host.powerCut();
     expect((await host.settle()).what).toMatch(/adopted the update/);
@@ -374,11 +374,11 @@ describe('a power cut', () => {
     await goBackAlone(await host.ports(), 'nobody was reached');
     expect(motd()).toBe('old');
     // A process that dies before the boot does not forget it: programs that started on the new files still run.
-    expect((await host.settleOnce()).reboot).toBe('the update is taken back');
+    expect((await host.settleOnce()).reboot).toBe('the update is rolled back');
     await host.reboot();
 
     const { what, reboot } = await host.settleOnce();
-    expect(what).toMatch(/back: nobody was reached/);
+    expect(what).toMatch(/rolled back .*: nobody was reached/);
     expect(reboot).toBeUndefined();
     expect(await unconfirmedAfterReboot(await host.ports())).toBeUndefined();
     const activities = await host.activities();
@@ -456,7 +456,7 @@ describe('the rollback', () => {
     // Files from before the update's reboot are still in the /etc of the old deployment.
     expect(motd()).toBe('new');
 
-    expect((await host.settle()).what).toMatch(/took the update .* back/);
+    expect((await host.settle()).what).toMatch(/rolled back the update/);
     expect(await picture()).toEqual(ON_OLD);
     await (
       await host.activities()
@@ -471,12 +471,12 @@ describe('the rollback', () => {
     await host.reboot();
     const { bootId } = await host.status();
 
-    expect((await host.settleOnce()).reboot).toMatch(/starts again/);
+    expect((await host.settleOnce()).reboot).toMatch(/start again/);
     expect(motd()).toBe('old');
     await host.reboot();
     expect((await host.status()).bootId).not.toBe(bootId);
     const second = await host.settleOnce();
-    expect(second.what).toMatch(/took the update .* back/);
+    expect(second.what).toMatch(/rolled back the update/);
     expect(second.reboot).toBeUndefined();
     await goBackToTheEnd();
     await expectAsBefore();
@@ -517,7 +517,7 @@ describe('the rollback', () => {
       };
       await begin();
       const whole = dyingAt(Number.POSITIVE_INFINITY);
-      expect((await settleAtStart(await host.ports(whole.fs))).reboot).toMatch(/starts again/);
+      expect((await settleAtStart(await host.ports(whole.fs))).reboot).toMatch(/start again/);
       expect(whole.steps()).toBeGreaterThan(10);
       for (let step = 1; step <= whole.steps(); step += 3) {
         await begin();
@@ -548,7 +548,7 @@ describe('the rollback', () => {
     const settled = await host.settleOnce();
 
     expect(motd()).toBe('old');
-    expect(settled.what).toMatch(/took the update/);
+    expect(settled.what).toMatch(/rolled back the update/);
     expect(settled.reboot).toBeUndefined();
   });
 
@@ -560,8 +560,8 @@ describe('the rollback', () => {
       await host.boot({ broken: true });
       return host.settleOnce();
     };
-    expect((await failingBoot()).reboot).toBe('the update is taken back');
-    expect((await failingBoot()).reboot).toBe('the update is taken back');
+    expect((await failingBoot()).reboot).toBe('the update is rolled back');
+    expect((await failingBoot()).reboot).toBe('the update is rolled back');
 
     await expect(failingBoot()).rejects.toMatchObject({ name: 'RollbackFailed' });
   });
@@ -587,7 +587,7 @@ describe('a deployment that a person boots', () => {
     await host.bootOther('by-hand', 'os@sha256:3');
     const before = await picture();
 
-    expect((await host.settle()).foreign).toMatch(/booted deployment by-hand.*somebody chose it/);
+    expect((await host.settle()).foreign).toMatch(/booted deployment by-hand.*a person chose it/);
     const activities = await host.activities();
     await expect(
       activities.verifyUpdate({ ...orderFor(NEW, 'verifyUpdate'), rebootedFrom: bootId }),
@@ -604,7 +604,7 @@ describe('a deployment that a person boots', () => {
     await host.bootOther('by-hand', 'os@sha256:3');
     const before = await picture();
 
-    expect((await host.settle()).foreign).toMatch(/booted deployment by-hand.*somebody chose it/);
+    expect((await host.settle()).foreign).toMatch(/booted deployment by-hand.*a person chose it/);
     await expect((await host.activities()).goBack(orderFor(NEW, 'goBack'))).rejects.toMatchObject({
       name: 'WrongDeployment',
     });
@@ -657,7 +657,7 @@ describe('what is staged when the reboot is armed', () => {
     const arm = (await host.activities()).armReboot(orderFor(NEW, 'armReboot'));
     await expect(arm).rejects.toMatchObject({
       name: 'OsCommandFailed',
-      message: expect.stringMatching(/cannot reboot into .*: what is staged is/) as string,
+      message: expect.stringMatching(/cannot reboot into .*: the staged deployment is/) as string,
     });
     expect(host.reboots).toEqual([]);
   });

@@ -70,11 +70,11 @@ describe('the thread that prepares', () => {
 
   it('fails its jobs when the server ends', async () => {
     const waiting = preparer.prepare(job('3.2'));
-    const failed = expect(waiting).rejects.toThrow('nothing is prepared any more');
+    const failed = expect(waiting).rejects.toThrow('the preparer is closed');
 
     await preparer.close();
 
     await failed;
-    await expect(preparer.prepare(job('3.5'))).rejects.toThrow('nothing is prepared any more');
+    await expect(preparer.prepare(job('3.5'))).rejects.toThrow('the preparer is closed');
   });
 });

@@ -93,7 +93,7 @@ describe('the start', () => {
 
     const onSettled = () => void events.push(`settled ${motd()}`);
 
-    expect(await settleHost({ ...host, onSettled }, log)).toMatch(/starts again/);
+    expect(await settleHost({ ...host, onSettled }, log)).toMatch(/start again/);
     expect(motd()).toBe('old');
     expect(events).toEqual([]);
 
@@ -212,7 +212,7 @@ describe('systemd', () => {
     );
     await createNotifier(environment, log, join(directory, 'missing')).ready('nobody');
     expect(lines).toContainEqual(
-      expect.objectContaining({ msg: 'systemd cannot be told how this service is' }),
+      expect.objectContaining({ msg: 'systemd cannot be notified of the state of this service' }),
     );
   });
 
@@ -361,7 +361,7 @@ describe('the confirmation of an update', () => {
       expect(deadline.aborted).toBe(false);
       jest.advanceTimersByTime(LAST_QUESTION_SECONDS * 1000);
       expect(deadline.aborted).toBe(true);
-      expect(why()).toMatch(/name localhost since the update, and no order to \S+ reaches it/);
+      expect(why()).toMatch(/name of the machine to localhost, and orders for \S+ do not reach it/);
     } finally {
       jest.useRealTimers();
     }
@@ -509,7 +509,7 @@ describe('the confirmation of an update', () => {
       contact();
       jest.advanceTimersByTime(LAST_QUESTION_SECONDS * 1000);
       expect(deadline.aborted).toBe(true);
-      expect(why()).toMatch(/in the namespace elsewhere of Temporal/);
+      expect(why()).toMatch(/Temporal namespace of the host worker to elsewhere/);
     } finally {
       jest.useRealTimers();
     }
@@ -545,7 +545,7 @@ describe('the confirmation of an update', () => {
 
     await goBackAndReboot(host, new AbortController().signal, log);
 
-    expect(events).toEqual(['reboot (the update is taken back) old']);
+    expect(events).toEqual(['reboot (the update is rolled back) old']);
     await machine.boot();
     const { booted } = await (await machine.ports()).os.status();
     expect(booted.image).toBe('quay.io/os@sha256:1');

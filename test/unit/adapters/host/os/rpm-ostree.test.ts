@@ -378,7 +378,7 @@ describe('kernel arguments, extensions, kernel', () => {
     const change = { from: ['d="e f"'], to: [] };
     await expect(driver.setKernelArguments(change, context)).rejects.toMatchObject({
       name: 'OsCommandFailed',
-      message: expect.stringContaining('what is staged still has d=…;') as string,
+      message: expect.stringContaining('the staged deployment still has d=…;') as string,
     });
   });
 
