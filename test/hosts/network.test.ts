@@ -88,7 +88,6 @@ type Moment = (config: string, boots: number) => Promise<void>;
 
 interface Cut {
   readonly peer: Peer;
-  /** When the cut begins. */
   readonly at: Moment | 'at first' | 'held';
   /** Resolves when the cut had its effect, or lasted long enough to have one. */
   readonly until: Moment;

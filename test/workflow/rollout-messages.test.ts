@@ -30,7 +30,6 @@ async function send(world: FakeWorld, message: string, request?: unknown): Promi
   return handle.executeUpdate<unknown, [unknown]>(message, { args: [request] });
 }
 
-/** The sentence with which a message is refused. */
 async function refusal(world: FakeWorld, message: string, request?: unknown): Promise<string> {
   const error = await send(world, message, request).then(
     () => new Error('was accepted'),

@@ -1,4 +1,3 @@
-/** Major, minor, patch. */
 export type Version = readonly [number, number, number];
 
 /** The first version in a text such as `etcd Version: 3.6.16`; a missing patch is 0. */

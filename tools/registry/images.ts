@@ -22,7 +22,6 @@ export interface TinyImage {
 }
 
 export interface ImageBuilderParts {
-  /** Path of ostree-ext-cli. */
   readonly ostreeExt: string;
   /** For the ostree repository and intermediate files. */
   readonly directory: string;

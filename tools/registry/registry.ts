@@ -29,7 +29,6 @@ export interface RegistryOptions {
   readonly wrapper?: readonly string[];
 }
 
-/** All of it PEM. */
 export interface RegistryTls {
   readonly certificate: string;
   readonly key: string;

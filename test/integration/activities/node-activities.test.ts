@@ -74,7 +74,6 @@ const cordon = (name: string, config = NEW) =>
 /** Field manager of `kubectl cordon`. */
 const BY_PERSON = { fieldManager: 'kubectl' };
 
-/** A pool of these nodes with maxUnavailable 1. */
 async function aNarrowPool(name: string, nodes: readonly string[]): Promise<void> {
   await applyManifest(fixture.admin, {
     apiVersion: 'machineconfiguration.openshift.io/v1',

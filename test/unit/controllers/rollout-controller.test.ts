@@ -19,7 +19,6 @@ interface Bench {
   readonly open: Set<string>;
   /** Versions of the caches with which it was called. */
   readonly seenIn: PictureVersions[];
-  /** Delay of Temporal's answer. */
   waking: Promise<void>;
   refuses: string | undefined;
   /** The pools in the API server, when the watch is behind. */

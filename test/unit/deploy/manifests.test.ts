@@ -52,7 +52,6 @@ const deployments = files('base')
   .flatMap((file) => read<Deployment>(`base/${file}`))
   .filter(({ kind }) => kind === 'Deployment');
 
-/** The environment variables that each process knows. */
 /** A variable of the C library. */
 const OF_THE_SYSTEM = ['MALLOC_ARENA_MAX'];
 const VARIABLES: Readonly<Record<string, readonly string[]>> = {

@@ -9,7 +9,6 @@ interface Scene {
   readonly record: RolloutRecord;
   readonly temporal: Sight;
   readonly apiServer: Sight;
-  /** The findings, a line each. */
   judge(restMs?: number): Promise<readonly string[]>;
 }
 

@@ -51,7 +51,6 @@ function peer(node: string): PeerSubject {
 interface Seen {
   readonly missing?: readonly string[];
   readonly alsoMissing?: readonly string[];
-  /** The pools that MachineConfigNodes name. */
   readonly shownPools?: Readonly<Record<string, string>>;
   readonly nodes?: readonly Node[];
   readonly configs?: readonly MachineConfig[];

@@ -41,9 +41,7 @@ interface Given {
   readonly policy?: RolloutPolicySpec;
   readonly without?: 'MachineConfigNode';
   readonly maxUnavailable?: number;
-  /** Nodes of the pool beside worker-1. */
   readonly others?: readonly string[];
-  /** All of them are of the control plane. */
   readonly isControlPlane?: true;
 }
 
@@ -55,7 +53,6 @@ function aServer(options: Given = {}) {
     peer: peer('worker-1') as PeerSubject | undefined,
     away: false,
     now: 0,
-    /** Annotations of the Node. */
     annotations: { [ANNOTATION.CURRENT_CONFIG]: 'rendered-worker-1' } as Record<string, string>,
     known: {
       metadata: { name: 'worker-1', uid: 'u1', resourceVersion: '1' },

@@ -18,7 +18,6 @@ import {
 } from './judge';
 import { seededRandom } from '../../../../adapters/simulation/pace';
 
-/** Other work may run on the machine. */
 jest.setTimeout(600_000);
 const counts: Record<string, number> = {};
 afterAll(() => {

@@ -490,7 +490,6 @@ describe('a node that is not Ready, and that never said what it is on', () => {
   });
 });
 
-/** The report of a host that has joined. */
 function heard(name: string): MachineConfigNode {
   const report = { config: A, findings: [], count: 0, repairs: [], forced: false };
   const { condition, drift } = driftStatus(name, report, undefined, '2030-01-01T00:00:00Z');

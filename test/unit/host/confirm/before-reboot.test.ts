@@ -112,7 +112,6 @@ async function writeAndVerify(): Promise<HostActivities> {
   return activities;
 }
 
-/** The next process of the same boot. */
 async function startAnew(): Promise<void> {
   stop.abort();
   stop = new AbortController();

@@ -1,5 +1,3 @@
-/** Actions on services, by their state in systemd. */
-
 import type { HostPorts, UnitState } from '../../../../host/ports';
 import { performActions, tellOfOldFiles } from '../../../../host/services/services';
 import type { OpenJournal, UpdateMark } from '../../../../host/ports';

@@ -56,7 +56,6 @@ async function apply(config: TestConfig, image: Readonly<Record<string, string>>
   await activities.applyUpdate(step(config, 'applyUpdate'));
 }
 
-/** Boots the staged deployment with its `/usr`. */
 async function reboot(config: TestConfig, image: Readonly<Record<string, string>>): Promise<void> {
   await (await host.activities()).armReboot(step(config, 'armReboot'));
   await host.reboot();

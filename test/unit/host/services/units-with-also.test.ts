@@ -35,7 +35,6 @@ function write(path: string, text: string): void {
   writeFileSync(file, text);
 }
 
-/** A machine whose distribution enables nothing. */
 async function furnish(...configs: readonly TestConfig[]): Promise<void> {
   host = await aHost(configs);
   write('/usr/lib/systemd/system-preset/90.preset', 'disable *\n');

@@ -258,7 +258,6 @@ describe('what a person fixes after the rollback', () => {
 });
 
 describe('an operating system whose programs do not answer', () => {
-  /** Each of these calls fails that often. */
   async function stumbling(often: Partial<Record<'status' | 'discard' | 'rollback', number>>) {
     const ports = await host.ports();
     const left = { ...often };

@@ -40,7 +40,6 @@ async function activities(more: Partial<HostPorts> = {}) {
   return createHostActivities({ ...ports, warn, context: () => ({ signal, progress }), ...more });
 }
 
-/** The answer of a step, or its failure. */
 async function hear(work: Promise<unknown>): Promise<string> {
   const text = await work.then((result) => JSON.stringify(result ?? null), messageOf);
   told.push(text);

@@ -13,7 +13,6 @@ const WELL = { status: 200, headers: {} };
 
 let server: Server;
 let client: ApiClient;
-/** The server's next answers; the last one repeats. */
 let answers: (typeof WELL | typeof REINITIALIZING)[];
 let asked: number;
 

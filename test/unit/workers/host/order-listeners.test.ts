@@ -1,5 +1,3 @@
-/** Listeners for the orders of a host. */
-
 import { tellListeners } from '../../../../workers/host/order-listeners';
 import type { HostActivities, HostOrder } from '../../../../workflows/host-contracts';
 
