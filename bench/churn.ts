@@ -32,7 +32,6 @@ interface ChurnResult extends Observed {
   readonly maxUnavailable: number;
   readonly nodeTimeSeconds: number;
   readonly minutes: number;
-  /** Configs that the whole pool reached. */
   readonly rounds: number;
   /** Rounds in which a second config replaced the first. */
   readonly retargeted: number;

@@ -14,7 +14,6 @@ export interface LoadJob {
   readonly connections: number;
   /** How long to repeat the request on the same connections; absent = each machine asks once and disconnects. */
   readonly seconds?: number;
-  /** Connections that are opened first and send nothing. */
   readonly idle?: number;
 }
 

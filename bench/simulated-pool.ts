@@ -19,7 +19,6 @@ export interface SimulatedPoolOptions {
   /** Simulated time from the armed reboot to the boot. */
   readonly nodeTimeSeconds: number;
   readonly canaryNodes: number;
-  /** Added to the environment of every process of Slipway. */
   readonly environment?: Readonly<Record<string, string>>;
   readonly onStep: (text: string) => void;
 }

@@ -67,9 +67,7 @@ export interface Cluster {
   readonly adminKubeconfig: string;
   /** Path of the audit log, JSON lines; undefined = the cluster was started without `audit`. */
   readonly auditLog: string | undefined;
-  /** The admin's client, for set-up and assertions. */
   readonly admin: ApiClient;
-  /** Processes that run, with their memory. */
   processes(): readonly ProcessInfo[];
   /** The API server's own metrics, in Prometheus text format. */
   apiServerMetrics(): Promise<string>;
@@ -95,13 +93,10 @@ export interface Cluster {
   startApiServer(): Promise<void>;
   /** Kills a process of the control plane as a crash does. */
   kill(name: ClusterProcess): Promise<void>;
-  /** Ends it in order. */
   end(name: ClusterProcess): Promise<void>;
-  /** Starts it again with the same ports and data, and waits until it is ready. */
   start(name: ClusterProcess): Promise<void>;
   /** Ends and starts every process, with the same ports and data. */
   restart(): Promise<void>;
-  /** Ends every process; removes a temporary directory. */
   stop(): Promise<void>;
 }
 

@@ -34,7 +34,6 @@ export interface TemporalOptions {
    * directory, removed with it. A path = that file, which stays.
    */
   readonly database?: boolean | string;
-  /** Search attributes to register, all of type Keyword. */
   readonly searchAttributes?: readonly string[];
   /** More dynamic configuration; the values are JSON. */
   readonly dynamicConfig?: Readonly<Record<string, unknown>>;
@@ -62,7 +61,6 @@ export interface TemporalServer {
    * changes then).
    */
   lose(options?: { readonly newPorts?: boolean }): Promise<void>;
-  /** Ends it in order and removes its directory. */
   stop(): Promise<void>;
 }
 

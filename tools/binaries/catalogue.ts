@@ -49,7 +49,6 @@ export interface BinarySource {
   readonly goPackage: string;
   /** Linker variables, so that a build reports its version as the release does. */
   readonly goVariables: Readonly<Record<string, string>>;
-  /** Arguments that print the version; absent = `--version`. */
   readonly versionArguments?: readonly string[];
   /** Why it needs a C compiler; absent = it needs none. */
   readonly needsC?: string;

@@ -29,7 +29,6 @@ export interface ApiClient {
    * @throws ApiError for status 400 and more
    */
   call<T = unknown>(method: string, path: string, body?: unknown): Promise<T>;
-  /** Closes idle connections. */
   close(): void;
 }
 
@@ -105,7 +104,6 @@ export function createApiClient(
   };
 }
 
-/** A request without an answer. */
 class LostRequest extends Error {
   /** The server closed an idle connection as it was reused, and has not seen the request. */
   readonly unseen: boolean;

@@ -42,7 +42,6 @@ export interface ClusterLayout {
   readonly kwokKubeconfig: string;
   /** Policy and log of the API server's audit; absent = no audit. */
   readonly audit?: AuditFiles;
-  /** Duration of the Leases that KWOK renews. */
   readonly leaseSeconds: number;
 }
 

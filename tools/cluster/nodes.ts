@@ -3,7 +3,6 @@ import { fewNames } from '../../core/few';
 import type { ApiClient } from './api-client';
 import { mapBounded } from './bounded';
 
-/** A node to create; KWOK makes it Ready. */
 export interface NodeSpec {
   readonly name: string;
   readonly labels?: Readonly<Record<string, string>>;

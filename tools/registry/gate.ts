@@ -16,9 +16,7 @@ export interface RegistryGate {
    * breaks, `half` = it breaks in the middle of the content.
    */
   decide(verdict: (digest: string, index: number) => Verdict): void;
-  /** Resolves when a blob is held. */
   held(): Promise<void>;
-  /** Answers the held requests. */
   release(): void;
   close(): Promise<void>;
 }

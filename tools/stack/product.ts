@@ -36,15 +36,12 @@ interface HostGroup {
 }
 
 export interface Product {
-  /** Roots and state of the simulated hosts. */
   readonly hostsDirectory: string;
   /** https URL under which hosts reach the server. */
   readonly hostEndpoint: string;
-  /** The endpoint of a second server. */
   readonly secondHostEndpoint: string;
   /** https URL under which new machines find their first config. */
   readonly ignitionEndpoint: string;
-  /** Base URL of health and metrics. */
   healthUrl(name: ProductName): string;
   hostRoot(node: string): string;
   /** Later starts use this build; running processes stay. */
@@ -60,7 +57,6 @@ export interface Product {
   startSecond(name: ProductName): Promise<string>;
   /** Kills a process as a crash does. Hosts: `host-worker/<pool>`. */
   kill(name: string): Promise<void>;
-  /** Ends it in order. */
   end(name: string): Promise<void>;
   /** ID of a running process. @throws Error when it does not run */
   pid(name: string): number;
@@ -92,7 +88,6 @@ interface ProductContext {
   readonly address?: string;
   /** Directory of the build, with `dist/cli/main.js` in it; default: this checkout. */
   readonly build?: string;
-  /** Added to the environment of every process. */
   readonly environment?: Environment;
 }
 

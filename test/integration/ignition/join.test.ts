@@ -130,7 +130,7 @@ describe('a machine that joins', () => {
     expect(versions).toEqual(['3.5']);
   });
 
-  it('knows who it is and what is left to do after Ignition', async () => {
+  it('knows its name and the remaining steps after Ignition', async () => {
     const read = async (path: string): Promise<unknown> =>
       JSON.parse(await readFile(join(work, 'machine', path), 'utf8'));
     const { name } = machineConfig.metadata;

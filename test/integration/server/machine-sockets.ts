@@ -27,7 +27,6 @@ export interface MachineServer {
   readonly logged: readonly Readonly<Record<string, unknown>>[];
   /** Resolves when a line was counted, before or after the call. */
   whenCounted(line: string): Promise<void>;
-  /** Resolves when that many connections are open. */
   whenOpen(count: number): Promise<void>;
   stop(): Promise<void>;
 }
@@ -158,7 +157,6 @@ export function tcpTo({ port }: MachineServer): Promise<Socket> {
   });
 }
 
-/** All data until the other end closes. */
 export function allOf(socket: Socket): Promise<string> {
   return new Promise((resolve) => {
     let text = '';

@@ -23,7 +23,6 @@ export function aRendered(name = 'rendered-worker-1', config: object = {}): Mach
   };
 }
 
-/** Prepares on request, and counts. */
 export function countingPreparer() {
   const jobs: PrepareJob[] = [];
   const preparer: Preparer = {
