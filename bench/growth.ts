@@ -1,4 +1,4 @@
-/** What an hour of churn may leave behind. */
+/** The growth that an hour of churn may cause. */
 
 import { percentile } from '../tools/measure/percentile';
 

@@ -1,5 +1,5 @@
 /**
- * What a rollout cost Temporal, counted in the histories: the load of the machine does not change these figures.
+ * The cost of a rollout for Temporal, counted in the histories: the load of the machine does not change it.
  */
 
 import { Client, Connection } from '@temporalio/client';

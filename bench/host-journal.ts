@@ -35,7 +35,7 @@ export interface HostJournalResult {
   readonly bytesPerFile: number;
   readonly runs: number;
   readonly ways: readonly HostJournalRow[];
-  /** Of the journal, compared with the same changes without it. */
+  /** Additional cost of the journal over the same changes without it. */
   readonly overheadSyncs: number;
   readonly overheadMs: number;
 }

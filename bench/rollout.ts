@@ -47,7 +47,7 @@ export interface RolloutBenchResult extends Observed {
   readonly slotRefillMs?: { readonly p50: number; readonly p99: number };
   /** Longest time without a cordon while a slot was free and a node waited for one. */
   readonly standstillSeconds: number;
-  /** Of the kubelets that KWOK plays; shows how busy the machine was. */
+  /** Age of the Leases of KWOK's nodes; shows how busy the machine was. */
   readonly leaseAge: LeaseAge;
   readonly applyToFirstCordonMs: number;
   readonly apiWritesPerNode: number;

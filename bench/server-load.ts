@@ -24,7 +24,7 @@ export interface LoadResult {
   readonly failures: Readonly<Record<string, number>>;
   readonly seconds: number;
   readonly bytes: number;
-  /** Of every answered request; includes the connection when each machine asks once. */
+  /** Latency of every answered request; includes the connection when each machine asks once. */
   readonly latenciesMs: readonly number[];
   readonly processorMs: number;
   /** Idle connections that were open when the last machine had its answer. */

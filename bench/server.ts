@@ -1,5 +1,5 @@
 /**
- * What the server can bear: first configs over 50 connections, and the boot storm of 2,000 machines. Server and
+ * Load tests of the server: first configs over 50 connections, and the boot storm of 2,000 machines. Server and
  * machines run in two processes; with two cores, each has its own.
  */
 
@@ -69,7 +69,7 @@ export interface IdleResult {
 export interface ServerBenchResult {
   readonly name: 'server';
   readonly cores: number;
-  /** Of the minute before the run: shows other load on the machine. */
+  /** Load of the minute before the run: shows other work on the machine. */
   readonly loadAverage: number;
   readonly connections: number;
   readonly rows: readonly ServerBenchRow[];

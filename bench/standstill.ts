@@ -1,6 +1,6 @@
 /**
- * Says why a rollout does not progress: a benchmark that gives up names the blocker, and one that stands still for
- * a while reports it at that time.
+ * Says why a rollout does not progress: a benchmark that gives up names the blocker, and one with a
+ * standstill reports it at that time.
  */
 
 import { Client, Connection } from '@temporalio/client';

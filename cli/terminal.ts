@@ -2,7 +2,7 @@
 
 import { stripVTControlCharacters, styleText } from 'node:util';
 
-/** A sink that knows whether a person looks at it. */
+/** A stream that knows whether it is a terminal. */
 export interface Sink {
   write(text: string): unknown;
   readonly isTTY?: boolean | undefined;

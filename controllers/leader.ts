@@ -1,7 +1,7 @@
 /**
  * Leader election among the replicas, by a `Lease`. The leader's signal aborts when the lease is
- * lost, or is so old that another replica may soon take it. A lease counts from the time of the
- * request, as it may for other replicas. An orderly stop releases it.
+ * lost, or is so old that another replica may soon take it. A lease counts from the time of its
+ * request, because other replicas may count from then. An orderly stop releases it.
  */
 
 import { setTimeout as delay } from 'node:timers/promises';

@@ -1,4 +1,4 @@
-/** Trying again later and later. */
+/** Growing delays between retries. */
 
 export interface Backoff {
   readonly firstMs: number;
@@ -6,8 +6,8 @@ export interface Backoff {
 }
 
 /**
- * How long to wait after so many failures in a row: twice as long after each, up to the limit. Callers that
- * are many add jitter of their own.
+ * The delay after so many failures in a row: it doubles each time, up to the limit. Many callers at
+ * once add jitter themselves.
  *
  * @param failures - 1 or more
  */

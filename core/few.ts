@@ -2,7 +2,10 @@
 
 const MOST = 3;
 
-/** How many are shown, and of how many the list is the beginning. */
+/**
+ * At most `most` are shown; `total` = the length of the whole list, when only its beginning is
+ * given.
+ */
 export interface Few {
   readonly most?: number;
   readonly total?: number;
@@ -19,7 +22,7 @@ export function fewSentences(sentences: readonly string[], few: Few = {}): strin
   return fewLines(sentences, few).join('; ');
 }
 
-/** Of lines; the last says how many more. */
+/** Of lines; the last one counts the others. */
 export function fewLines(lines: readonly string[], few: Few = {}): readonly string[] {
   const { shown, more } = split(lines, few);
   return [...shown, ...more];

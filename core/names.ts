@@ -27,7 +27,7 @@ export const ANNOTATION = {
   /** On a Node: the workflow ID that set the cordon. Absent = a person's cordon. */
   CORDONED_BY: `${SLIPWAY_GROUP}/cordoned-by`,
   /**
-   * On a Node: the run of an update that wrote it last, `<started>/<run ID>`, with `/over` when it
+   * On a Node: the run of an update that wrote it last, `v1/<started>/<run ID>`, with `/over` when it
    * is over.
    */
   UPDATE_RUN: `${SLIPWAY_GROUP}/update-run`,
@@ -40,9 +40,7 @@ export const ANNOTATION = {
   ROLLOUT_STARTED: `${SLIPWAY_GROUP}/rollout-started`,
   /** On a Node: the rendered config that a person skipped or cancelled on this node. */
   HELD_FOR: `${SLIPWAY_GROUP}/held-for`,
-  /** On a Node: why it is held. */
   HELD_REASON: `${SLIPWAY_GROUP}/held-reason`,
-  /** On a pool: why a person paused it. */
   PAUSED_REASON: `${SLIPWAY_GROUP}/paused-reason`,
   /** On the Secret of a join token: RFC 3339. Written by the server, at most once a minute. */
   LAST_USED: `${SLIPWAY_GROUP}/last-used`,
@@ -50,7 +48,6 @@ export const ANNOTATION = {
   MOVED_KERNEL_ARGUMENTS: `${SLIPWAY_GROUP}/moved-kernel-arguments`,
 } as const;
 
-/** Kubernetes' rule for names of objects. */
 export const OBJECT_NAME = /^[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?$/;
 
 export const LABEL = {
@@ -144,7 +141,6 @@ export const TEMPORAL_NAMESPACE = 'slipway';
 /** Task queue of all workflows and cluster activities. */
 export const CLUSTER_QUEUE = 'slipway';
 
-/** Task queue of the one host worker on a node. */
 export function hostQueue(node: string): string {
   return `host/${node}`;
 }

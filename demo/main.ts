@@ -129,7 +129,7 @@ async function tellStory(
   return { isHealed, result: await rolloutResult(stack) };
 }
 
-/** Retries the failed node, as a person does after a look at it. */
+/** Retries the failed node, as a person would. */
 async function healed(
   slipway: ReturnType<typeof cli>,
   node: string,

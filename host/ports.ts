@@ -52,22 +52,21 @@ export interface BeforeUpdate {
 /** An unfinished update, in the journal's first entry. */
 export interface UpdateHeader {
   readonly orderId: string;
-  /** The driver that names the deployments. Absent = written by a version that did not record it. */
-  readonly driver?: OsDriver['name'];
+  /** The driver that names the deployments. */
+  readonly driver: OsDriver['name'];
   readonly target: ConfigReference;
   /** Absent: the host had no config before. */
   readonly previous?: ConfigReference;
   /** Booted when the update began. */
   readonly previousDeployment: string;
-  /** Absent = written by a version that did not record it. */
-  readonly before?: BeforeUpdate;
+  readonly before: BeforeUpdate;
   /**
    * How long the machine may be without Temporal until it has rebooted; absent: the host's setting.
    */
   readonly reconnectSeconds?: number;
-  /** The machine, as its orders name it; absent = written by a version that did not record it. */
-  readonly node?: string;
-  /** The one of Temporal that they come from; absent = written by a version that did not record it. */
+  /** The machine, as its orders name it. */
+  readonly node: string;
+  /** The one of Temporal that they come from; absent = the process that began it hears none. */
   readonly namespace?: string;
   /** A person requested force: the disk need not match the previous config. */
   readonly forced?: boolean;
@@ -82,15 +81,9 @@ export interface UpdateHeader {
 export type UpdateMark =
   /**
    * Everything is on disk. `deployment` is the one that the next boot should start, the booted one
-   * when nothing is staged; absent = written by a version that did not record it. `reconnectSeconds`
-   * is that of the header, for versions that read it here.
+   * when nothing is staged; absent = a repair, which takes no boot.
    */
-  | {
-      readonly kind: 'applied';
-      readonly deployment?: string;
-      readonly digest?: string;
-      readonly reconnectSeconds?: number;
-    }
+  | { readonly kind: 'applied'; readonly deployment?: string; readonly digest?: string }
   /**
    * Reloads and restarts have begun: services may run on the new files. `running` = those that ran
    * before; absent: not known.
@@ -108,8 +101,7 @@ export type UpdateMark =
       readonly attempt?: number;
       /** How long the machine then may be without Temporal; absent: the host's setting. */
       readonly reconnectSeconds?: number;
-      /** Until when the order is valid. */
-      readonly notAfter?: string;
+      readonly notAfter: string;
     }
   /** Verified in this boot. The latest counts; without a time for the commit, the update is decided. */
   | {

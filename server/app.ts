@@ -46,7 +46,6 @@ export interface ServerDependencies {
   readonly logger: FastifyBaseLogger;
   /** Key, certificate and client authority of the host endpoint; absent = requests are injected. */
   readonly tls?: HostTls;
-  /** Bytes of rendered configs to keep in memory. */
   readonly maxConfigBytes?: number;
   /** The sender of a request; default: the subject of the verified client certificate. */
   readonly identify?: (request: FastifyRequest) => PeerSubject | undefined;
@@ -54,7 +53,6 @@ export interface ServerDependencies {
   readonly clock?: () => number;
   /** For repair turns: milliseconds since 1970; default: the machine's clock. */
   readonly wallClock?: () => number;
-  /** Absent = a registry of its own. */
   readonly metrics?: ServerMetrics;
   /** Of the host endpoint; absent = unlimited. */
   readonly limits?: ConnectionLimits;

@@ -75,7 +75,6 @@ export function limitConnections(
     readonly admitted?: ((socket: Socket) => void) | undefined;
     /** Whether an address may connect; absent = all may. */
     readonly isAllowed?: ((address: string) => boolean) | undefined;
-    /** Milliseconds, as in `TIMEOUTS`. */
     readonly patience?: number | undefined;
     /** Milliseconds of a monotonic clock; default: that of the process. */
     readonly now?: () => number;

@@ -58,7 +58,7 @@ async function clear(
 async function cordonNow({ cluster }: NodeUpdate): Promise<Found> {
   try {
     const checked = await cluster.checkCordonBack();
-    return checked?.isEmpty === false ? 'ours, and pods' : 'ours';
+    return checked.isEmpty ? 'ours' : 'ours, and pods';
   } catch (error) {
     const found = cordonFoundBy(error);
     if (found !== undefined) return found;

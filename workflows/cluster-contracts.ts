@@ -77,8 +77,7 @@ export interface PoolLook extends PoolSelection {
   readonly cancelledConfig?: string;
   /** The config whose rollout a person started, as remembered on the pool. */
   readonly startedConfig?: string;
-  /** Absent = said by an earlier version. */
-  readonly versions?: PictureVersions;
+  readonly versions: PictureVersions;
   /** Of the remembered nodes; absent = none has left. */
   readonly departed?: readonly DepartedNode[];
   /** Of those that had moved: who is a member again; absent = none. */
@@ -90,7 +89,7 @@ export interface PoolLook extends PoolSelection {
 export type SelectNodesResult =
   | {
       readonly exists: false;
-      /** Of the remembered nodes; absent = none has left, or an earlier version says it. */
+      /** Of the remembered nodes; absent = none has left. */
       readonly departed?: readonly DepartedNode[];
     }
   | ({ readonly exists: true } & PoolLook);
@@ -102,15 +101,9 @@ export interface NodeStep {
   readonly config: string;
   /** The update's workflow ID: the owner of a cordon. */
   readonly workflowId: string;
-  /** Absent = scheduled by an earlier version: whose turn it is is not asked. */
-  readonly run?: UpdateRun;
+  readonly run: UpdateRun;
   /** Of the Node for which the update began: another one of its name is left alone (`NodeDeleted`). */
   readonly uid?: string;
-  /**
-   * RFC 3339, workflow time. Only for a step inside a workflow task: a worker that stood still finds out
-   * by it that the task is not its own any more.
-   */
-  readonly decidedAt?: string;
 }
 
 export interface CordonNodeInput extends NodeStep {
@@ -118,11 +111,11 @@ export interface CordonNodeInput extends NodeStep {
   readonly cordon: boolean;
   /** The slot cost nothing, because an update of ours has left the node unavailable: refused when none has. */
   readonly repair?: boolean;
-  /** Which slot of the pool the node has (`slotNumber`); absent = nobody said. */
+  /** Which slot of the pool the node has (`slotNumber`); absent = it needs none. */
   readonly slotNumber?: number;
-  /** Nodes that are counted in that although they are down by themselves; absent = those that an update has left so. */
+  /** Nodes that are counted in that although they are down by themselves; absent = too many to name. */
   readonly slotCounts?: readonly string[];
-  /** Nodes that may be taken out in slots given before it, at the same moment; absent = nobody said. */
+  /** Nodes that may be taken out in slots given before it, at the same moment; absent = too many to name. */
   readonly slotsPending?: readonly string[];
   /** One sentence: what the update does and why. */
   readonly summary: string;
@@ -135,8 +128,7 @@ export interface CordonNodeInput extends NodeStep {
 export interface CheckCordonInput extends NodeStep {
   /** The machine boots back because it has failed: a node that is not Ready is not refused. */
   readonly isGoingBack?: boolean;
-  /** Given: it is looked for pods that must leave, too. */
-  readonly drain?: ResolvedPolicy['drain'];
+  readonly drain: ResolvedPolicy['drain'];
 }
 
 export interface CheckedCordon {
@@ -244,9 +236,9 @@ export interface ClusterActivities {
   drainNode(input: DrainNodeInput): Promise<DrainedNode>;
   /**
    * Refuses with `UncordonedByUser` or `CordonedByUser` a node that somebody has uncordoned since its drain, or
-   * cordoned anew. Undefined = it was not looked for pods: an earlier version never does.
+   * cordoned anew.
    */
-  checkCordon(input: CheckCordonInput): Promise<CheckedCordon | undefined>;
+  checkCordon(input: CheckCordonInput): Promise<CheckedCordon>;
   /** Shows a phase on the MachineConfigNode. */
   reportNodePhase(input: ReportPhaseInput): Promise<void>;
   /** Waits until the Node is Ready with the new boot ID for `readySeconds`; heartbeats `AwaitReadyProgress`. */
@@ -260,15 +252,14 @@ export interface ClusterActivities {
   releaseNode(input: ReleaseNodeInput): Promise<WrittenNode | undefined>;
   /**
    * Marks a node as held (skipped or cancelled) for a config, or clears it (`reason` absent). Refuses
-   * with `RefusedRequest` a node that belongs to another pool. A worker of an earlier version answers nothing.
+   * with `RefusedRequest` a node that belongs to another pool.
    */
   holdNode(input: {
     readonly node: string;
-    /** Absent = not checked: a rollout of an earlier version does not say it. */
-    readonly pool?: string;
+    readonly pool: string;
     readonly config: string;
     readonly reason?: string;
-  }): Promise<WrittenNode | undefined>;
+  }): Promise<WrittenNode>;
   /**
    * Sets `spec.paused` and the reason on the pool. A pool that is paused already keeps its reason. Refuses with
    * `RefusedRequest` to end another pause than the one that was to end.
@@ -277,7 +268,7 @@ export interface ClusterActivities {
     readonly pool: string;
     readonly paused: boolean;
     readonly reason: string;
-    /** The pause that a resume was asked to end; absent = any: a rollout of an earlier version asks. */
+    /** The pause that a resume was asked to end; absent = any, because none was seen yet. */
     readonly ends?: { readonly reason?: string };
   }): Promise<void>;
   /**

@@ -4,9 +4,8 @@ import { log } from '@temporalio/workflow';
 import type { NodePhase } from '../core/node/lifecycle';
 import { isLate } from './failures';
 import type { Ending } from './node-progress';
-import { report } from './node-report';
 import type { NodeUpdate } from './node-update';
-import { COMMIT_SECONDS, SILENT_KUBELET_SECONDS } from './timeouts';
+import { SILENT_KUBELET_SECONDS } from './timeouts';
 
 /** A host that is silent at each commit, and answers in between, is not waited for any longer. */
 const COMMITS_AT_MOST = 5;
@@ -17,7 +16,6 @@ const NOT_SAID = 'the host has not said that it has committed';
  * nobody, and a node that says that it is done would be on its old config.
  */
 export async function finish(update: NodeUpdate): Promise<Ending> {
-  if (!update.untilCommit) return finishDecidedByProof(update);
   await untilCommitted(update);
   return complete(update);
 }
@@ -34,7 +32,7 @@ async function untilCommitted(update: NodeUpdate): Promise<void> {
   for (let times = 1; ; times += 1) {
     update.commitOrdered = true;
     try {
-      await progress.during('Completing', host.commitSoon, current);
+      await progress.during('Completing', host.commit, current);
       noteCommitted(update);
       return;
     } catch (error) {
@@ -69,40 +67,6 @@ export async function keepsReady(
   await progress.during(phase, ready, `the node to be Ready for longer: ${why}`);
 }
 
-/**
- * Of hosts that are decided once they are verified. They commit first: an update that is ended from outside now leaves
- * a node that still waits to be completed, which the next rollout sees, and never a finished node with a host that
- * keeps a way back.
- */
-async function finishDecidedByProof(update: NodeUpdate): Promise<Ending> {
-  const hasCommitted = await commitSoon(update);
-  if (!hasCommitted) await keepReadyWithoutCommit(update);
-  const ending = await complete(update);
-  if (!hasCommitted) await commit(update, ending);
-  return ending;
-}
-
-/** One that is found so has failed on its config, as one that was never Ready, and stays out of service. */
-async function keepReadyWithoutCommit(update: NodeUpdate): Promise<void> {
-  update.mayHaveCommitted = true;
-  await keepsReady(update, 'Verifying', 'its host has not committed');
-  update.mayHaveCommitted = false;
-}
-
-/** A host that does not answer now, of a node that stays Ready, is asked again afterwards. */
-async function commitSoon(update: NodeUpdate): Promise<boolean> {
-  const { progress, host } = update;
-  update.verified = true;
-  try {
-    await progress.during('Completing', host.commitSoon, 'the host to make it its current config');
-    update.hostIsOn = update.input.config.name;
-    return true;
-  } catch (error) {
-    log.warn('the host commits later', { error });
-    return false;
-  }
-}
-
 /** The node is on its config, whatever happens now. Retried for a day. */
 export async function complete(update: NodeUpdate): Promise<Ending> {
   const { progress, cluster } = update;
@@ -114,28 +78,4 @@ export async function complete(update: NodeUpdate): Promise<Ending> {
   update.hostIsOn = update.input.config.name;
   progress.slot = undefined;
   return { outcome: 'updated', ...(inService ? { inServiceAt: resourceVersion } : {}) };
-}
-
-/** The node serves already, so its rollout hears so while the host tidies up. */
-async function commit(update: NodeUpdate, ending: Ending): Promise<void> {
-  const { progress } = update;
-  const [committed] = await progress.during(
-    'Completing',
-    () => Promise.allSettled([commitHost(update), report(update, ending)]),
-    'the host to drop what it kept for going back',
-  );
-  if (committed.status === 'rejected') throw committed.reason;
-}
-
-/** A host that is away is waited for, a day long: unless its Node is gone, too. */
-async function commitHost({ host, cluster }: NodeUpdate): Promise<void> {
-  const until = Date.now() + COMMIT_SECONDS * 1000;
-  for (;;) {
-    try {
-      return await host.commit();
-    } catch (error) {
-      if (!isLate(error) || Date.now() >= until) throw error;
-      await cluster.complete();
-    }
-  }
 }

@@ -40,8 +40,8 @@ export class EndedUpdates {
   }
 
   /** Whether that run of an update has reported its end, as far as anybody remembers. */
-  hasEnded(runId: string | undefined): boolean {
-    return runId !== undefined && this.kept.some((report) => report.runId === runId);
+  hasEnded(runId: string): boolean {
+    return this.kept.some((report) => report.runId === runId);
   }
 
   /**

@@ -32,7 +32,7 @@ export interface HostOrder {
   readonly notAfter: string;
   /**
    * An earlier update has begun on the node, and nobody has heard how it ended: if the host knows that it failed on
-   * this config, that is said now. Absent = what failed before has been said, or an earlier version orders.
+   * this config, that is said now. Absent = what failed before has been said.
    */
   readonly afterLost?: true;
 }
@@ -78,11 +78,6 @@ export interface ArmedReboot {
 
 export interface VerifiedHost {
   readonly bootId: string;
-  /**
-   * As ordered, it is not decided: the machine takes the update back by itself until it has committed it, and `goBack`
-   * tells whether it has. Absent = it was not ordered, or a host of an earlier version, for which verified is decided.
-   */
-  readonly untilCommit?: true;
 }
 
 export interface GoneBack {
@@ -92,9 +87,7 @@ export interface GoneBack {
   readonly bootId: string;
   /** Why the machine had begun to go back by itself, a sentence; absent = it had not. */
   readonly because?: string;
-  /** The order `onlyAsks`, and nothing was taken back. Absent = a host of an earlier version has taken it for an order. */
-  readonly asked?: true;
-  /** With `asked`: the host is on the config of the order for good. */
+  /** Of the order `onlyAsks`: the host is on the config of the order for good. */
   readonly committed?: true;
 }
 
@@ -122,18 +115,18 @@ export interface HostActivities {
   /**
    * Proves that the host is on the config: deployment, kernel arguments, files, units.
    * `rebootedFrom` = boot ID that must be gone; while it is not, throws `NotYetRebooted` (waiting).
-   * `commitWithinSeconds` = its node is completed only when the host has committed, which is ordered in that time; until
-   * then a machine that does not reach Temporal for `reconnectSeconds` goes back by itself. Absent = verified is decided.
+   * `commitWithinSeconds` = the commit is ordered in that time. Until it has committed, a machine that does not reach
+   * Temporal for `reconnectSeconds` goes back by itself, and `goBack` tells whether it has.
    */
   verifyUpdate(
-    order: HostOrder & { readonly rebootedFrom?: string; readonly commitWithinSeconds?: number },
+    order: HostOrder & { readonly rebootedFrom?: string; readonly commitWithinSeconds: number },
   ): Promise<VerifiedHost>;
   /** Makes the new config the host's current one and drops the before-images. */
   commitUpdate(order: HostOrder): Promise<void>;
   /**
    * Undoes the journal byte for byte; arms a reboot into the previous deployment when needed. `failed` = why, when the
-   * update has failed, for whoever comes next if it is lost before its node says so; absent = no failure, or an earlier
-   * version orders. `onlyAsks` = nothing is taken back: a commit was ordered and has not been answered, so one that has
+   * update has failed, for whoever comes next if it is lost before its node says so; absent = no failure.
+   * `onlyAsks` = nothing is taken back: a commit was ordered and has not been answered, so one that has
    * begun is brought to its end, and the answer says whether there is one.
    */
   goBack(
@@ -143,7 +136,7 @@ export interface HostActivities {
   verifyBack(order: HostOrder & { readonly rebootedFrom?: string }): Promise<VerifiedBack>;
   /**
    * Drops the staged deployment; the node was never disturbed. An update that this one had only taken over is
-   * undone, unless that disturbs the node. A host of an earlier version answers nothing.
+   * undone, unless that disturbs the node.
    */
-  discardStaged(order: HostOrder): Promise<DiscardedUpdate | undefined>;
+  discardStaged(order: HostOrder): Promise<DiscardedUpdate>;
 }

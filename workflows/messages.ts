@@ -79,7 +79,7 @@ export interface ChildState {
   /** `preparing` → `waiting` (prepared, no slot) → `working` (slot granted). */
   readonly stage: 'preparing' | 'waiting' | 'working';
   readonly holdsSlot: boolean;
-  /** RFC 3339: when this rollout gave it the slot that it holds; absent = it gave none, or is of an earlier version. */
+  /** RFC 3339: when this rollout gave it the slot that it holds; absent = it gave none. */
   readonly grantedAt?: string;
   /** RFC 3339, of the stage. */
   readonly since: string;
@@ -98,8 +98,6 @@ export interface ChildState {
   readonly uid?: string;
   /** Of the update: what is said to it must not reach a later one of the same node. */
   readonly runId?: string;
-  /** Its node is done and serves; it has but to have its host drop what it kept, which takes up to a day. */
-  readonly tidiesUp?: true;
   /** It was started because a person had said to try the node again, so that is done with its report. */
   readonly isRetry?: true;
 }
@@ -114,7 +112,7 @@ export interface UpdateNodeInput {
   readonly uid?: string;
   /** Unavailable because of an earlier update: what is half done may still be on the host. */
   readonly repair?: boolean;
-  /** Of a repair: nobody has heard how that earlier update ended. Absent = it said so, or an earlier version starts it. */
+  /** Of a repair: nobody has heard how that earlier update ended. Absent = it said so. */
   readonly unfinished?: true;
   /** In service, although an earlier update has begun on it: what is half done may be on the host, too. */
   readonly halfDone?: true;
@@ -132,8 +130,8 @@ export type UpdateOutcome = 'updated' | 'failed' | 'cancelled';
 export interface NodeReport {
   readonly node: string;
   readonly uid?: string;
-  /** Of the update; absent = of an earlier version. */
-  readonly runId?: string;
+  /** Of the update. */
+  readonly runId: string;
   readonly config: string;
   readonly outcome: UpdateOutcome;
   /** Phase in which it failed or was cancelled. */
@@ -150,10 +148,7 @@ export interface NodeReport {
    * does not count. Absent = not in service, or not known.
    */
   readonly inServiceAt?: string;
-  /**
-   * Of a drain that timed out: whether the policy of the update has it tried again after the others. Absent
-   * also from updates of an earlier version.
-   */
+  /** Of a drain that timed out: whether the policy of the update has it tried again after the others. */
   readonly isTriedAgain?: boolean;
   /** The host could not be taken back, so the node is out of service. */
   readonly hostIsBack?: false;
@@ -238,7 +233,7 @@ export const skipNodeUpdate = defineUpdate<RolloutAnswer, [NodeRequest]>('skipNo
 export const cancelNodeUpdate = defineUpdate<RolloutAnswer, [NodeRequest]>('cancelNode');
 /** In which picture something was seen. */
 export interface SeenIn {
-  /** No older one shows it; absent = said by a person, the CLI, or controllers of an earlier version. */
+  /** No older one shows it; absent = said by a person or the CLI. */
   readonly versions?: PictureVersions;
 }
 /** Look at the pool's configuration now; `config` is what the caller saw, for the record. */
@@ -255,17 +250,14 @@ export interface Prepared {
   readonly node: string;
   readonly uid?: string;
   /** Of the update itself. */
-  readonly runId?: string;
+  readonly runId: string;
   readonly config: string;
   readonly holdsSlot: boolean;
-  /** Absent = `waiting` without and `working` with a slot. */
-  readonly stage?: ChildState['stage'];
+  readonly stage: ChildState['stage'];
   /** It had one that was given for nothing, because its node seemed unavailable: give it a real one. */
   readonly returned?: true;
-  /** Which one it returns; absent = it does not say, as an update of an earlier version. */
+  /** Which one it returns; absent = it returns none. */
   readonly grantedAt?: string;
-  /** Its node is done and serves, and the host is yet to drop what it kept. */
-  readonly tidiesUp?: true;
   /** Its node had failed on this config: a rollout that has not told it to try again must know. */
   readonly triedAgain?: true;
 }
@@ -277,17 +269,14 @@ export const progressQuery = defineQuery<RolloutProgress>('progress');
 export interface Slot {
   /** It costs nothing, because the node is unavailable anyway; returned when it is not any more. */
   readonly repair: boolean;
-  /** Which one of the pool it is (`slotNumber`); absent = not known, as from a rollout of an earlier version. */
-  readonly number?: number;
-  /**
-   * Nodes that are counted in the number although they are down by themselves; absent = a rollout of an earlier
-   * version has counted those that an update has left so.
-   */
+  /** Which one of the pool it is (`slotNumber`). */
+  readonly number: number;
+  /** Nodes that are counted in the number although they are down by themselves; absent = a repair, or too many to name. */
   readonly counts?: readonly string[];
-  /** Nodes with slots that may be used at the same moment; absent = too many to name, or by an earlier version. */
+  /** Nodes with slots that may be used at the same moment; absent = a repair, or too many to name. */
   readonly pending?: readonly string[];
-  /** RFC 3339: tells it from the next one of the same node; absent = given by a rollout of an earlier version. */
-  readonly grantedAt?: string;
+  /** RFC 3339: tells it from the next one of the same node. */
+  readonly grantedAt: string;
 }
 export interface Proceed extends Slot {
   /** Workflow ID of who gives it. */

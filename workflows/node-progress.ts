@@ -106,7 +106,7 @@ export class NodeProgress {
     };
   }
 
-  /** What the rollout hears. Makes no phase of its own: the host may still have to tidy up. */
+  /** What the rollout hears. Makes no phase of its own. */
   report(ending: Ending): NodeReport {
     const { failure, phase, inServiceAt, hostIsBack, leftAt } = ending;
     const { isTriedAgain, stoppedByRollout } = ending;

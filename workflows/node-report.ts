@@ -14,15 +14,13 @@ import type { NodeUpdate } from './node-update';
 import { SEARCH_ATTRIBUTE } from './search-attributes';
 
 /**
- * Tells the rollout how the update ended, once, and every rollout that attaches until then. What was
- * told holds unless another ending came of it. Never throws: nobody there must not hide the outcome.
+ * Tells the rollout how the update ended, once, and every rollout that attaches until then. Never throws: nobody there
+ * must not hide the outcome.
  */
 export async function report({ progress }: NodeUpdate, ending: Ending): Promise<NodeReport> {
-  if (progress.said?.report.outcome !== ending.outcome) {
-    progress.said = { report: progress.report(ending), attachedTo: -1 };
-    upsertSearchAttributes([{ key: SEARCH_ATTRIBUTE.outcome, value: ending.outcome }]);
-  }
-  const { said } = progress;
+  const said = { report: progress.report(ending), attachedTo: -1 };
+  progress.said = said;
+  upsertSearchAttributes([{ key: SEARCH_ATTRIBUTE.outcome, value: ending.outcome }]);
   while (said.attachedTo !== progress.attachedTo) {
     said.attachedTo = progress.attachedTo;
     const { reportTo, others } = progress;

@@ -121,16 +121,15 @@ function sayPrepared(
   progress: NodeProgress,
   { isAnswer, to = progress.reportTo, ...returned }: Occasion = {},
 ): void {
-  if (isEnd(progress.phase)) return;
+  // The report is the answer to whoever asks meanwhile.
+  if (isEnd(progress.phase) || progress.said !== undefined) return;
   const { node, config, uid, triedAgain } = input;
   const { slot } = progress;
-  const tidiesUp = progress.said?.report.outcome === 'updated';
   const said = {
     ...{ node, config: config.name, holdsSlot: slot !== undefined, stage: stageOf(progress) },
     runId: workflowInfo().runId,
     ...(uid === undefined ? {} : { uid }),
-    ...(tidiesUp ? { tidiesUp } : {}),
-    ...(triedAgain === undefined || tidiesUp ? {} : { triedAgain }),
+    ...(triedAgain === undefined ? {} : { triedAgain }),
     ...returned,
   };
   const isOther = () => to !== progress.reportTo;
@@ -152,6 +151,5 @@ function sayPrepared(
 
 function stageOf(progress: NodeProgress): ChildState['stage'] {
   if (progress.slot !== undefined) return 'working';
-  // One that is back in service and tidies up wants no slot either.
   return progress.phase === 'WaitingForSlot' ? 'waiting' : 'preparing';
 }

@@ -28,7 +28,6 @@ import {
   CLOCK_SKEW_SECONDS,
   clusterLimits,
   commitWithinSeconds,
-  commitSoonLimits,
   hostLimits,
   type Limits,
   optionsFor,
@@ -44,7 +43,6 @@ export function hostSteps(input: UpdateNodeInput) {
   const { node } = input;
   const config = input.config.name;
   const limits = hostLimits(input.policy);
-  const soon = commitSoonLimits(input.policy);
   const again = verifyAgainLimits(input.policy);
   const committing = { commitWithinSeconds: commitWithinSeconds(input.policy) };
   const host = proxyActivities<HostActivities>({
@@ -101,12 +99,6 @@ export function hostSteps(input: UpdateNodeInput) {
       host.commitUpdate.executeWithOptions(
         options('commitUpdate', `make ${config} the current config of ${node}`),
         [order('commitUpdate')],
-      ),
-    /** The same, for as long as its node may wait for it out of service. */
-    commitSoon: () =>
-      host.commitUpdate.executeWithOptions(
-        optionsFor(soon, `make ${config} the current config of ${node}`),
-        [orderFor(input, 'commitUpdate', soon.total)],
       ),
     /** @param failed - why, when the update has failed */
     goBack: (failed?: string) =>

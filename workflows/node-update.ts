@@ -30,17 +30,10 @@ export interface NodeUpdate {
   touched: boolean;
   /** Something on the host may have changed. */
   applied: boolean;
-  /** The host has said that it is decided by its commit: until then the machine may take the update back by itself. */
-  untilCommit: boolean;
-  /** With `untilCommit`: it was told to commit, so it may be on its config for good; an order to go back asks. */
+  /** The host was told to commit, so it may be on its config for good; an order to go back asks. */
   commitOrdered: boolean;
-  /**
-   * The host is on the new config; there is nothing to take back any more. With `untilCommit` for good, else since its
-   * proof.
-   */
+  /** The host is on the new config for good; there is nothing to take back any more. */
   verified: boolean;
-  /** Without `untilCommit`: its host was told to commit, and has not said that it did. */
-  mayHaveCommitted: boolean;
 }
 
 /** Answers messages from here on, so call it before the first wait. */
@@ -60,10 +53,8 @@ export function beginUpdate(input: UpdateNodeInput): NodeUpdate {
     hostIsOn: undefined,
     touched: false,
     applied: false,
-    untilCommit: false,
     commitOrdered: false,
     verified: false,
-    mayHaveCommitted: false,
   };
 }
 

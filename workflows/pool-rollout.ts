@@ -160,10 +160,10 @@ function decide(rollout: Rollout): void {
   }
   meetHalfDone(rollout);
   // Slots first: who got one makes room for the next to be prepared.
-  for (const node of toGrant(rollout)) grantSlot(rollout, node);
+  for (const node of toGrant(rollout)) grantSlot(rollout, view, node);
   for (const candidate of toStart(rollout)) void startUpdate(rollout, view, candidate);
   const { start, grant } = toFinish(rollout);
-  for (const node of grant) grantSlot(rollout, node);
+  for (const node of grant) grantSlot(rollout, view, node);
   for (const candidate of start) void startUpdate(rollout, view, candidate);
 }
 
@@ -280,9 +280,8 @@ async function windDown(rollout: Rollout, reason: string): Promise<void> {
   await condition(allHandlersFinished);
 }
 
-/** A node that serves and whose host is away for long keeps no pool from its next rollout. */
 function isWoundDown(rollout: Rollout): boolean {
-  return !rollout.isSaying && rollout.awaited().length === 0;
+  return !rollout.isSaying && rollout.children.size === 0;
 }
 
 /** Updates that a rollout before this one has left running end with the pool's rollout, too. */

@@ -58,11 +58,7 @@ export function selectNodes(input: SelectNodesInput): Promise<SelectNodesResult>
   return cluster.selectNodes.executeWithOptions({ ...LOOK, summary }, [input]);
 }
 
-export function holdNode(
-  rollout: Rollout,
-  node: string,
-  reason?: string,
-): Promise<WrittenNode | undefined> {
+export function holdNode(rollout: Rollout, node: string, reason?: string): Promise<WrittenNode> {
   const { pool, config } = rollout;
   const summary = reason === undefined ? `release ${node}` : `hold ${node}: ${reason}`;
   const written = cluster.holdNode.executeWithOptions(
@@ -71,9 +67,9 @@ export function holdNode(
   );
   // Beside what the caller waits for, who hears also of a failure: one promise more on the way to them would be
   // another order in histories.
-  const note = (at: WrittenNode | undefined): void => {
+  const note = ({ resourceVersion }: WrittenNode): void => {
     if (reason !== undefined && rollout.config === config) {
-      rollout.holdIsWritten(node, at?.resourceVersion);
+      rollout.holdIsWritten(node, resourceVersion);
     }
   };
   written.then(note, () => undefined);
@@ -231,12 +227,10 @@ export function attachTo(rollout: Rollout, node: string): void {
 }
 
 /** Gives a node its slot. */
-export function grantSlot(rollout: Rollout, node: string): void {
-  rollout.grant(node);
+export function grantSlot(rollout: Rollout, view: PoolLook, node: string): void {
+  const grantedAt = rollout.grant(node);
   const slot = workflowInfo().workflowId;
-  const { grantedAt } = rollout.children.get(node) ?? {};
-  const named = grantedAt === undefined ? {} : { grantedAt };
-  const proceed = { slot, ...slotOf(rollout, node), ...named };
+  const proceed = { slot, ...slotOf(rollout, view, node), grantedAt };
   tell(rollout, node, () => updateOf(rollout, node).signal(proceedSignal, proceed));
 }
 

@@ -13,6 +13,7 @@ import {
   type NamedReason,
 } from '../core/rollout/index';
 import { failedCount, triedAgain, unheardCount } from './left-out-nodes';
+import type { PoolLook } from './cluster-contracts';
 import type { ChildState, Slot } from './messages';
 import type { Rollout } from './rollout-state';
 
@@ -235,7 +236,6 @@ export function slotRequest(rollout: Rollout): Omit<Parameters<typeof decideSlot
     maxUnavailable: view?.maxUnavailable ?? 0,
     unavailable: view?.unavailable ?? [],
     ...(view?.downOtherwise === undefined ? {} : { downOtherwise: view.downOtherwise }),
-    ...(view?.triedAsTheyAre === undefined ? {} : { triedAsTheyAre: view.triedAsTheyAre }),
     holders: rollout.holders(),
     inherited: rollout.heirs(config),
     ...(canary === undefined ? {} : { canary }),
@@ -244,15 +244,14 @@ export function slotRequest(rollout: Rollout): Omit<Parameters<typeof decideSlot
 }
 
 /** The slot of a node that holds one; who was left unavailable by an update of ours has it for nothing. */
-export function slotOf(rollout: Rollout, node: string): Slot {
+export function slotOf(rollout: Rollout, view: PoolLook, node: string): Omit<Slot, 'grantedAt'> {
   const request = slotRequest(rollout);
   const { unavailable, downOtherwise = [] } = request;
   const repair = unavailable.includes(node) && !downOtherwise.some((one) => one.node === node);
-  const { downOtherwiseCount, countedDown } = rollout.view ?? {};
-  if (downOtherwiseCount === undefined) return { repair };
+  const { downOtherwiseCount, countedDown } = view;
   const number = slotNumber(request, downOtherwiseCount);
   // Of a repair nobody counts any room.
-  if (repair || countedDown === undefined) return { repair, number };
+  if (repair) return { repair, number };
   const [counts, pending] = [countedInNumber(request, countedDown), pendingBefore(node, request)];
   return {
     ...{ repair, number },

@@ -80,13 +80,8 @@ function hearUpdates(rollout: Rollout): void {
 function hearPrepared(rollout: Rollout, prepared: Prepared): void {
   if (rollout.hasReported(prepared.node)) return;
   // On a slow Temporal it may arrive minutes after the report, also in a later run of the rollout.
-  if (rollout.hasEnded(prepared.runId) && isOfBefore(prepared)) return;
+  if (rollout.hasEnded(prepared.runId)) return;
   rollout.prepared(prepared);
-}
-
-/** Said before the report of its update, which may tidy up for a day since, without a slot. */
-function isOfBefore({ holdsSlot, stage }: Prepared): boolean {
-  return holdsSlot || stage !== 'preparing';
 }
 
 function hearReport(rollout: Rollout, report: NodeReport): void {

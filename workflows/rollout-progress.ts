@@ -95,7 +95,7 @@ function stateOf(rollout: Rollout): StateAndBlocker {
     updated: view.updated,
     unavailable: [...new Set([...view.unavailable, ...rollout.holders()])],
     unavailableBecause: whoTakesSlots(rollout, view),
-    children: withBlockers(rollout).filter((child) => ending === undefined || !child.tidiesUp),
+    children: withBlockers(rollout),
     childrenDown: downWithoutSlot(rollout),
     childrenHeld: heldByControlPlane(rollout),
     ...(view.controlPlane === undefined ? {} : { controlPlane: view.controlPlane }),
@@ -141,7 +141,7 @@ function unwritten({ children, words }: Rollout): string | undefined {
 function lastWait(rollout: Rollout, isDone: boolean): string | undefined {
   const { writing, ending, isSaying, words } = rollout;
   if (writing !== undefined) return writing;
-  const isEnding = ending !== undefined && rollout.awaited().length === 0;
+  const isEnding = ending !== undefined && rollout.children.size === 0;
   if (isEnding && isSaying) return 'what it has told its updates and nodes to arrive';
   return words.areOpen() && (isEnding || isDone) ? WORDS_TO_BE_WRITTEN : undefined;
 }
@@ -165,9 +165,6 @@ function whyUnanswered({ starting }: Rollout, child: ChildState): string | undef
   // It may say that it is prepared before Temporal says that it has started.
   if (starting.has(child.node) && child.stage === 'preparing') {
     return 'waiting for Temporal to start its update';
-  }
-  if (child.tidiesUp === true) {
-    return `waiting for its update to ${child.config} to end: its host is yet to drop what it kept`;
   }
   if (isEndingWithoutSlot(child)) return `waiting for its update to ${child.config} to end`;
   if (child.adopting !== true) return undefined;

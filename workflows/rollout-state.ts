@@ -191,10 +191,9 @@ export class Rollout extends SaidOfNodes {
    * rollout has heard from the person.
    */
   override prepared(said: Prepared): void {
-    const { node, config, triedAgain, tidiesUp } = said;
+    const { node, config, triedAgain } = said;
     const isMet = this.children.get(node)?.adopting === true;
     super.prepared(said);
-    if (tidiesUp === true) return this.forgetTidying();
     if (!isMet || triedAgain !== true || config !== this.config) return;
     this.retry.add(node);
     this.triedAgain.add(node);
@@ -229,7 +228,7 @@ export class Rollout extends SaidOfNodes {
     return this.ended.verifiedOn(this.config, this.startedAt);
   }
 
-  hasEnded(runId: string | undefined): boolean {
+  hasEnded(runId: string): boolean {
     return this.ended.hasEnded(runId);
   }
 
@@ -291,7 +290,7 @@ export class Rollout extends SaidOfNodes {
       this.heldByUs.delete(node);
     } else if (outcome === 'failed') {
       // Its Node was written by the policy that the update had; that of the pool may be another by now.
-      const later = failure === 'DrainTimedOut' && (report.isTriedAgain ?? this.drainIsRetried());
+      const later = failure === 'DrainTimedOut' && report.isTriedAgain === true;
       if (later) this.deferred.set(node, `${reason}; tried again after the other nodes`);
       else this.failed.set(node, report);
     } else if (isWishOfPerson(report, child) && !this.ending) {
@@ -302,11 +301,6 @@ export class Rollout extends SaidOfNodes {
   /** An older view may have had the node updated twice; it proves the config once. */
   private wasUpdatedBefore(report: NodeReport): boolean {
     return this.updatesToTarget().some((old) => old !== report && old.node === report.node);
-  }
-
-  /** For reports of earlier versions, which do not say it. */
-  private drainIsRetried(): boolean {
-    return this.view?.policy.drain.onTimeout !== 'Fail';
   }
 
   /** Whatever the view says of it is not the last word. */
@@ -329,7 +323,6 @@ export class Rollout extends SaidOfNodes {
     this.config = config;
     this.forgetAllSaid();
     this.updatedByUs = 0;
-    this.forgetTidying();
     if (isFirst) this.countEarly();
   }
 

@@ -12,9 +12,6 @@ import { UpdatesUnderWay } from './updates-under-way';
 /** A failure that the view still does not show by then is not one any more. */
 const FAILED_UNSEEN_MS = 300_000;
 
-/** Of a Node whose version nobody said: no picture is older. */
-const ANY_VERSION = '0';
-
 export class SaidOfNodes extends UpdatesUnderWay {
   /** Failed on this config by our own reports; the view confirms it later, or never. */
   readonly failed: Map<string, NodeReport>;
@@ -62,9 +59,9 @@ export class SaidOfNodes extends UpdatesUnderWay {
     return this.children.get(node)?.isRetry !== true;
   }
 
-  /** @param resourceVersion - of the Node then; undefined = a worker of an earlier version has written it */
-  holdIsWritten(node: string, resourceVersion: string | undefined): void {
-    if (this.heldByUs.has(node)) this.heldAt.set(node, resourceVersion ?? ANY_VERSION);
+  /** @param resourceVersion - of the Node then */
+  holdIsWritten(node: string, resourceVersion: string): void {
+    if (this.heldByUs.has(node)) this.heldAt.set(node, resourceVersion);
   }
 
   /** Somebody has cancelled its update in Temporal, and nobody has written that down. */
@@ -138,7 +135,7 @@ export class SaidOfNodes extends UpdatesUnderWay {
 
   private writtenAt(node: string): { readonly writtenAt?: string } {
     const writtenAt = this.heldAt.get(node);
-    return writtenAt === undefined || writtenAt === ANY_VERSION ? {} : { writtenAt };
+    return writtenAt === undefined ? {} : { writtenAt };
   }
 
   /** A report that does not say how its node was left counts until it expires. */
@@ -154,17 +151,13 @@ export class SaidOfNodes extends UpdatesUnderWay {
 
 /** @param version - of the Node when it was written; undefined = not written yet, or not known */
 function isAsNewAs(view: PoolLook, node: string, version: string | undefined): boolean {
-  if (version === undefined || (view.outdated ?? []).includes(node)) return false;
-  return view.versions === undefined || view.versions.nodes >= Number(version);
+  if (version === undefined || view.outdated.includes(node)) return false;
+  return view.versions.nodes >= Number(version);
 }
 
-/** A run of an earlier version carries no versions: any look may show what it has written. */
 function writtenByNode(carry: PoolRolloutCarry | undefined): Map<string, string> {
-  const unwritten = new Set(carry?.toHold);
-  const written = new Map<string, string>();
-  for (const { node, writtenAt } of carry?.heldByUs ?? []) {
-    const version = writtenAt ?? (unwritten.has(node) ? undefined : ANY_VERSION);
-    if (version !== undefined) written.set(node, version);
-  }
-  return written;
+  const written = (carry?.heldByUs ?? []).flatMap(({ node, writtenAt }) =>
+    writtenAt === undefined ? [] : [[node, writtenAt] as const],
+  );
+  return new Map(written);
 }

@@ -48,7 +48,8 @@ export function readNodeReport(payload: unknown): NodeReport | undefined {
     isName(node) &&
     isName(config) &&
     isOneOf(OUTCOMES, outcome) &&
-    [uid, runId, phase, reason, failure, inServiceAt, leftAt].every(isTextOrAbsent) &&
+    typeof runId === 'string' &&
+    [uid, phase, reason, failure, inServiceAt, leftAt].every(isTextOrAbsent) &&
     (hostIsBack === undefined || hostIsBack === false) &&
     (isTriedAgain === undefined || typeof isTriedAgain === 'boolean') &&
     isTrueOrAbsent(stoppedByRollout) &&
@@ -64,14 +65,15 @@ export function readPrepared(payload: unknown): Prepared | undefined {
   const fields = fieldsOf(payload);
   if (fields === undefined) return undefined;
   const { node, uid, runId, config, holdsSlot, stage, returned, grantedAt } = fields;
-  const { tidiesUp, triedAgain } = fields;
+  const { triedAgain } = fields;
   const isPrepared =
     isName(node) &&
-    [uid, runId, grantedAt].every(isTextOrAbsent) &&
+    typeof runId === 'string' &&
+    [uid, grantedAt].every(isTextOrAbsent) &&
     isName(config) &&
     typeof holdsSlot === 'boolean' &&
-    (stage === undefined || isOneOf(STAGES, stage)) &&
-    [returned, tidiesUp, triedAgain].every(isTrueOrAbsent);
+    isOneOf(STAGES, stage) &&
+    [returned, triedAgain].every(isTrueOrAbsent);
   return isPrepared ? (payload as Prepared) : undefined;
 }
 
@@ -79,15 +81,12 @@ export function readPrepared(payload: unknown): Prepared | undefined {
 export function readProceed(payload: unknown): Proceed | undefined {
   const { slot, repair, number, counts, pending, grantedAt } = fieldsOf(payload) ?? {};
   if (typeof slot !== 'string' || typeof repair !== 'boolean') return undefined;
-  if (number !== undefined && !isCount(number)) return undefined;
+  if (!isCount(number) || typeof grantedAt !== 'string') return undefined;
   if (!isListOrAbsent(counts) || !isListOrAbsent(pending)) return undefined;
-  if (!isTextOrAbsent(grantedAt)) return undefined;
   return {
-    ...{ slot, repair },
-    ...(number === undefined ? {} : { number }),
+    ...{ slot, repair, number, grantedAt },
     ...(counts === undefined ? {} : { counts }),
     ...(pending === undefined ? {} : { pending }),
-    ...(grantedAt === undefined ? {} : { grantedAt }),
   };
 }
 

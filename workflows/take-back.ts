@@ -25,7 +25,7 @@ export async function takeBack(update: NodeUpdate, found: unknown): Promise<Endi
   if (gone !== undefined) return endGone(update, gone);
   const cause = causeOf(update, error);
   // A node that was never disturbed, or is on its config for good, has nothing to go back from.
-  if (update.touched && (!update.verified || update.mayHaveCommitted)) progress.enter('GoingBack');
+  if (update.touched && !update.verified) progress.enter('GoingBack');
   const back = await takeHostBack(update, cause);
   if (back.holds === true) return completeAfterAll(update);
   cluster.hideShown();
@@ -223,15 +223,11 @@ async function takeHostBack(
   { outcome, failure: cause }: Cause,
 ): Promise<HostBack> {
   const { host, cluster, progress, verified, applied } = update;
-  if (update.mayHaveCommitted) return { ok: false, problem: leftAsItIs(cause) };
   if (verified) return { ok: true };
   if (!applied) return { ok: await isHostWhole(update, cause) };
   cluster.show('GoingBack', sentence(cause));
   try {
     const asked = update.commitOrdered ? await askCommitted(update) : undefined;
-    if (asked !== undefined && asked.asked !== true) {
-      return { ok: false, problem: leftAsItIs(cause) };
-    }
     if (asked?.committed === true) return await stayCommitted(update, cause);
     await clearAgain(update, cause);
     const goingBack = 'the host to go back to its old config';
@@ -252,10 +248,7 @@ async function takeHostBack(
   }
 }
 
-/**
- * Asked before anything is done for a way back: pods that came late would leave for nothing. A worker of an earlier
- * version, which came since the proof, does not know the question: what it did, nobody can tell.
- */
+/** Asked before anything is done for a way back: pods that came late would leave for nothing. */
 function askCommitted({ progress, host }: NodeUpdate): Promise<GoneBack> {
   const saying = 'the host to say whether it has committed';
   return progress.during('GoingBack', host.hasCommitted, saying);
@@ -274,12 +267,6 @@ async function stayCommitted(update: NodeUpdate, cause: Failure): Promise<HostBa
     const named = name === undefined ? {} : { name };
     return { ok: true, problem: { ...named, reason: `${reason}; ${sentence(cause)}; ${stays}` } };
   }
-}
-
-/** An order to go back must not reach a machine that is on its config for good, and whose answer was lost. */
-function leftAsItIs({ name, reason }: Failure): Failure {
-  const stays = 'its host does not say whether it has committed, so the machine stays as it is';
-  return { ...(name === undefined ? {} : { name }), reason: `${reason}; ${stays}` };
 }
 
 /**
@@ -317,8 +304,8 @@ async function leavesNothing(
 ): Promise<boolean> {
   try {
     const discarded = await discarding;
-    update.hostIsOn = discarded?.currentConfig ?? update.hostIsOn;
-    return discarded?.unsettled !== true;
+    update.hostIsOn = discarded.currentConfig ?? update.hostIsOn;
+    return discarded.unsettled !== true;
   } catch (error) {
     log.warn('what an earlier update wrote may be on the host yet', { error });
     return false;

@@ -67,9 +67,7 @@ export function hostLimits(policy: PolicyTimes): Readonly<Record<keyof HostActiv
     armReboot: { ...step, attempt: 6 * MINUTE, total: away + 5 * MINUTE },
     // Also the time for the machine to come back: a poll while it boots is `NotYetRebooted`.
     verifyUpdate: { pickUp: reboot, heartbeat: 30, attempt: 10 * MINUTE, total: reboot },
-    // Of hosts that have nothing to go back from once they are verified: one that is away is asked again for a day,
-    // and in between whether its Node still exists.
-    commitUpdate: { heartbeat: 30, attempt: 5 * MINUTE, total: away },
+    commitUpdate: commitLimits(policy),
     goBack: { ...back, attempt: 30 * MINUTE, total: away + reboot + 45 * MINUTE },
     verifyBack: { ...back, attempt: 10 * MINUTE, total: away + reboot },
     discardStaged: {
@@ -163,7 +161,7 @@ export const SHOWN: LocalActivityOptions = {
 };
 
 /** The commit while the node waits for it out of service: a moment, unless the host has just gone. */
-export function commitSoonLimits({ reconnectSeconds }: PolicyTimes): Limits {
+function commitLimits({ reconnectSeconds }: PolicyTimes): Limits {
   const total = Math.min(30, Math.max(1, reconnectSeconds));
   return { heartbeat: 10, attempt: total, total };
 }
@@ -186,9 +184,6 @@ export function verifyAgainLimits(policy: PolicyTimes): Limits {
  * it 40 s), and as long as the controller takes to see that.
  */
 export const SILENT_KUBELET_SECONDS = 60;
-
-/** How long a host that is in service may be away before its update is closed without it. */
-export const COMMIT_SECONDS = 24 * HOUR;
 
 /**
  * How long an update that was refused for the hold of a person waits to be told so. A living rollout says it as

@@ -6,7 +6,6 @@
 import type { UpdatePlan } from '../core/node/plan-types';
 import { complete, finish } from './completion';
 import { explain } from './failures';
-import type { VerifiedHost } from './host-contracts';
 import type { NodeReport, UpdateNodeInput } from './messages';
 import { endGone, takeBack } from './take-back';
 import type { Ending } from './node-progress';
@@ -120,7 +119,7 @@ async function change(update: NodeUpdate, plan: UpdatePlan, drained: boolean): P
 async function drainLate({ progress, cluster }: NodeUpdate, plan: UpdatePlan): Promise<void> {
   const look = 'a look at the cordon and the pods of its node';
   const checked = await progress.during('Applying', cluster.checkCordon, look);
-  if (checked?.isEmpty !== false) return;
+  if (checked.isEmpty) return;
   cluster.show('Draining', plan.summary);
   const late = 'pods that came since its drain to leave the node';
   await progress.during('Draining', cluster.drain, late);
@@ -130,7 +129,7 @@ async function reboot(update: NodeUpdate, plan: UpdatePlan): Promise<void> {
   const { input, progress, host, cluster } = update;
   const before = await progress.during('Rebooting', host.armReboot, 'the host to begin its reboot');
   cluster.show('Rebooting', plan.summary);
-  const verify = () => prove(update, before.bootId);
+  const verify = () => host.verify(before.bootId);
   const after = await progress.during('Rebooting', verify, 'the machine to come back');
   const ready = () => cluster.awaitReady(after.bootId, input.policy.readySeconds);
   await progress.during('Verifying', ready, 'the node to be Ready');
@@ -144,16 +143,9 @@ async function actOnServices(update: NodeUpdate, plan: UpdatePlan): Promise<void
   );
   const services = 'the host to act on its services';
   if (touched) await progress.during('Reloading', host.performServiceActions, services);
-  await progress.during('Verifying', () => prove(update), 'the host to verify what it has');
+  await progress.during('Verifying', () => host.verify(), 'the host to verify what it has');
   // Whatever was told to act or not: a service may watch its files, and the node falls over a moment later.
   const { readySeconds } = input.policy;
   const ready = () => cluster.awaitReady(undefined, readySeconds);
   await progress.during('Verifying', ready, 'the node to be Ready');
-}
-
-/** A host that knows of it goes back by itself when it reaches nobody, until its commit: it says so. */
-async function prove(update: NodeUpdate, rebootedFrom?: string): Promise<VerifiedHost> {
-  const verified = await update.host.verify(rebootedFrom);
-  update.untilCommit = verified.untilCommit === true;
-  return verified;
 }

@@ -109,21 +109,6 @@ export class UpdatesUnderWay {
     return [...new Set([...holding.map(({ node }) => node), ...this.orphanedSlots.keys()])];
   }
 
-  /**
-   * Their nodes are done on the target. The run that started them has dropped them at their report, and so does one that
-   * meets them later.
-   */
-  protected forgetTidying(): void {
-    for (const { node, tidiesUp, config } of this.children.values()) {
-      if (tidiesUp === true && config === this.config) this.children.delete(node);
-    }
-  }
-
-  /** Updates that a rollout has to wait for when it ends before its time: the others disturb nobody any more. */
-  awaited(): readonly ChildState[] {
-    return [...this.children.values()].filter(({ tidiesUp }) => tidiesUp !== true);
-  }
-
   /** Updates that ran already, and have yet to say how far they are. */
   unanswered(): readonly ChildState[] {
     return [...this.children.values()].filter(({ adopting }) => adopting === true);
@@ -203,29 +188,26 @@ export class UpdatesUnderWay {
   }
 
   prepared(said: Prepared): void {
-    const { node, config, holdsSlot, stage, returned, uid } = said;
+    const { node, config, holdsSlot, stage, returned, uid, runId } = said;
     const child = this.children.get(node);
-    const runId = said.runId ?? child?.runId;
     // It holds no slot of this pool any more, whatever it says.
     if (isDeparting(child)) return;
     const isOfEarlier = this.isReturnOfEarlier(said);
     const isReturn = returned === true && !isOfEarlier;
     const ours = !isReturn && child?.adopting !== true && child?.holdsSlot === true;
-    const reached = stage ?? (holdsSlot ? 'working' : 'waiting');
     // Said before it got its slot; said again much later, the slot did not arrive.
     const crossed = ours && child.stage === 'working' && !holdsSlot;
     if (crossed && (isOfEarlier || Date.now() - Date.parse(child.since) < ORPHANED_SLOT_MS)) return;
     this.children.set(node, {
       node,
       config,
-      stage: reached,
+      stage,
       holdsSlot: holdsSlot || ours,
       since: instant(),
       ...(child?.cancelling === undefined ? {} : { cancelling: child.cancelling }),
       ...(child?.stoppedBefore === true ? { stoppedBefore: true } : {}),
+      runId,
       ...(uid === undefined ? {} : { uid }),
-      ...(runId === undefined ? {} : { runId }),
-      ...(said.tidiesUp === true ? { tidiesUp: true } : {}),
       ...(child?.isRetry === true || said.triedAgain === true ? { isRetry: true } : {}),
       ...(ours && child.grantedAt !== undefined ? { grantedAt: child.grantedAt } : {}),
     });
@@ -242,11 +224,13 @@ export class UpdatesUnderWay {
     return grantedAt !== given;
   }
 
-  grant(node: string): void {
+  /** @returns when, which tells the slot from the next one of the same node */
+  grant(node: string): string {
     const child = this.children.get(node);
-    if (child === undefined) return;
-    const now = { since: instant(), grantedAt: instant() };
-    this.children.set(node, { ...child, stage: 'working', holdsSlot: true, ...now });
+    const grantedAt = instant();
+    const given = { stage: 'working', holdsSlot: true, since: grantedAt, grantedAt } as const;
+    if (child !== undefined) this.children.set(node, { ...child, ...given });
+    return grantedAt;
   }
 
   /** Updates whose end nobody tells this run: adopted ones and those of an earlier run. */

@@ -28,7 +28,6 @@ export function createCheckCordon(ports: ClusterPorts): ClusterActivities['check
       refuseToReboot(known, input, isOnlyNode(input.node, ports.view.nodes.list()));
     });
     const { drain, isGoingBack = false } = input;
-    if (drain === undefined) return undefined;
     if (hasFallenOver(node, input)) return { isEmpty: true };
     const isThere = (await mustLeave(ports, { run, node: input.node, drain })) ?? !isGoingBack;
     return { isEmpty: !isThere };
@@ -74,8 +73,6 @@ export async function refuseUnheldNow(
   ports: Pick<ClusterPorts, 'nodes'>,
   step: DrainNodeInput,
 ): Promise<void> {
-  // A step that an earlier version scheduled has nothing to compare.
-  if (step.run === undefined) return;
   await lookNow(ports, step, (node) => {
     refuseToDrain(node, step);
   });
@@ -135,9 +132,9 @@ function refuseUncordoned(node: Node, when: string): void {
   });
 }
 
-function refuseCordonOfAnother(node: Node, { run, workflowId }: NodeStep): void {
+function refuseCordonOfAnother(node: Node, { workflowId }: NodeStep): void {
   const isMarked = annotationOf(node, ANNOTATION.CORDONED_BY) === workflowId;
-  if (run === undefined || (isMarked && isCordonedBySlipway(node))) return;
+  if (isMarked && isCordonedBySlipway(node)) return;
   const { name } = node.metadata;
   throw fail('CordonedByUser', `node ${name} was cordoned anew, and not by its update`, {
     node: name,

@@ -35,16 +35,15 @@ export function createHoldNode(ports: ClusterPorts): ClusterActivities['holdNode
  * Refuses a node that is no member of the pool: what is held for its config is for the other pool to
  * say. A rollout remembers too few of its nodes to know that itself.
  *
- * @param pool - absent = asked by a rollout of an earlier version, which does not say it
  * @throws `RefusedRequest`
  */
 export function refuseStranger(
   node: Node,
-  pool: string | undefined,
+  pool: string,
   pools: readonly MachineConfigPool[],
 ): void {
   const { name } = node.metadata;
-  const owner = pool === undefined ? undefined : movedTo(node, pool, pools);
+  const owner = movedTo(node, pool, pools);
   if (owner === undefined) return;
   throw fail('RefusedRequest', `node ${name} belongs to ${owner}, not to pool ${pool}`, {
     node: name,

@@ -42,7 +42,7 @@ export async function changeInTurn<Step extends NodeStep>(
   try {
     return await attempt(step);
   } catch (error) {
-    if (failureName(error) !== 'UpdateSuperseded' || run === undefined) throw error;
+    if (failureName(error) !== 'UpdateSuperseded') throw error;
     const outlived = against;
     if (outlived === undefined || !(await ports.updates.isOpen(name, run.id))) throw error;
     const fields = { node: name, mark: outlived };

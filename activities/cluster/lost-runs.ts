@@ -10,8 +10,8 @@ const PARALLEL = 10;
 
 /**
  * Which nodes that serve half done nobody works on. The Node names the run that took it; one that is over
- * never begins again, so each is asked for until it is. Of a Node that names none, as earlier versions, MCO or a
- * person leave it, any update is asked for: the next one writes the name of its run first.
+ * never begins again, so each is asked for until it is. Of a Node that names none, as MCO or a person
+ * leave it, any update is asked for: the next one writes the name of its run first.
  */
 export class LostRuns {
   readonly #over = new Map<string, string>();

@@ -12,7 +12,7 @@ import {
   isDegraded,
   isUnschedulable,
 } from '../../core/node/predicates';
-import { lastRunOf, turnOf, type TurnStep } from '../../core/node/turn';
+import { lastRunOf, laterMark, turnOf, type TurnStep } from '../../core/node/turn';
 import type { Node } from '../../core/node/types';
 import { hasUpdateTaint, otherTaints } from '../../core/node/update-taint';
 import type { MachineConfigPool } from '../../core/pool/types';
@@ -65,16 +65,19 @@ export type Turned<Step extends Pick<NodeStep, 'run'> = Pick<NodeStep, 'run'>> =
  * The mark of the writing run. It is part of the same PATCH, so that of two writers the slower
  * decides again.
  *
- * @throws `UpdateSuperseded` when this run no longer has the turn
+ * @throws `UpdateSuperseded` when this run no longer has the turn, `RefusedRequest` when a later Slipway
+ *   wrote the mark
  */
 export function marked(
   node: Node,
   { run, outlived }: Turned,
   step: TurnStep,
 ): Readonly<Record<string, string>> {
-  if (run === undefined) return {};
   const { name } = node.metadata;
-  const turn = turnOf(annotationOf(node, ANNOTATION.UPDATE_RUN), run, step, outlived);
+  const mark = annotationOf(node, ANNOTATION.UPDATE_RUN);
+  const later = laterMark(name, mark);
+  if (later !== undefined) throw fail('RefusedRequest', later, { node: name });
+  const turn = turnOf(mark, run, step, outlived);
   if (turn.ok) return { [ANNOTATION.UPDATE_RUN]: turn.mark };
   throw fail(
     'UpdateSuperseded',

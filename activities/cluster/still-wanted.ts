@@ -4,33 +4,21 @@ import { fail } from '../../core/errors';
 import type { ClusterPorts } from './ports';
 
 /**
- * A local activity is part of a workflow task. After ten seconds the server gives the task to
- * another worker, which decides for itself; until then this worker has the step.
- */
-const DECISION_HOLDS_MS = 8_000;
-
-/**
  * Captures the start of the attempt, and returns the check to make before each write. The check
  * also reads the clock, because a resumed process may write before its timers fire. The API server
  * refuses a write of a changed Node, because every write names the version that it was decided on.
  *
- * @param decidedAt - workflow time of the decision for a step inside a workflow task, RFC 3339
  * @throws (the check) the reason of the cancellation, or `Conflict`
  */
 export function whileWanted(
   ports: Pick<ClusterPorts, 'run' | 'now'>,
-  subject: Subject & { readonly decidedAt?: string },
+  subject: Subject,
 ): () => void {
   const { signal, attemptMs } = ports.run();
-  const { decidedAt } = subject;
-  const beganAt = ports.now();
-  const ends = [
-    ...(attemptMs === undefined ? [] : [beganAt + attemptMs]),
-    ...(decidedAt === undefined ? [] : [Date.parse(decidedAt) + DECISION_HOLDS_MS]),
-  ];
+  const endsAt = attemptMs === undefined ? Infinity : ports.now() + attemptMs;
   return () => {
     signal.throwIfAborted();
-    if (ends.every((end) => ports.now() <= end)) return;
+    if (ports.now() <= endsAt) return;
     throw givenUp(
       subject,
       (what) => `this attempt to change ${what} took too long and is given up`,

@@ -28,11 +28,6 @@ export function sealPath(directory: string): string {
   return posix.join(directory, 'seal');
 }
 
-/** Where older versions kept that space. */
-function reservePath(directory: string): string {
-  return posix.join(directory, 'reserve');
-}
-
 /** Makes the directories that lead to the journal, for root alone. */
 export async function makeDirectories(files: HostFiles, directory: string): Promise<void> {
   for (const path of pathsDownTo(directory)) {
@@ -46,10 +41,7 @@ function pathsDownTo(directory: string): readonly string[] {
   return parts.map((_, index) => `/${parts.slice(0, index + 1).join('/')}`);
 }
 
-/** Older versions kept it in a file of its own. */
 export async function giveUpReserve(files: HostFiles, directory: string): Promise<void> {
-  await files.remove(reservePath(directory));
-  if ((await files.facts(sealPath(directory))).kind === 'absent') return;
   await files.truncate(sealPath(directory), SEAL_BYTES);
 }
 
@@ -58,7 +50,7 @@ export async function giveUpReserve(files: HostFiles, directory: string): Promis
  * because a power cut may keep any name that is removed together with others.
  */
 export async function dropJournal(files: HostFiles, directory: string): Promise<void> {
-  for (const parts of [[logPath, packPath, reservePath], [sealPath]]) {
+  for (const parts of [[logPath, packPath], [sealPath]]) {
     const paths = parts.map((path) => path(directory));
     await files.change(paths.map((path) => ({ path, state: { kind: 'absent' } })));
   }

@@ -41,13 +41,9 @@ export interface ParentImage {
 }
 
 export type JournalEntry =
-  | {
-      readonly type: 'begin';
-      readonly header: unknown;
-      /** Absent = an older version's. */ readonly sealed?: true;
-    }
+  | { readonly type: 'begin'; readonly version: number; readonly header: unknown }
   | { readonly type: 'before'; readonly path: string; readonly image: BeforeImage }
-  /** How it is made again when somebody has removed it. Older versions do not know this entry, and pass over it. */
+  /** How it is made again when somebody has removed it. */
   | { readonly type: 'parent'; readonly path: string; readonly image: ParentImage }
   /** A file that only reserves disk space for the undo. */
   | { readonly type: 'room'; readonly path: string }

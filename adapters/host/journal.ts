@@ -5,6 +5,7 @@
 
 import { posix } from 'node:path';
 import { fail, failureName, messageOf } from '../../core/errors';
+import { laterVersion } from '../../core/later-version';
 import { differing, keptDirectories, takeImages } from './before-images';
 import type { HostFiles } from './files';
 import {
@@ -30,6 +31,9 @@ import { encodeSeal, readSeal, type Seal, SEAL_BYTES } from './journal-seal';
 import { hasCode } from './root-paths';
 import { putBack } from './put-back';
 import { roomBeside, roomFor, takeRoom } from './undo-room';
+
+/** Version of the log, its entries, and the headers and marks in them. */
+const JOURNAL_VERSION = 1;
 
 /** Not zeros: a file system may store those without using space. */
 const RESERVE = Buffer.alloc(64 * 1024, 'slipway ');
@@ -95,7 +99,7 @@ export function createJournal<Header, Mark>(files: HostFiles): Journal<Header, M
         await makeDirectories(files, directory);
         await files.append(sealPath(directory), unsealed());
         const { line, checksum } = encodeEntry(
-          { type: 'begin', header, sealed: true },
+          { type: 'begin', version: JOURNAL_VERSION, header },
           FIRST_CHECKSUM,
         );
         await files.append(logPath(directory), Buffer.from(line));
@@ -125,8 +129,7 @@ async function readAll(files: HostFiles): Promise<({ directory: string } & ReadJ
 
 interface ReadJournal {
   readonly log: ReadLog;
-  /** Absent = the journal of a version that did not seal. */
-  readonly seal?: Seal;
+  readonly seal: Seal;
 }
 
 function openJournal<Header, Mark>(
@@ -151,7 +154,6 @@ function openJournal<Header, Mark>(
 
   /** Seals the whole log: a later loss of entries is then damage. */
   async function sealAll(isClosed = false): Promise<void> {
-    if (seal === undefined) return;
     // A process that died in `begin` may have left a log whose name is not durable.
     if (seal.length === 0) await files.syncDirectories([directory]);
     const next = { count: seal.count + 1, length, checksum, isClosed };
@@ -161,7 +163,7 @@ function openJournal<Header, Mark>(
 
   /** A process may have died between write and sync: its entries are not durable yet. */
   async function sealUnsynced(): Promise<void> {
-    if (seal === undefined || seal.length >= length) return;
+    if (seal.length >= length) return;
     await files.syncFile(logPath(directory));
     await sealAll();
   }
@@ -277,18 +279,17 @@ function openJournal<Header, Mark>(
 async function readJournal(files: HostFiles, directory: string): Promise<ReadJournal | undefined> {
   const sealed = await files.start(sealPath(directory), SEAL_BYTES);
   const seal = sealed === undefined ? undefined : readSeal(sealed);
-  if (seal === undefined) return readUnsealed(files, directory);
+  if (seal === undefined) return refuseUnsealed(files, directory);
   if (seal.isClosed) return undefined;
   const log = await readLogIn(files, directory, seal);
   if (log === undefined && seal.length > 0) throw damaged(directory, 'it is gone');
   return log === undefined || log.entries.length === 0 ? undefined : { log, seal };
 }
 
-/** Without a seal: of a version that did not seal, never begun, almost dropped – or damaged. */
-async function readUnsealed(files: HostFiles, directory: string): Promise<ReadJournal | undefined> {
+/** Without a seal: never begun, almost dropped – or damaged. */
+async function refuseUnsealed(files: HostFiles, directory: string): Promise<undefined> {
   const log = await readLogIn(files, directory);
   const [begin] = log?.entries ?? [];
-  if (log !== undefined && begin?.type === 'begin' && begin.sealed !== true) return { log };
   const isThere = async (path: string) => (await files.facts(path)).kind !== 'absent';
   const hasSeal = await isThere(sealPath(directory));
   const isUsed = (await isThere(packPath(directory))) || (await isThere(roomBeside(directory)));
@@ -311,7 +312,18 @@ async function readLogIn(
   if (state.kind !== 'file') throw damaged(directory, 'it is not a file');
   const log = readLog(state.content, seal);
   if ('fault' in log) throw damaged(directory, log.fault);
+  refuseLater(directory, log);
   return log;
+}
+
+/** A later version may give the same fields another meaning. */
+function refuseLater(directory: string, { entries: [begin] }: ReadLog): void {
+  if (begin?.type !== 'begin') return;
+  const path = logPath(directory);
+  const remedy = 'run that one again until its update has ended; nothing was changed';
+  const found = { what: `journal ${path}`, version: begin.version, remedy };
+  const later = laterVersion(found, JOURNAL_VERSION);
+  if (later !== undefined) throw fail('RollbackFailed', later, { path, directory });
 }
 
 /** A seal of an empty log, with the space that is freed on a full disk. */

@@ -49,14 +49,14 @@ function readAnswer(body: Buffer, host: string): DriftAnswer {
     typeof intervalSeconds !== 'number' ||
     typeof policies !== 'object' ||
     policies === null ||
-    (mayDisturb !== undefined && typeof mayDisturb !== 'boolean')
+    typeof mayDisturb !== 'boolean'
   ) {
     throw fail('ConfigFetchFailed', `report to ${host}: the answer is not one of the endpoint's`);
   }
   return {
     drift: { mode, limit, intervalSeconds },
     disruptionPolicies: policies,
-    ...(mayDisturb === undefined ? {} : { mayDisturb }),
+    mayDisturb,
   };
 }
 

@@ -115,7 +115,6 @@ function isBelow(directory: string, path: string): boolean {
   return cleanPath(path).startsWith(`${cleanPath(directory)}/`);
 }
 
-/** Without `//`, `.`, `..` and a slash at the end. */
 function cleanPath(path: string): string {
   const kept: string[] = [];
   for (const part of path.split('/')) {

@@ -17,7 +17,6 @@ export interface FilePolicy {
   readonly actions: readonly DisruptionAction[];
 }
 
-/** The actions for one systemd unit, by exact name. */
 export interface UnitPolicy {
   readonly name: string;
   readonly actions: readonly DisruptionAction[];

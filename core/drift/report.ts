@@ -36,7 +36,6 @@ export interface DriftRepair {
   readonly at: string;
 }
 
-/** The whole state of one host. */
 export interface DriftReport {
   readonly config: string;
   /** The first `FINDINGS_REPORTED`, by path. */
@@ -48,10 +47,7 @@ export interface DriftReport {
   readonly forced: boolean;
   /** Why something was not repaired although the policy says Repair. */
   readonly unrepaired?: string;
-  /**
-   * Programs beside Slipway that would update or reboot the machine, at most `UPDATERS_REPORTED`; absent = none, or
-   * the host is of a version that does not look.
-   */
+  /** Programs beside Slipway that would update or reboot the machine, at most `UPDATERS_REPORTED`; absent = none. */
   readonly updaters?: readonly string[];
 }
 
@@ -60,11 +56,8 @@ export interface DriftAnswer {
   readonly drift: DriftPolicy;
   /** The cluster's own disruption policies; the host adds the defaults. */
   readonly disruptionPolicies: NodeDisruptionPolicy;
-  /**
-   * Whether a repair may reload or restart services now (`mayDisturb`), for `REPAIR_WINDOW.begun` after the report. Absent = the
-   * server is of a version before turns, in which every repair might.
-   */
-  readonly mayDisturb?: boolean;
+  /** Whether a repair may reload or restart services now (`mayDisturb`), for `REPAIR_WINDOW.begun` after the report. */
+  readonly mayDisturb: boolean;
 }
 
 /** The list is stored for every node, and nobody reads a longer one in a status. */

@@ -43,7 +43,6 @@ interface Header {
 type Wrong = { readonly error: string };
 
 const PREFIX = 'data:';
-/** A character of a MIME token. */
 const TOKEN = /[!#$%&'*+\-.^_`{|}~0-9A-Za-z]/;
 
 function readHeader(url: string): Header | Wrong {

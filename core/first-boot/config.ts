@@ -185,7 +185,6 @@ function optional(path: string, contents: string | undefined): readonly FirstBoo
   return contents === undefined ? [] : [{ path, contents }];
 }
 
-/** An empty authority replaces nothing. */
 function authority(path: string, base64: string | undefined): readonly FirstBootFile[] {
   if (base64 === undefined || base64 === '') return [];
   const decoded = decodeBase64(base64);

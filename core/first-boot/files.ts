@@ -4,7 +4,7 @@ import { encodeDataUrl } from '../encoding';
 import { listOf, structOf, without, wordOf, type IgnitionObject } from '../ignition';
 
 export const FIRST_BOOT_FILE = {
-  /** Annotations for the future Node of the machine; the file exists only at the first boot. */
+  /** Annotations for the future Node of the machine; the file marks its first boot. */
   NODE_ANNOTATIONS: '/etc/machine-config-daemon/node-annotations.json',
   /** The kubelet requests its certificate with it. */
   KUBECONFIG: '/etc/kubernetes/kubeconfig',

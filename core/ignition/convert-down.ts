@@ -18,7 +18,6 @@ import { translateToV2 } from './translate-to-v2';
 import { validateV3 } from './validate';
 import { formatReportV2, validateV2 } from './validate-v2';
 
-/** All versions that can be written. */
 export const OUTPUT_VERSIONS = ['2.2', '3.1', '3.2', '3.3', '3.4', '3.5'] as const;
 export type OutputVersion = (typeof OUTPUT_VERSIONS)[number];
 
@@ -59,7 +58,6 @@ function refused(version: string, why: string): Error {
 /** A feature of 3.x from `since` on, which 2.2 does not have. */
 interface Loss {
   readonly since: Minor;
-  /** Go name of its struct. */
   readonly struct: string;
   readonly what: string;
   readonly present: (value: IgnitionObject) => boolean;

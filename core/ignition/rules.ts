@@ -12,7 +12,6 @@ export interface Findings {
 
 export type Rule = (value: IgnitionObject, findings: Findings) => void;
 
-/** A list of structs, empty when absent. */
 export function listOf(value: unknown): readonly IgnitionObject[] {
   return (value as readonly IgnitionObject[] | undefined) ?? [];
 }

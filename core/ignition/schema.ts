@@ -106,7 +106,6 @@ export function embedded(via: string, fields: readonly FieldSchema[]): readonly 
   return fields.map((field) => ({ ...field, via }));
 }
 
-/** The merge key of a list entry. */
 export function entryKey(field: FieldSchema, entry: unknown): string {
   return field.struct === undefined ? (entry as string) : field.struct.key(entry as IgnitionObject);
 }
@@ -116,7 +115,6 @@ export function wordOf(value: unknown): string {
   return typeof value === 'string' ? value : '';
 }
 
-/** The struct without some fields. */
 export function without(value: IgnitionObject, ...names: readonly string[]): IgnitionObject {
   return Object.fromEntries(Object.entries(value).filter(([name]) => !names.includes(name)));
 }

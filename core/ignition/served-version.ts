@@ -89,7 +89,7 @@ function first<T>(
   return undefined;
 }
 
-/** A decimal number in single precision, of any size and sign, as in MCO. */
+/** A decimal number in single precision, of any size and sign. */
 function readQuality(text: string): number | undefined {
   if (!/^[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?$/.test(text)) return undefined;
   const quality = Math.fround(Number(text));

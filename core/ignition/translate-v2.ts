@@ -261,7 +261,6 @@ function conflictingInodes(storage: IgnitionObject): string | undefined {
   return undefined;
 }
 
-/** Without undefined values and empty structs. */
 function pruned(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(pruned);
   if (typeof value !== 'object' || value === null) return value;

@@ -37,7 +37,6 @@ export function formatReportV2(entries: readonly PlacedEntryV2[], source?: JsonS
     .join('\n');
 }
 
-/** Entries without a place get this one. */
 function placed(
   entries: readonly PlacedEntryV2[],
   at: number | undefined,

@@ -1,5 +1,3 @@
-/** The pointer config, which a new machine is started with. */
-
 import { encodeDataUrl } from '../encoding/data-url';
 import type { IgnitionObject } from '../ignition';
 

@@ -32,11 +32,7 @@ export interface JoinTokenParts {
   readonly secret: string;
 }
 
-/**
- * Makes a token. Its ID is not checked against others: whoever stores it does that.
- *
- * @param randomBytes - so many bytes that nobody can foresee
- */
+/** Makes a token. The caller that stores it checks its ID against others. */
 export function newJoinToken(randomBytes: (size: number) => Buffer): NewJoinToken {
   const id = randomBytes(ID_BYTES).toString('hex');
   const secret = randomBytes(SECRET_BYTES).toString('base64url');

@@ -11,14 +11,12 @@ import type { AdmissionProblem } from './admission-problem';
 import { entriesOf, ownedEntries, ownerOf, type Entry } from './merged-entries';
 import type { Source } from './source';
 
-/** A link without which the unit is not enabled. */
 interface NeededLink {
   readonly unit: string;
   readonly key: 'Alias' | 'WantedBy' | 'RequiredBy';
   readonly path: string;
 }
 
-/** One problem for each unit and obstacle. */
 export function enablingClashes(
   merged: IgnitionObject,
   sources: readonly Source[],
@@ -70,7 +68,6 @@ function placesOf(merged: IgnitionObject, sources: readonly Source[]): Places {
   };
 }
 
-/** Why the link of an alias cannot be made. */
 function aliasObstacle(
   { unit, path }: NeededLink,
   earlier: readonly NeededLink[],

@@ -13,7 +13,6 @@ export function canonicalConfig(config: Pick<MachineConfig, 'metadata' | 'spec'>
   return canonicalJson({ name: config.metadata.name, spec: config.spec });
 }
 
-/** JSON with sorted keys and no white space, without `undefined` members. */
 export function canonicalJson(value: unknown): string {
   if (Array.isArray(value)) return `[${value.map(canonicalJson).join(',')}]`;
   if (typeof value !== 'object' || value === null) return JSON.stringify(value) ?? 'null';

@@ -10,7 +10,6 @@
 import { createHash } from 'node:crypto';
 
 import { fail, messageOf } from '../errors';
-import type { RenderPorts } from '../ignition';
 import { toYaml, type YamlValue } from '../yaml/write-yaml';
 import type { RenderedSpec } from './types';
 

@@ -114,8 +114,7 @@ export function renderMachineConfig(input: RenderInput): RenderedMachineConfig {
 }
 
 /**
- * During an upgrade of the controllers, MachineConfigs that the old version generated are not
- * rendered.
+ * Refuses MachineConfigs that another version generated, as during an upgrade of the controllers.
  */
 function refuseForeignGenerations(input: RenderInput): void {
   const own = input.controllerConfig.controllerVersion;

@@ -18,7 +18,6 @@ export type KernelType = (typeof KernelType)[keyof typeof KernelType];
 
 const KERNEL_TYPES: readonly string[] = ['', ...Object.values(KernelType)];
 
-/** The empty type is the default. */
 export function isKernelType(text: string): boolean {
   return KERNEL_TYPES.includes(text);
 }

@@ -1,8 +1,11 @@
-/** How a machine asks whether Temporal answers, while an update waits for that. In milliseconds. */
+/**
+ * Times of a machine's questions whether Temporal answers, while an update waits for that. In
+ * milliseconds.
+ */
 
 /** From one answer to the next question. */
 export const ASK_AGAIN_MS = 5_000;
-/** A question that has no answer by then has none. */
+/** A later answer does not count. */
 export const ASK_TIMEOUT_MS = 5_000;
 /** A question begins and ends within this time of any moment. */
 export const LONGEST_QUESTION_MS = ASK_TIMEOUT_MS + ASK_AGAIN_MS + ASK_TIMEOUT_MS;

@@ -68,7 +68,6 @@ function listText(subject: string, added: readonly string[], removed: readonly s
   return names.length === 0 ? `${subject} reordered` : `${subject} changed (${names.join(' ')})`;
 }
 
-/** An image reference with a shortened digest. */
 function shortImage(image: string): string {
   return image.replace(/(@sha256:[0-9a-f]{12})[0-9a-f]+$/, '$1');
 }

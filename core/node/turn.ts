@@ -8,6 +8,9 @@
  * whether it is the open one, and retries with the mark that refused it.
  */
 
+import { laterVersion } from '../later-version';
+import { ANNOTATION } from '../names';
+
 /** One run of the update workflow of a node. */
 export interface UpdateRun {
   readonly id: string;
@@ -23,7 +26,17 @@ export type Turn =
   | { readonly ok: false; readonly reason: string };
 
 const OVER = 'over';
-const MARK = /^([^/]+)\/([^/]+?)(\/over)?$/;
+const MARK = /^v1\/([^/]+)\/([^/]+?)(\/over)?$/;
+const MARK_VERSION = 1;
+
+/** Why the mark of a Node is refused; undefined = it is of a version that is known, or nobody's. */
+export function laterMark(node: string, mark: string | undefined): string | undefined {
+  const [, version = '0'] = /^v(\d{1,9})\//.exec(mark ?? '') ?? [];
+  const what = `annotation ${ANNOTATION.UPDATE_RUN} of node ${node}`;
+  const remedy =
+    'run that one again, or remove the annotation when no update of the node is under way';
+  return laterVersion({ what, version: Number(version), remedy }, MARK_VERSION);
+}
 
 /**
  * @param mark - of the Node; an unreadable one, written by a person, counts as absent
@@ -43,7 +56,12 @@ export function turnOf(
   const isOver = known?.id === run.id && known.isOver;
   // No later step would return the node to service.
   if (isOver && step === 'takes') return { ok: false, reason: 'the update is over' };
-  const words = [run.startedAt, run.id, ...(step === 'gives back' ? [OVER] : [])];
+  const words = [
+    `v${MARK_VERSION}`,
+    run.startedAt,
+    run.id,
+    ...(step === 'gives back' ? [OVER] : []),
+  ];
   return { ok: true, mark: words.join('/') };
 }
 

@@ -2,7 +2,6 @@
 
 import { EXTENSIONS } from '../machine-config/extensions';
 
-/** Each list sorted, without duplicates. */
 export interface PackageChanges {
   readonly install: readonly string[];
   readonly uninstall: readonly string[];

@@ -118,7 +118,6 @@ function canonicalWords(entries: readonly string[]): readonly string[] {
     .filter((word) => word !== '');
 }
 
-/** Single arguments of entries that the others lack. */
 export function missingArguments(
   entries: readonly string[],
   among: readonly string[],

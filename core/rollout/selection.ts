@@ -45,9 +45,9 @@ export interface PoolSelection {
   readonly paused: boolean;
   readonly pausedReason?: string;
   readonly maxUnavailable: number;
-  /** Absent = none of its nodes is of the control plane, or an earlier version has looked. */
+  /** Absent = none of its nodes is of the control plane. */
   readonly controlPlane?: ControlPlaneRoom;
-  /** Why that is 0: the pool has an impossible field; absent = it has none, or an earlier version refuses the look. */
+  /** Why that is 0: the pool has an impossible field; absent = it has none. */
   readonly invalid?: string;
   readonly machineCount: number;
   /** How many of them are simulated; absent = none. */
@@ -71,11 +71,11 @@ export interface PoolSelection {
   readonly failedCount: number;
   /** Those of them that do not count against the config (`PoolView.unheard`); absent = none. */
   readonly unheardCount?: number;
-  /** The first of them; absent = none, or said by an earlier version. */
+  /** The first of them; absent = none. */
   readonly unheard?: readonly string[];
   /**
    * Of the nodes in flight: those that show a failure that counts, with the update that wrote it. One that the
-   * update under way wrote is heard from the update itself a moment later; absent = none, or said by an earlier version.
+   * update under way wrote is heard from the update itself a moment later; absent = none.
    */
   readonly failedInFlight?: readonly FailedNode[];
   /** Held by a person on this very config (skipped or cancelled). */
@@ -91,15 +91,13 @@ export interface PoolSelection {
    * slot until they are back, or until a person tells to try them as they are; absent = none.
    */
   readonly downOtherwise?: readonly NamedReason[];
-  /** Of the nodes in flight: those that are told to be tried as they are. Only said by an earlier version. */
-  readonly triedAsTheyAre?: readonly string[];
-  /** How many nodes of the pool are down like this, in flight or not; absent from looks of an earlier version. */
-  readonly downOtherwiseCount?: number;
+  /** How many nodes of the pool are down like this, in flight or not. */
+  readonly downOtherwiseCount: number;
   /**
    * The other nodes that no update of ours has taken out, and that are `unavailable`: they get a slot as they are, and
-   * are counted in the numbers of slots. Absent from looks of an earlier version.
+   * are counted in the numbers of slots.
    */
-  readonly countedDown?: readonly string[];
+  readonly countedDown: readonly string[];
   /** Why nodes are unavailable whose update does not run; the first few of them. */
   readonly unavailableBecause: readonly NamedReason[];
 }

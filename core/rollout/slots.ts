@@ -41,8 +41,6 @@ export interface SlotRequest {
   readonly unavailable: readonly string[];
   /** Those of them that no update of ours has left so, and why they are not taken now. */
   readonly downOtherwise?: readonly NamedReason[];
-  /** Others that no update of ours has left so, as a look of an earlier version names them. */
-  readonly triedAsTheyAre?: readonly string[];
   /** Nodes that hold a slot. */
   readonly holders: readonly string[];
   /** Those of them that have it from an update that was lost, and have not been told to use it. */
@@ -150,14 +148,13 @@ export function settleBroken(
  * @param downOtherwiseCount - how many of `unavailable` no update of ours has left so, holder or not
  */
 export function slotNumber(
-  granted: Pick<SlotRequest, 'unavailable' | 'holders' | 'downOtherwise' | 'triedAsTheyAre'>,
+  granted: Pick<SlotRequest, 'unavailable' | 'holders' | 'downOtherwise'>,
   downOtherwiseCount: number,
 ): number {
-  const { unavailable, holders, downOtherwise = [], triedAsTheyAre = [] } = granted;
+  const { unavailable, holders, downOtherwise = [] } = granted;
   const holding = new Set(holders);
   // Who has a slot may use it, down now or not; also who got it for nothing, and is back in a moment.
-  const down = [...downOtherwise.map(({ node }) => node), ...triedAsTheyAre];
-  const holdersDown = down.filter((node) => holding.has(node)).length;
+  const holdersDown = downOtherwise.filter(({ node }) => holding.has(node)).length;
   return takenBy(unavailable, holders).size - (downOtherwiseCount - holdersDown);
 }
 

@@ -12,7 +12,7 @@ import {
   isUpdatedTo,
   saysReady,
 } from '../node/predicates';
-import { lastRunOf } from '../node/turn';
+import { lastRunOf, laterMark } from '../node/turn';
 import type { MachineConfigNode, Node } from '../node/types';
 import { versionOf } from '../object-meta';
 import type { MachineConfigPool } from '../pool/types';
@@ -231,6 +231,8 @@ export function placeNode(
 ): NodePlacement {
   // A finished node that still has our cordon is not finished: somebody must take it away.
   if (isUpdatedTo(node, target) && !isCordonedBySlipway(node)) return { in: 'updated' };
+  const later = laterMark(node.metadata.name, annotationOf(node, ANNOTATION.UPDATE_RUN));
+  if (later !== undefined) return { in: 'blocked', reason: later };
   if (isBeingDeleted(node)) return { in: 'blocked', reason: unavailability(node) ?? '' };
   if (!told) {
     const held = heldReason(node, target);

@@ -1,5 +1,3 @@
-/** Parses the `[Install]` section of a unit file. */
-
 export interface InstallSection {
   readonly wantedBy: readonly string[];
   readonly requiredBy: readonly string[];

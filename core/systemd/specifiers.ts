@@ -1,5 +1,3 @@
-/** Specifiers in `[Install]`: `%p`, `%i`. */
-
 /** Specifiers that depend on the machine or the user: its name, its release. */
 const OF_THE_MACHINE: ReadonlySet<string> = new Set('aAbBgGHlmMoquUvwW');
 

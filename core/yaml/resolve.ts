@@ -52,7 +52,6 @@ function isInteger(text: string): boolean {
   return sign === '-' ? -magnitude >= MIN_INT64 : magnitude <= -MIN_INT64 - 1n;
 }
 
-/** Go's ParseFloat, for text that begins with a point. */
 function isGoFloat(text: string): boolean {
   return (
     /^\.[0-9]+(_[0-9]+)*([eE][-+]?[0-9]+(_[0-9]+)*)?$/.test(text) &&

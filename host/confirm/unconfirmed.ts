@@ -61,7 +61,7 @@ export async function unconfirmedAfterReboot(ports: Ports): Promise<UnconfirmedB
   if (!hasBooted) return undefined;
   const isVerified = markOf(journal, 'verified')?.bootId === bootId;
   return {
-    ...unconfirmed(ports, journal, bootId, armed ?? markOf(journal, 'applied')),
+    ...unconfirmed(ports, journal, bootId, armed ?? journal.header),
     ...(isVerified ? { isVerified } : {}),
   };
 }
@@ -82,8 +82,8 @@ export async function unconfirmedBeforeReboot(ports: Ports): Promise<Unconfirmed
   const isArmed = armed !== undefined && armed.begun !== true;
   if (isArmed || header.repair === true || isOfFirstBoot(header)) return undefined;
   const { bootId } = await ports.os.status();
-  if (header.before?.bootId !== bootId) return undefined;
-  return unconfirmed(ports, journal, bootId, markOf(journal, 'applied') ?? header);
+  if (header.before.bootId !== bootId) return undefined;
+  return unconfirmed(ports, journal, bootId, header);
 }
 
 /** Neither an answer of Temporal nor its absence changes the result. */
@@ -159,7 +159,7 @@ function unconfirmed(
 function whyUnreached(ports: Ports, header: UpdateHeader): string | undefined {
   // A first boot has no orders, and may itself set the name.
   if (isOfFirstBoot(header)) return undefined;
-  const { node = ports.node, namespace = ports.namespace } = header;
+  const { node, namespace = ports.namespace } = header;
   if (node !== ports.node) {
     return `the update changed the name of the machine to ${ports.node}, and orders for ${node} do not reach it`;
   }

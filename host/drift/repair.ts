@@ -108,6 +108,7 @@ async function rewrite(
   const id = `repair/${ports.now().toISOString()}`;
   const journal = await ports.journal.begin(id, {
     orderId: id,
+    node: ports.node,
     driver: ports.os.name,
     target: config.reference,
     previous: config.reference,

@@ -20,7 +20,7 @@ export async function endRepair(
     await journal.undo();
     await atBest(ports, 'services after a repair that was undone', async () => {
       // After a boot, services have started on the restored files.
-      if (before?.bootId === bootId) await tellOfOldFiles(ports, journal);
+      if (before.bootId === bootId) await tellOfOldFiles(ports, journal);
       else if (changesUnits(plan)) await ports.systemd.daemonReload();
     });
   }

@@ -327,7 +327,7 @@ class DriftWatch {
     }
     if (key === this.#tried) return false;
     if (await this.#isBusy()) return false;
-    if (answer.mayDisturb === true && this.#now() - this.#askedAt > REPAIR_WINDOW.begun) {
+    if (answer.mayDisturb && this.#now() - this.#askedAt > REPAIR_WINDOW.begun) {
       // The repair was delayed so long that another node may have the turn.
       this.#told = '';
       this.#alarm.within('report', 0);
@@ -358,7 +358,7 @@ class DriftWatch {
         findings: host.check.findings,
         policies: mergeDisruptionPolicies(answer.disruptionPolicies),
         mayRepair: (path) => earlier.filter((one) => one.path === path).length < limit,
-        mayDisturb: answer.mayDisturb ?? true,
+        mayDisturb: answer.mayDisturb,
         count: (tried) =>
           this.#remember(host, [...earlier, ...tried.map((path) => ({ path, at }))]),
       },

@@ -57,7 +57,7 @@ export async function keepOriginal(
 }
 
 /**
- * Closes the places of originals that earlier versions, or MCO, left open to everybody. Safe to repeat, and not
+ * Closes the places of originals that MCO left open to everybody. Safe to repeat, and not
  * undone: how they were is part of no config.
  */
 export async function closeOriginals(files: Files): Promise<void> {

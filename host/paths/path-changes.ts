@@ -123,8 +123,8 @@ function onlyUnmasks(wanted: WantedPath): boolean {
 }
 
 /**
- * Whether an earlier config put there what is there: the one before, or one of which earlier versions left the
- * file behind with the record of what it had replaced.
+ * Whether an earlier config put there what is there: the one before, or one of which MCO left the file behind with the
+ * record of what it had replaced.
  */
 async function isOurs({ files }: Ports, path: string, claimed?: WantedPath): Promise<boolean> {
   if (claimed !== undefined && claimed.kind !== 'absent') return true;

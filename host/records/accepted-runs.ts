@@ -14,7 +14,7 @@ const RUNS_KEPT = 64;
 
 interface Runs {
   readonly current?: string;
-  /** The target of the current run. Absent = written by a version that did not note it. */
+  /** The target of the current run. */
   readonly config?: ConfigReference;
   /** The update of the current run was rolled back: its orders are refused. */
   readonly isBack?: boolean;

@@ -50,7 +50,7 @@ export async function settleHost(
   }
 }
 
-/** What an earlier version left open is closed at once, and not only with the next update. */
+/** MCO left copies readable: they are closed at once, not only with the next update. */
 async function closeCopies({ node, exclusive, ports }: SettlingHost, log: Log): Promise<void> {
   try {
     await exclusive(() => closeOriginals(ports.files));

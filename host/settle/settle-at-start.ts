@@ -149,8 +149,8 @@ async function undoAtStart(
 ): Promise<boolean> {
   const { bootId } = status;
   // In the boot that wrote the files, nothing started on them by itself.
-  const writtenIn = markOf(journal, 'armed')?.bootId ?? journal.header.before?.bootId;
-  const isOther = writtenIn !== undefined && writtenIn !== bootId;
+  const writtenIn = markOf(journal, 'armed')?.bootId ?? journal.header.before.bootId;
+  const isOther = writtenIn !== bootId;
   const begun = markOf(journal, 'goingBack');
   // An order came in this boot, after the node had started, and has not requested another boot.
   const waitsForOrder = begun?.unseen === true && begun.bootId === bootId;

@@ -27,7 +27,7 @@ export function otherDriver(
   { node, os }: Pick<Ports, 'node' | 'os'>,
   { header: { driver, target, repair } }: OpenJournal,
 ): string | undefined {
-  if (driver === undefined || driver === os.name) return undefined;
+  if (driver === os.name) return undefined;
   const what = repair === true ? `the repair of ${target.name}` : `the update to ${target.name}`;
   return (
     `${what} on ${node} was begun with the OS driver "${driver}", and the OS driver is "${os.name}" ` +

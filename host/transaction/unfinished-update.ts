@@ -69,10 +69,6 @@ type GoingBack = Extract<UpdateMark, { kind: 'goingBack' }>;
  * In the boot in which it began, a rollback reboots only if the request was complete. After a
  * failed order, the order is repeated or its update has given up, and the node may be in service,
  * with pods. In any other boot the machine has lost its pods anyway.
- *
- * Marks of versions that noted no `due` are no exception. Where such a version was stopped between
- * request and reboot, the update waits in vain and keeps the node cordoned until it is retried.
- * Taking every old mark for due would reboot each node in service whose rollback had failed.
  */
 function mayBootBack(back: GoingBack, bootId: string): boolean {
   return back.bootId !== bootId || back.due === true;
@@ -92,9 +88,7 @@ function expectedId(journal: OpenJournal): string {
 /** Whether this may be another boot than the one in which the update began. */
 function hasBooted(journal: OpenJournal, { bootId }: OsStatus): boolean {
   const { before } = journal.header;
-  return (
-    markOf(journal, 'armed') !== undefined || (before !== undefined && before.bootId !== bootId)
-  );
+  return markOf(journal, 'armed') !== undefined || before.bootId !== bootId;
 }
 
 function isOfUpdate(journal: OpenJournal, { booted }: OsStatus): boolean {
@@ -174,7 +168,7 @@ function stillDue(
   status: OsStatus,
   now: Date,
 ): Standing {
-  const expired = notAfter === undefined ? undefined : expiredText(notAfter, now);
+  const expired = expiredText(notAfter, now);
   if (expired !== undefined) {
     return { kind: 'undo', because: `the order to reboot ${expired}`, again: true };
   }
@@ -217,7 +211,7 @@ export function startedOnNewFiles(
   { bootId }: Pick<OsStatus, 'bootId'>,
 ): boolean {
   const { before, plan, repair } = journal.header;
-  const isOtherBoot = before !== undefined && before.bootId !== bootId;
+  const isOtherBoot = before.bootId !== bootId;
   const isWhole =
     markOf(journal, 'applied') !== undefined && markOf(journal, 'armed') === undefined;
   return isOtherBoot && isWhole && repair !== true && !plan.reboot && !changesOs(plan);
@@ -227,7 +221,7 @@ export function startedOnNewFiles(
 function unarmed(journal: OpenJournal, status: OsStatus): Standing {
   const { bootId, booted } = status;
   const { before, previousDeployment } = journal.header;
-  if (before === undefined || before.bootId === bootId) return { kind: 'asLeft' };
+  if (before.bootId === bootId) return { kind: 'asLeft' };
   if (booted.id !== previousDeployment) {
     // Only drivers without a lock get here.
     return { kind: 'goOnBack', reboots: true };

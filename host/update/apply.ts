@@ -82,7 +82,6 @@ export async function applyUpdate(
     await journal.mark({
       ...{ kind: 'applied', deployment: id },
       ...(digest === undefined ? {} : { digest }),
-      ...within,
     });
     return { files: changes.files.size, units: changes.units.size };
   } catch (error) {

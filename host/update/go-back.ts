@@ -258,7 +258,7 @@ function refuseNotTakenBack({ node }: HostPorts, journal: OpenJournal): void {
 
 async function endBack(ports: HostPorts, journal: OpenJournal, status: OsStatus): Promise<void> {
   const { before, previousDeployment } = journal.header;
-  if (before !== undefined && ports.os.managesOs) proveAsBefore(status, before);
+  if (ports.os.managesOs) proveAsBefore(status, before);
   await proveKubelet(ports, journal);
   const armed = markOf(journal, 'armed');
   if (armed !== undefined && armed.expected !== previousDeployment) {

@@ -76,8 +76,8 @@ export async function proveOsBack(
   ports: Pick<HostPorts, 'node' | 'files' | 'os'>,
   { journal, status, from }: WentBack,
 ): Promise<void> {
-  if (!ports.os.managesOs || journal?.header.before !== undefined) return;
-  if (journal === undefined && (await readCommitted(ports.files)) !== undefined) {
+  if (!ports.os.managesOs || journal !== undefined) return;
+  if ((await readCommitted(ports.files)) !== undefined) {
     const foreign = await findForeignDeployment(ports, status);
     if (foreign === undefined) return;
     throw fail('WrongDeployment', foreign, { deployment: status.booted.id });

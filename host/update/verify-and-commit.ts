@@ -72,9 +72,8 @@ export async function verifyUpdate(ports: HostPorts, order: VerifyingOrder): Pro
   await proveKubelet(ports, journal);
   await proveUnits(ports, journal, to.spec);
   const { bootId } = status;
-  const commit = commitTime(ports, order);
-  if (journal !== undefined) await noteVerified(journal, commit, bootId);
-  return { bootId, ...(commit === undefined ? {} : { untilCommit: true }) };
+  await journal?.mark({ kind: 'verified', ...commitTime(ports, order), bootId });
+  return { bootId };
 }
 
 type VerifyingOrder = Parameters<HostActivities['verifyUpdate']>[0];
@@ -84,28 +83,18 @@ interface CommitMark {
   readonly commitByUptime: number;
 }
 
-function commitTime(ports: HostPorts, order: VerifyingOrder): CommitMark | undefined {
-  const { commitWithinSeconds: seconds } = order;
-  if (seconds === undefined) return undefined;
+/** Whoever ordered it last decides until when the machine may go back by itself. */
+function commitTime(
+  ports: HostPorts,
+  { commitWithinSeconds: seconds }: VerifyingOrder,
+): CommitMark {
   return {
     commitBy: new Date(ports.now().getTime() + seconds * 1000).toISOString(),
     commitByUptime: secondsUp(ports) + seconds,
   };
 }
 
-/** The latest order decides until when the machine may roll back by itself. */
-async function noteVerified(
-  journal: OpenJournal,
-  commit: CommitMark | undefined,
-  bootId: string,
-): Promise<void> {
-  if (commit !== undefined) return journal.mark({ kind: 'verified', ...commit, bootId });
-  const noted = markOf(journal, 'verified');
-  const isDecided = noted !== undefined && noted.commitBy === undefined;
-  if (!isDecided) await journal.mark({ kind: 'verified' });
-}
-
-/** @throws `WrongDeployment`, `VerifyFailed` with the reason when the machine is rolling back */
+/** @throws `WrongDeployment`, `VerifyFailed` when the machine is on its way back already, saying why */
 function refuseWrongBoot(ports: HostPorts, journal: OpenJournal, status: OsStatus): void {
   const { bootId, booted } = status;
   const armed = markOf(journal, 'armed');
@@ -155,7 +144,7 @@ export async function endCommit(ports: HostPorts, order: HostOrder): Promise<Gon
   const committed = await hasCommitted(ports, order);
   // The boot ID comes from the kernel, because the OS program may not answer.
   const bootId = (await kernelBootId(ports)) ?? 'unknown';
-  return { rebooting: false, bootId, asked: true, ...(committed ? { committed } : {}) };
+  return { rebooting: false, bootId, ...(committed ? { committed } : {}) };
 }
 
 async function hasCommitted(ports: HostPorts, { config }: HostOrder): Promise<boolean> {

@@ -141,7 +141,7 @@ test(
       expect(await pictures()).toEqual(before);
       expect(names().filter((name) => wasEverCordoned(world.record, name, mark))).toEqual([canary]);
 
-      // Nobody touches the machine or retries it; only the new config does.
+      // No person touches the machine or retries the node: the new config alone starts the update.
       mended = await world.roll(hostConfig(NAME, { files: [story] }));
 
       await world.allUpdatedTo(mended);

@@ -53,7 +53,7 @@ function everything() {
   });
 }
 
-/** What the next boot of a machine without power starts from. */
+/** The state from which a machine without power starts again. */
 interface Cut {
   /** Number of starts before. */
   readonly boots: number;

@@ -18,8 +18,6 @@ interface Told {
   readonly twoWorkers?: boolean;
   /** Events after which a workflow is to go on in a new run. */
   readonly longHistory?: number;
-  /** Share of the machines whose host workers are of the version before. */
-  readonly hostsOfBefore?: number;
 }
 
 /** A config of the pool `worker` with which nothing is wrong: every node is drained and reboots into it. */
@@ -40,13 +38,12 @@ export async function quietWorld({
   nodes = 2,
   twoWorkers = false,
   longHistory = 100_000,
-  hostsOfBefore = 0,
 }: Told = {}) {
   const drawn = scenarioOf(1, true);
   const calm = {
     ...{ nodes, incidents: 0, stuckPods: 0, longHistory },
     weather: { activity: 0, task: 0, memory: 0, message: 0 },
-    ...{ twoWorkers, hostsOfBefore },
+    twoWorkers,
   };
   const [first] = drawn.pools.map((one) => ({ ...one, ...pool }));
   if (first === undefined) throw new Error('the scenario has no pool');

@@ -42,8 +42,6 @@ export interface Scenario {
   readonly lostDatabases: number;
   /** How often a person edits a managed file of a machine that is being taken out of service. */
   readonly edits: number;
-  /** Share of the machines whose host workers are of the version before: they know nothing of `untilCommit`. */
-  readonly hostsOfBefore: number;
 }
 
 /** What of a scenario is not drawn. */
@@ -98,7 +96,6 @@ export function scenarioOf(seed: number, plain = false): Scenario {
     twoWorkers: !plain && new Chance(seed * 49_979_687 + 203).is(0.2),
     latePods: plain ? 0 : latePodsOf(seed),
     edits: plain ? 0 : editsOf(seed),
-    hostsOfBefore: plain ? 0 : hostsOfBeforeOf(seed),
     lostDatabases: plain ? 0 : lostDatabasesOf(seed),
     incidents: large ? 4 : chance.pick([0, 1, 3, 6, 12, 20]),
     unrestMs: chance.pick([60_000, 300_000, 900_000, 1_800_000]),
@@ -129,12 +126,6 @@ function latePodsOf(seed: number): number {
 function editsOf(seed: number): number {
   const chance = new Chance(seed * 67_867_979 + 206);
   return chance.is(0.12) ? chance.pick([1, 2, 4]) : 0;
-}
-
-/** In every eighth run the host workers are being upgraded. */
-function hostsOfBeforeOf(seed: number): number {
-  const chance = new Chance(seed * 67_867_979 + 210);
-  return chance.is(0.12) ? chance.pick([0.3, 0.6, 1]) : 0;
 }
 
 /** In every twelfth run it does. */

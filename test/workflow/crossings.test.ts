@@ -353,25 +353,6 @@ it('a new config that arrives while the last things are written is rolled out, t
   expect(world.violations).toEqual([]);
 });
 
-it('a verified node of an earlier host worker is never taken back, and never written by two at once', async () => {
-  const world = await bench.world({ nodes: 1 });
-  const node = world.name(1);
-  world.host(node).isOfBefore = true;
-  world.failWith('commitUpdate', node, 'OrderRefused', 'the disk is gone', 2);
-  await world.startRollout();
-
-  const { reports } = await world.progressUntil(({ failed }) => failed.length === 1);
-
-  expect(reports.map(({ outcome }) => outcome)).toEqual(['updated', 'failed']);
-  expect(world.stepsOf(node)).not.toContain('goBack');
-  const writes = ['commitUpdate', 'completeNode', 'commitUpdate', 'releaseNode'];
-  expect(world.stepsOf(node).filter((step) => writes.includes(step))).toEqual(writes);
-  expect(world.annotation(node, ANNOTATION.CURRENT_CONFIG)).toBe('c2');
-  expect(world.annotation(node, ANNOTATION.REASON)).toContain('the disk is gone');
-  expect(world.cordoned()).toEqual([]);
-  await world.rollout().terminate();
-});
-
 it('the host has committed before its node is said to be on the config', async () => {
   const world = await bench.world({ nodes: 1 });
   const node = world.name(1);
@@ -389,48 +370,6 @@ it('the host has committed before its node is said to be on the config', async (
     'commitUpdate',
     'completeNode',
   ]);
-});
-
-it('a slot is free as soon as its node serves, whatever a host of before still does', async () => {
-  const world = await bench.world({ nodes: 2, policy: { reconnectSeconds: 2 } });
-  const [first, second] = [world.name(1), world.name(2)];
-  world.host(first).isOfBefore = true;
-  const tidying = world.hold('commitUpdate', first);
-  await world.startRollout();
-  await tidying.reached;
-
-  await world.until(() => world.updatedNodes().includes(second));
-
-  await expect(world.update(first).query(statusQuery)).resolves.toMatchObject({
-    phase: 'Completing',
-    blocker: 'the host to drop what it kept for going back',
-  });
-  tidying.open();
-  await expect(world.rollout().result()).resolves.toMatchObject({ updated: 2 });
-  expect(world.mostUnavailable).toBe(1);
-  expect(world.violations).toEqual([]);
-});
-
-it('a config that comes while a host of before tidies up waits for it, without a slot', async () => {
-  const world = await bench.world({ nodes: 1, policy: { reconnectSeconds: 2 } });
-  const node = world.name(1);
-  world.host(node).isOfBefore = true;
-  const tidying = world.hold('commitUpdate', node);
-  await world.startRollout();
-  await tidying.reached;
-  await world.progressUntil(({ reports }) => reports.length === 1);
-
-  const config = `rendered-${world.pool}-3`;
-  world.config = config;
-  await world.rollout().executeUpdate('retarget', { args: [{ config }] });
-  const { slots } = await world.progressUntil(
-    ({ children }) => children[0]?.stage === 'preparing' && children[0].adopting !== true,
-  );
-
-  expect(slots).toEqual([]);
-  tidying.open();
-  await expect(world.rollout().result()).resolves.toMatchObject({ config, updated: 1 });
-  expect(world.leftovers()).toEqual([]);
 });
 
 it('a rollout that is cancelled before its first look stops the updates of the one before', async () => {

@@ -117,37 +117,6 @@ describe('a node that is deleted during its update', () => {
     await expect(world.rollout().result()).resolves.toMatchObject({ updated: 1, failed: [] });
   });
 
-  it('does not wait a day for its host of before, when nobody is left to tell', async () => {
-    const world = await bench.world({ nodes: 1, policy: { reconnectSeconds: 2 } });
-    const first = world.name(1);
-    world.host(first).isOfBefore = true;
-    const gate = world.hold('commitUpdate', first);
-    await world.startRollout();
-    await gate.reached;
-    await world.rollout().result();
-
-    world.deleteNode(first);
-
-    expect(await failureOf(world, first)).toBe('NodeDeleted');
-    gate.open();
-  });
-
-  it('is waited for when only its host of before is away', async () => {
-    const world = await bench.world({ nodes: 1, policy: { reconnectSeconds: 1 } });
-    const first = world.name(1);
-    world.host(first).isOfBefore = true;
-    const gate = world.hold('commitUpdate', first);
-    await world.startRollout();
-    await gate.reached;
-    await world.until(
-      () => world.stepsOf(first).filter((step) => step === 'completeNode').length > 1,
-    );
-    gate.open();
-
-    await expect(world.update(first).result()).resolves.toMatchObject({ outcome: 'updated' });
-    expect(world.leftovers()).toEqual([]);
-  });
-
   it('does not keep a slot that a broken host left behind', async () => {
     const world = await bench.world({ nodes: 2 });
     const first = world.name(1);

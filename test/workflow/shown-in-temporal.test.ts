@@ -1,4 +1,4 @@
-/** What a person finds in Temporal: the table of a pool, and how everything ended. */
+/** The view in Temporal: the table of a pool, and how everything ended. */
 
 import { updateNodeId } from '../../core/names';
 import { SEARCH_ATTRIBUTE } from '../../workflows/search-attributes';

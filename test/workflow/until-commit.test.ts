@@ -26,13 +26,10 @@ function ends(world: FakeWorld, node: string): readonly string[] {
   return world.stepsOf(node).filter((step) => ENDS.includes(step));
 }
 
-/** Its host does not answer the commit; `isDone` = it has committed. */
-async function silentAtCommit(
-  options: { readonly isDone?: true; readonly isOfBefore?: true } = {},
-) {
+/** Its host does not answer the commit: `isDone` = it has carried it out. */
+async function silentAtCommit(options: { readonly isDone?: true } = {}) {
   const world = await bench.world({ nodes: 1, ...SHORT });
   const node = world.name(1);
-  if (options.isOfBefore === true) world.host(node).isOfBefore = true;
   const committing = world.hold('commitUpdate', node);
   await world.startRollout();
   await committing.reached;
@@ -151,36 +148,6 @@ it('a node that is not Ready any more when its host answers again has failed on 
   expect(reports).toMatchObject([{ outcome: 'failed', failure: 'NodeNotReady' }]);
   expect(world.annotation(node, ANNOTATION.CURRENT_CONFIG)).toBe('c1');
   expect(world.cordoned()).toEqual([]);
-  await world.rollout().terminate();
-});
-
-it('the worker that verifies decides: one of before is decided by its proof', async () => {
-  const { world, node, committing } = await silentAtCommit({ isOfBefore: true });
-  world.failWith('awaitNodeReady', node, 'NodeNotReady', 'the kubelet is silent');
-
-  const { reports } = await world.progressUntil(({ failed }) => failed.length === 1);
-  committing.open();
-
-  const reason = containing('does not say whether it has committed, so the machine stays as it is');
-  expect(reports).toMatchObject([{ outcome: 'failed', reason }]);
-  expect(world.stepsOf(node)).not.toContain('goBack');
-  expect(world.cordoned()).toEqual([node]);
-  await world.rollout().terminate();
-});
-
-it('a worker of before that came since the proof does not know the question: its machine stays as it is', async () => {
-  const { world, node, committing } = await silentAtCommit({ isDone: true });
-  world.failWith('verifyUpdate', node, 'VerifyFailed', 'cannot be told');
-  world.host(node).isOfBefore = true;
-
-  const { reports } = await world.progressUntil(({ failed }) => failed.length === 1);
-  committing.open();
-
-  const reason = containing('does not say whether it has committed, so the machine stays as it is');
-  expect(reports).toMatchObject([{ outcome: 'failed', failure: 'VerifyFailed', reason }]);
-  expect(world.stepsOf(node).filter((step) => step === 'goBack')).toHaveLength(1);
-  expect(world.stepsOf(node)).not.toContain('verifyBack');
-  expect(world.cordoned()).toEqual([node]);
   await world.rollout().terminate();
 });
 

@@ -1,4 +1,4 @@
-// What @peculiar/x509 is built on wants it before anything else.
+// @peculiar/x509 needs it to be loaded first.
 import 'reflect-metadata';
 import { createPrivateKey, KeyObject, webcrypto } from 'node:crypto';
 import { isIP } from 'node:net';
@@ -10,13 +10,13 @@ export interface Credentials {
   readonly key: string;
 }
 
-/** Who a certificate is for: Kubernetes reads the user from CN and the groups from O. */
+/** The owner of a certificate: Kubernetes reads the user from CN and the groups from O. */
 export interface Subject {
   readonly commonName: string;
   readonly organizations?: readonly string[];
 }
 
-/** What a certificate may be used for. */
+/** Allowed uses of a certificate. */
 export const CertificateUse = { CLIENT: 'client', SERVER: 'server' } as const;
 export type CertificateUse = (typeof CertificateUse)[keyof typeof CertificateUse];
 
@@ -116,7 +116,7 @@ export async function newSigningRequest(
 
 function validity() {
   const now = Date.now();
-  // An hour back, for clocks that differ.
+  // Valid from an hour ago, because clocks differ.
   return {
     notBefore: new Date(now - 3_600_000),
     notAfter: new Date(now + VALID_DAYS * 86_400_000),

@@ -234,7 +234,6 @@ function hostFlags(
       'first-boot': group.firstBoot,
       'stage-seconds': simulation.stageSeconds,
       'apply-seconds': simulation.applySeconds,
-      // Packed builds of before do not know it.
       ...(simulation.serviceSeconds === undefined
         ? {}
         : { 'service-seconds': simulation.serviceSeconds }),

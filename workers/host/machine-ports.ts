@@ -47,7 +47,9 @@ export async function createMachinePorts(
 }
 
 /** An unreadable journal is reported when it is settled. */
-async function begunWith(journal: HostPorts['journal']): Promise<UpdateHeader['driver']> {
+async function begunWith(
+  journal: HostPorts['journal'],
+): Promise<UpdateHeader['driver'] | undefined> {
   try {
     return (await journal.open())?.header.driver;
   } catch (error) {

@@ -1,5 +1,5 @@
 /**
- * What a rendered config wants of a host. Decodes with Node's own means only: product code would agree with its
+ * The state that a rendered config wants on a host. Decodes with Node's own means only: product code would agree with its
  * own mistakes.
  */
 

@@ -1,4 +1,4 @@
-/** What the updates of nodes wait for, as Temporal shows it. */
+/** The steps that updates of nodes wait for, as Temporal shows them. */
 
 import { Client, Connection, ServiceError } from '@temporalio/client';
 import { NamespaceNotFoundError, WorkflowNotFoundError } from '@temporalio/common';

@@ -44,7 +44,7 @@ export async function expectWell(
 }
 
 /**
- * What both observers found from this place of the record on, one line each. Earlier findings fail their own test,
+ * Findings of both observers from this place of the record on, one line each. Earlier findings fail their own test,
  * and the whole suite at its end.
  */
 export function violationsSince(

@@ -1,4 +1,4 @@
-/** What a rollout did, in the order of its Temporal history. */
+/** The actions of a rollout, in the order of its Temporal history. */
 
 import type { Client } from '@temporalio/client';
 

@@ -5,7 +5,7 @@ import { createReadStream } from 'node:fs';
 import { lstat, readdir, readlink } from 'node:fs/promises';
 import { join } from 'node:path';
 
-/** Of a file, a folder with its contents, or a text; names and modes count, times do not. */
+/** Takes a file, a folder with its contents, or a text; names and modes count, times do not. */
 export async function digestOf(
   texts: readonly string[],
   paths: readonly string[] = [],

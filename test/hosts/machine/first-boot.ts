@@ -36,7 +36,7 @@ export async function firstBoot(machine: Machine, pointer: object): Promise<void
 }
 
 /**
- * What systemd's first boot does for the units of the config. Only Ignition's presets are applied: those of plain
+ * Does what systemd's first boot does for the units of the config. Only Ignition's presets are applied: those of plain
  * Debian would enable every installed unit.
  */
 async function applyPresets(root: string): Promise<void> {

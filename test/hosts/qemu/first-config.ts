@@ -36,7 +36,7 @@ export const UNBOOTABLE = {
 
 /** The test replaces the first config with this one. */
 export const UNBOOTABLE_FILE = '/etc/unbootable.json';
-/** What Ignition leaves: the served config, and a first boot that is not complete. */
+/** As Ignition leaves it: the served config, and a first boot that is not complete. */
 export const LEFT_FILES = [
   '/etc/mcs-machine-config-content.json',
   '/etc/ignition-machine-config-encapsulated.json',

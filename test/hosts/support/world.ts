@@ -56,7 +56,7 @@ export interface World {
 }
 
 export interface WorldOptions extends FleetOptions {
-  /** What the stories themselves break: they cut the power and reboot machines. */
+  /** Promises that the stories themselves break: they cut the power and reboot machines. */
   readonly broken?: readonly Invariant[];
 }
 

@@ -156,7 +156,8 @@ export async function aWorkload(
 }
 
 export function stepFor(node: string, config: string): NodeStep {
-  return { node, pool: 'worker', config, workflowId: `update-node/${node}` };
+  const run = { id: 'run-1', startedAt: '2026-01-01T00:00:00.000Z' };
+  return { node, pool: 'worker', config, workflowId: `update-node/${node}`, run };
 }
 
 export const DRAIN = { timeoutSeconds: 120, onTimeout: 'RetryLater' } as const;

@@ -341,8 +341,7 @@ it.each(['completes', 'releases'])(
     const marked = { [ANNOTATION.CORDONED_BY]: `update-node/${name}` };
     expect(annotationsOf(await readNode(name))).toMatchObject(marked);
 
-    const run = { id: 'run-1', startedAt: '2026-01-01T00:00:00.000Z' };
-    const look = activities().checkCordon({ ...step, run });
+    const look = activities().checkCordon({ ...step, drain: DRAIN });
     await expect(look).rejects.toMatchObject({ name: 'CordonedByUser' });
     await expectLeftCordoned(how, step);
   },
@@ -372,9 +371,10 @@ it.each(['completes', 'releases'])(
     await cordon(name);
     await applied(name, { unschedulable: true });
 
-    // No pod can have come, so the update goes on.
-    const run = { id: 'run-1', startedAt: '2026-01-01T00:00:00.000Z' };
-    await expect(activities().checkCordon({ ...step, run })).resolves.toBeUndefined();
+    // No pod can have come: the update goes on.
+    await expect(activities().checkCordon({ ...step, drain: DRAIN })).resolves.toEqual({
+      isEmpty: true,
+    });
     await expectLeftCordoned(how, step);
     await inCache(caches.nodes, name, isCordonedByPerson);
     await expect(cordon(name, OLD)).rejects.toMatchObject({ name: 'CordonedByUser' });
@@ -449,8 +449,8 @@ it('releases a failed node: uncordoned, Degraded, with the reason and still targ
 it('sees that a drained node was uncordoned, and cordoned anew', async () => {
   await adopted('shaken');
   await cordon('shaken');
-  const step = stepFor('shaken', NEW);
-  await expect(activities().checkCordon(step)).resolves.toBeUndefined();
+  const step = { ...stepFor('shaken', NEW), drain: DRAIN };
+  await expect(activities().checkCordon(step)).resolves.toEqual({ isEmpty: true });
 
   await fixture.cluster.admin.call('PATCH', '/api/v1/nodes/shaken', {
     spec: { unschedulable: null },
@@ -468,8 +468,7 @@ it('sees that a drained node was uncordoned, and cordoned anew', async () => {
   });
   await inCache(caches.nodes, 'shaken', ({ spec }) => spec?.unschedulable === true);
 
-  const run = { id: 'run-1', startedAt: '2026-01-01T00:00:00.000Z' };
-  await expect(activities().checkCordon({ ...step, run })).rejects.toMatchObject({
+  await expect(activities().checkCordon({ ...step, drain: DRAIN })).rejects.toMatchObject({
     name: 'CordonedByUser',
     message: 'node shaken was cordoned anew, and not by its update',
   });
@@ -484,14 +483,15 @@ it('minds the pods of a node on its way back only while it is Ready', async () =
     const isSo = (node: Node) => isReady(node) === (status === 'True');
     await inCache(caches.nodes, 'fallen', isSo);
   };
-  const look = () => activities().checkCordon({ ...stepFor('fallen', NEW), isGoingBack: true });
+  const step = { ...stepFor('fallen', NEW), drain: DRAIN };
+  const look = () => activities().checkCordon({ ...step, isGoingBack: true });
 
   await become('True');
   await expect(look()).rejects.toMatchObject({ name: 'UncordonedByUser' });
 
   await become('False');
-  await expect(look()).resolves.toBeUndefined();
-  await expect(activities().checkCordon(stepFor('fallen', NEW))).rejects.toMatchObject({
+  await expect(look()).resolves.toEqual({ isEmpty: true });
+  await expect(activities().checkCordon(step)).rejects.toMatchObject({
     name: 'UncordonedByUser',
   });
 });
@@ -523,7 +523,6 @@ it('sees a pod that was bound to a cordoned node, on its way back only while tha
 
   await expect(look()).resolves.toEqual({ isEmpty: false });
   await expect(lookBack()).resolves.toEqual({ isEmpty: false });
-  await expect(activities().checkCordon(stepFor('laden', NEW))).resolves.toBeUndefined();
 
   await fixture.cluster.admin.call('PATCH', '/api/v1/nodes/laden/status', {
     status: { conditions: [{ type: 'Ready', status: 'False' }] },
@@ -760,13 +759,18 @@ it('waits until a node is Ready on the new boot, and says what is missing when i
 it('holds a node and clears the hold', async () => {
   await adopted('held');
 
-  await activities().holdNode({ node: 'held', config: NEW, reason: 'skipped by ada' });
+  await activities().holdNode({
+    node: 'held',
+    pool: 'worker',
+    config: NEW,
+    reason: 'skipped by ada',
+  });
   expect(annotationsOf(await readNode('held'))).toMatchObject({
     [ANNOTATION.HELD_FOR]: NEW,
     [ANNOTATION.HELD_REASON]: 'skipped by ada',
   });
 
-  await activities().holdNode({ node: 'held', config: NEW });
+  await activities().holdNode({ node: 'held', pool: 'worker', config: NEW });
   expect(annotationsOf(await readNode('held'))).not.toHaveProperty([ANNOTATION.HELD_FOR]);
 });
 

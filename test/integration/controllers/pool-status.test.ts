@@ -302,7 +302,7 @@ describe('a MachineConfigNode', () => {
     const ofStatus = { ...manager, subresource: 'status' };
     await client.apply(MACHINE_CONFIG_NODES, { metadata, status }, ofStatus);
 
-    const annotations = { [ANNOTATION.UPDATE_RUN]: `${now}/run-1/over` };
+    const annotations = { [ANNOTATION.UPDATE_RUN]: `v1/${now}/run-1/over` };
     await client.patch(NODES, { name: 'unsaid' }, { metadata: { annotations } });
     await putOn(client, 'unsaid', config);
 

@@ -148,7 +148,7 @@ describe('a machine that Ignition wrote', () => {
 
     const tree = await describeTree(root());
     expect(tree.has(PRESETS)).toBe(false);
-    // The config no longer enables it, and the distribution does not either.
+    // Neither the new config nor the distribution enables it.
     expect(tree.has('/etc/systemd/system/multi-user.target.wants/dormant.service')).toBe(false);
     expect(tree.has('/etc/systemd/system/multi-user.target.wants/new.service')).toBe(true);
   });

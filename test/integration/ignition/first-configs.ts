@@ -9,7 +9,7 @@ export const KEYS = [
   'ssh-ed25519 AAAAC3NzaC1lZDI1NTE5 one@example',
   'ssh-rsa AAAAB3Nza two@example',
 ];
-/** Of the word `secret`; only its place matters. */
+/** Hash of the word `secret`; only its place matters. */
 const PASSWORD_HASH =
   '$6$salt$IxDD3jeSOb5eB1CX5LBsqZFVkJdido3OUILO5Ifz5iwMuTS4XMS130MTSuDDl3aCI6WouIL9AjRbLCelDCy.g.';
 

@@ -68,7 +68,7 @@ export async function makeMachineTree(root: string, distribution: Distribution):
   await applyPresets(root);
 }
 
-/** What systemd does on the first boot of a machine. */
+/** Does what systemd does on the first boot of a machine. */
 export async function applyPresets(root: string): Promise<void> {
   const args = [`--root=${root}`, 'preset-all', '--preset-mode=enable-only'];
   await run('systemctl', args, process.env);

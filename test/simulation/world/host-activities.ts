@@ -233,16 +233,14 @@ const STEPS: { readonly [step in HostStep]: (work: Work) => Promise<unknown> } =
     if (host.isEdited) throw fail('VerifyFailed', `${host.name} has an edited file`);
     if (host.os !== target.os) throw fail('VerifyFailed', `operating system ${host.os}`);
     if (target.unitFails) throw fail('VerifyFailed', 'unit chronyd.service has failed');
-    const { commitWithinSeconds } = work.order;
-    const isAsked = commitWithinSeconds !== undefined && !host.isOfBefore;
+    const { commitWithinSeconds = 0 } = work.order;
     if (journal !== undefined) {
-      delete journal.commitBy;
-      if (isAsked) journal.commitBy = work.world.now() + commitWithinSeconds * 1000;
+      journal.commitBy = work.world.now() + commitWithinSeconds * 1000;
       journal.verified = true;
       journal.verifiedIn = host.boot;
       if (target.cutsOnceVerified === true) host.cutLater(journal);
     }
-    return { bootId: host.bootId, ...(isAsked ? { untilCommit: true } : {}) };
+    return { bootId: host.bootId };
   },
   commitUpdate: async (work) => {
     const { host, target } = work;
@@ -260,7 +258,7 @@ const STEPS: { readonly [step in HostStep]: (work: Work) => Promise<unknown> } =
     const { journal, bootId } = host;
     if (order.onlyAsks === true) {
       const committed = journal === undefined && host.current === target.name;
-      return { rebooting: false, bootId, asked: true, ...(committed ? { committed } : {}) };
+      return { rebooting: false, bootId, ...(committed ? { committed } : {}) };
     }
     host.isBack = true;
     host.failed ??= order.failed;

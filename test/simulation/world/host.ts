@@ -39,8 +39,6 @@ export class Host {
   isWorking = true;
   isCut = false;
   isDead = false;
-  /** Its host worker is of the version before: it knows nothing of `untilCommit`. */
-  isOfBefore = false;
   /** A person has edited a managed file, and has not put it back. */
   isEdited = false;
   /** Answers by order, and which update is listened to. */

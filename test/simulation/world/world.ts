@@ -57,7 +57,6 @@ export class World {
   /** What the cluster worker sees that takes up every attempt; undefined = whichever is free. */
   onlyWorker: Picture | undefined;
   private readonly whichWorker: Chance;
-  private readonly isOfBefore: () => boolean;
   /** Each is called with each node that Slipway cordons. */
   readonly whenCordoned: ((node: string) => void)[] = [];
   /** When each node was given its last slot. */
@@ -69,8 +68,6 @@ export class World {
     this.chance = chance;
     this.trace = trace;
     this.plants = plants;
-    const whichHosts = new Chance(scenario.seed * 86_028_121 + 206);
-    this.isOfBefore = () => whichHosts.is(scenario.hostsOfBefore);
     this.pools = scenario.pools.map(({ name }) => name);
     this.configs = new Map(scenario.pools.map(({ name, configs }) => [name, configs]));
     const configs = scenario.pools.flatMap((pool) => pool.configs);
@@ -266,7 +263,6 @@ export class World {
       },
       note: (who, what) => this.note(who, what),
     });
-    host.isOfBefore = this.isOfBefore();
     this.hosts.set(name, host);
     const pods = Array.from({ length: this.added % 4 }, (_, i) => ({
       ...{ name: `pod-${i}`, stuck: false },

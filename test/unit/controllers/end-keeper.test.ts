@@ -9,7 +9,7 @@ const AT = '2026-01-01T00:00:00Z';
 
 function node(shape: NodeShape, mark: string): Node {
   const { metadata, ...rest } = aNode(shape);
-  const annotations = { ...metadata.annotations, [ANNOTATION.UPDATE_RUN]: `${AT}/${mark}` };
+  const annotations = { ...metadata.annotations, [ANNOTATION.UPDATE_RUN]: `v1/${AT}/${mark}` };
   return { ...rest, metadata: { ...metadata, annotations } };
 }
 

@@ -8,7 +8,7 @@ import { aNode, type NodeShape } from './objects';
 
 const NOW = '2026-01-01T00:00:10Z';
 const BEGAN = '2026-01-01T00:00:00Z';
-const OVER = `${BEGAN}/run-1/over`;
+const OVER = `v1/${BEGAN}/run-1/over`;
 const REASON = 'VerifyFailed: unit chronyd.service has failed';
 
 function ended(shape: NodeShape, annotations: Readonly<Record<string, string>> = {}): Node {
@@ -120,7 +120,7 @@ describe('the end of an update that was lost before it was said on the MachineCo
       'of the same config has begun since',
       ended(
         { current: 'b', desired: 'b', state: 'Done' },
-        { [ANNOTATION.UPDATE_RUN]: `${NOW}/run-2` },
+        { [ANNOTATION.UPDATE_RUN]: `v1/${NOW}/run-2` },
       ),
     ],
     ['nobody has begun', aNode({ current: 'b', desired: 'b', state: 'Done' })],

@@ -53,7 +53,7 @@ const deployments = files('base')
   .filter(({ kind }) => kind === 'Deployment');
 
 /** The environment variables that each process knows. */
-/** Of the C library. */
+/** A variable of the C library. */
 const OF_THE_SYSTEM = ['MALLOC_ARENA_MAX'];
 const VARIABLES: Readonly<Record<string, readonly string[]>> = {
   controllers: Object.keys(ControllerSettings.shape).map(variableOf),

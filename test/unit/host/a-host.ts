@@ -122,13 +122,17 @@ export async function aHost(configs: readonly TestConfig[], at?: { readonly root
   };
 }
 
-/** An order for a config; each step has its own ID, as in workflows. */
+/** Good for every step: only a proof needs to know when its commit follows. */
+export type TestOrder = HostOrder & { readonly commitWithinSeconds: number };
+
+/** An order for a config; each step gets its own ID, as workflows give it. */
 export function orderFor(
   config: TestConfig,
   step: string,
   more: Partial<HostOrder> = {},
-): HostOrder {
+): TestOrder {
   return {
+    commitWithinSeconds: 1_200,
     orderId: `update-node/${NODE}/run-1/${step}`,
     node: NODE,
     config: config.reference,

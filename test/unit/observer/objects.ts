@@ -63,7 +63,7 @@ export function condition(value: string, message = '') {
   return { status: value, reason: '', message };
 }
 
-/** Of a pool whose nodes are all on its config and in service. */
+/** Conditions of a pool whose nodes all have its config and are in service. */
 export const POOL_CONDITIONS = {
   Updated: condition('True'),
   Updating: condition('False'),

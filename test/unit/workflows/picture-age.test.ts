@@ -10,7 +10,7 @@ afterEach(() => {
   jest.useRealTimers();
 });
 
-/** Checks of the pool are outdated for this time. */
+/** Makes checks of the pool read outdated caches for this time. */
 function failFor(age: PictureAge, ms: number): void {
   age.lookWasBehind();
   jest.advanceTimersByTime(ms);

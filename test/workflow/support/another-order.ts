@@ -1,7 +1,7 @@
 import { changedOnce, type Change } from '../../simulation/plants';
 import { readableBundle } from '../../simulation/readable-bundle';
 
-/** An update looks at the cordon before it writes to the host, a rollout asks which updates run before it looks. */
+/** An update reads the cordon before it writes to the host, a rollout asks which updates run before it reads the pool. */
 const CHANGES: readonly Change[] = [
   {
     from: "await progress.during('Applying', host.apply, 'the host to write its files');",

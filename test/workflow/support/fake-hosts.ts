@@ -19,8 +19,6 @@ export interface FakeHost {
   failed?: string;
   /** Paths that another program has written where only an update had something. */
   kept?: readonly string[];
-  /** Of an earlier version: verification decides there. */
-  isOfBefore?: true;
 }
 
 export function aHost(config: string | undefined): FakeHost {
@@ -111,8 +109,7 @@ export function fakeHostActivities(world: FakeWorld): HostActivities {
         throw ApplicationFailure.nonRetryable('another config is on the host', 'VerifyFailed');
       }
       world.verified(order.node, order.config.name);
-      const isAsked = order.commitWithinSeconds !== undefined && host.isOfBefore !== true;
-      return { bootId: bootId(order.node), ...(isAsked ? { untilCommit: true } : {}) };
+      return { bootId: bootId(order.node) };
     },
     commitUpdate: async (order) => {
       const host = await step('commitUpdate', order);
@@ -123,12 +120,11 @@ export function fakeHostActivities(world: FakeWorld): HostActivities {
     },
     goBack: async (order) => {
       const host = await step('goBack', order);
-      if (order.onlyAsks === true && host.isOfBefore !== true) {
+      if (order.onlyAsks === true) {
         const committed = host.applied === undefined && host.config === order.config.name;
         return {
           rebooting: false,
           bootId: bootId(order.node),
-          asked: true,
           ...(committed ? { committed } : {}),
         };
       }

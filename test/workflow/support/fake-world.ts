@@ -31,6 +31,7 @@ import {
 import type { UpdatePlan } from '../../../core/node/plan';
 import { isReady } from '../../../core/node/predicates';
 import type { Node } from '../../../core/node/types';
+import { versionOf } from '../../../core/object-meta';
 import type { MachineConfigPool, ResolvedPolicy } from '../../../core/pool/types';
 import { DEFAULT_POLICY, observePool, selectFrom } from '../../../core/rollout';
 import type {
@@ -486,7 +487,6 @@ export class FakeWorld {
         } catch (error) {
           throw toFailure(error, 1);
         }
-        if (input.drain === undefined) return undefined;
         return { isEmpty: hasFallenOver(node, input) || !this.shared.late.has(input.node) };
       },
       reportNodePhase: (input) => this.step(`report ${input.phase}`, input.node),
@@ -556,6 +556,7 @@ export class FakeWorld {
       ...(seen.target === undefined ? {} : { config: reference(seen.target) }),
       policy: this.policy,
       disruptionPolicies: {},
+      versions: { nodes: Math.max(0, ...nodes.map(versionOf)), pools: 0, policies: 0 },
       ...(this.cancelledConfig === undefined ? {} : { cancelledConfig: this.cancelledConfig }),
       ...(this.startedConfig === undefined ? {} : { startedConfig: this.startedConfig }),
       ...left,

@@ -280,9 +280,7 @@ export class Conductor {
     const order = this.#order(step);
     const from = this.#rebootedFrom === undefined ? {} : { rebootedFrom: this.#rebootedFrom };
     if (step !== 'armReboot') {
-      // As in the workflow, the node is completed only after the commit.
-      const undecided = step === 'verifyUpdate' ? { commitWithinSeconds: 1_200 } : {};
-      await activities[step]({ ...order, ...from, ...undecided });
+      await activities[step]({ ...order, ...from, commitWithinSeconds: 1_200 });
       return;
     }
     const within = { ...order, reconnectSeconds: RECONNECT_SECONDS };

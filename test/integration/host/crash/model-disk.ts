@@ -29,7 +29,7 @@ export interface Picture {
 }
 
 /**
- * What remains after the process, or the machine, died:
+ * The rest after the process, or the machine, died:
  * `all` – everything (a killed process, or a machine whose caches were written just before),
  * `synced` – only synced state,
  * `names` – every change of a directory, and of files only synced bytes,

@@ -7,6 +7,7 @@ import type { AwaitReadyProgress } from '../../../../workflows/cluster-contracts
 const START = Date.parse('2026-03-01T10:00:00Z');
 const INPUT = {
   ...{ node: 'n', pool: 'worker', config: 'rendered-worker-1', workflowId: 'update-node/n' },
+  run: { id: 'run-1', startedAt: '2026-01-01T00:00:00Z' },
   readySeconds: 30,
   timeoutSeconds: 300,
 };

@@ -79,11 +79,3 @@ it('holds no node of no pool', async () => {
   });
   expect(writes).toEqual([]);
 });
-
-it('believes a rollout of an earlier version, which does not name its pool', async () => {
-  const { writes, holdNode } = scene('red');
-
-  await holdNode({ node: 'n', config: CONFIG, reason: 'skipped by ada' });
-
-  expect(writes).toEqual([HELD]);
-});

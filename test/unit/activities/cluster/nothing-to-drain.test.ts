@@ -70,15 +70,16 @@ describe('the only node of a cluster', () => {
 });
 
 describe('before its reboot', () => {
-  const step = { node: 'n', pool: 'worker', config: 'c', workflowId: 'update-node/n' };
+  const run = { id: 'r', startedAt: '2030-01-01T00:00:00Z' };
+  const of = { node: 'n', pool: 'worker', config: 'c', workflowId: 'update-node/n', run };
+  const step = { ...of, drain: DRAIN };
   const uncordoned: Node = { metadata: { name: 'n' } };
   const byPerson: Node = { ...uncordoned, spec: { unschedulable: true } };
-  const run = { id: 'r', startedAt: '2030-01-01T00:00:00Z' };
 
   it('only the only node of a cluster may be without a cordon', () => {
     expect(() => refuseToReboot(uncordoned, step, true)).not.toThrow();
     expect(() => refuseToReboot(uncordoned, step)).toThrow('was uncordoned');
-    expect(() => refuseToReboot(byPerson, { ...step, run }, true)).toThrow('cordoned anew');
+    expect(() => refuseToReboot(byPerson, step, true)).toThrow('cordoned anew');
   });
 });
 

@@ -22,7 +22,8 @@ const DONE = {
 /** Half way to another config, and in service. */
 function serving(name: string, run?: string): Node {
   const { metadata, ...rest } = aNode(name);
-  const mark = run === undefined ? {} : { [ANNOTATION.UPDATE_RUN]: `2030-01-01T00:00:00Z/${run}` };
+  const mark =
+    run === undefined ? {} : { [ANNOTATION.UPDATE_RUN]: `v1/2030-01-01T00:00:00Z/${run}` };
   const annotations = { ...metadata.annotations, ...mark, [ANNOTATION.STATE]: 'Working' };
   return { ...rest, metadata: { ...metadata, annotations } };
 }
@@ -551,7 +552,7 @@ describe('cordons of several cluster workers at the same time', () => {
     expect(await outcomes(all)).toEqual(['fulfilled', 'fulfilled', 'rejected']);
   });
 
-  it('are counted by slots of an earlier version as they were: with what an update has left', async () => {
+  it('are counted with what an update has left when those are too many to name', async () => {
     const shown = portsWith([aNode('a'), aNode('b'), shows('f', failed, true)], 3);
     const all = ['a', 'b'].map((node, index) => cordonBy(shown, node, index + 2));
 

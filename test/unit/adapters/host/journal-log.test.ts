@@ -6,7 +6,7 @@ import {
 } from '../../../../adapters/host/journal-log';
 
 const ENTRIES: readonly JournalEntry[] = [
-  { type: 'begin', header: { orderId: 'a' } },
+  { type: 'begin', version: 1, header: { orderId: 'a' } },
   { type: 'before', path: '/etc/a', image: { kind: 'absent' } },
   { type: 'mark', mark: { kind: 'applied' } },
 ];

@@ -49,7 +49,7 @@ describe('the seal of a journal', () => {
 });
 
 describe('a log under a seal', () => {
-  const first = encodeEntry({ type: 'begin', header: {}, sealed: true }, FIRST_CHECKSUM);
+  const first = encodeEntry({ type: 'begin', version: 1, header: {} }, FIRST_CHECKSUM);
   const second = encodeEntry({ type: 'mark', mark: 'applied' }, first.checksum);
   const [one, both] = [Buffer.from(first.line), Buffer.from(first.line + second.line)];
   const sealed = { length: one.length, checksum: first.checksum };

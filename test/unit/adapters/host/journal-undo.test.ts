@@ -6,7 +6,6 @@ import {
   mkdtempSync,
   readFileSync,
   rmSync,
-  statSync,
   symlinkSync,
   truncateSync,
   writeFileSync,
@@ -23,11 +22,6 @@ import {
   NODE_FILE_SYSTEM,
   type PathChange,
 } from '../../../../adapters/host';
-import {
-  encodeEntry,
-  FIRST_CHECKSUM,
-  type JournalEntry,
-} from '../../../../adapters/host/journal-log';
 import { simulatedOwnership } from '../../../../adapters/simulation';
 import { treeOf } from './trees';
 
@@ -171,33 +165,6 @@ describe('undo', () => {
     await (await journalOf(files).open())?.undo();
 
     expect(treeOf(root, 'var')).toEqual(before);
-  });
-
-  it('makes a directory again that an earlier version did not write down, whatever a later one wrote', async () => {
-    const entries = [
-      { type: 'begin', header: {} },
-      { type: 'of a later version', path: '/etc/gone' },
-      {
-        type: 'before',
-        path: '/etc/gone/a',
-        image: { kind: 'file', mode: 0o640, ...OWNER, content: '' },
-      },
-    ] as unknown as readonly JournalEntry[];
-    let last = FIRST_CHECKSUM;
-    const lines = entries.map((one) => {
-      const { line, checksum } = encodeEntry(one, last);
-      last = checksum;
-      return line;
-    });
-    const directory = join(root, 'var/lib/slipway/journal/order');
-    mkdirSync(directory, { recursive: true });
-    mkdirSync(join(root, 'etc'));
-    writeFileSync(join(directory, 'log'), lines.join(''));
-
-    await (await journalOf(files).open())?.undo();
-
-    expect(statSync(join(root, 'etc/gone')).mode & 0o7777).toBe(0o755);
-    expect(statSync(join(root, 'etc/gone/a')).mode & 0o7777).toBe(0o640);
   });
 
   it('never holds a big file in memory', async () => {

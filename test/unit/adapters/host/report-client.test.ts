@@ -17,6 +17,7 @@ const REPORT = { config: 'rendered-worker-1', findings: [], count: 0, repairs: [
 const ANSWER = {
   drift: { mode: 'Repair', limit: 3, intervalSeconds: 3600 },
   disruptionPolicies: {},
+  mayDisturb: false,
 };
 
 let directory: string;
@@ -61,7 +62,6 @@ const report = () => {
 it.each([
   ['its turn', { mayDisturb: true }, { mayDisturb: true }],
   ['another node’s turn', { mayDisturb: false }, { mayDisturb: false }],
-  ['nothing of turns, as earlier versions', {}, {}],
   ['more than a host knows of', { later: 1 }, {}],
 ])('takes an answer that says %s', async (_what, said, more) => {
   answer = { ...ANSWER, ...said };

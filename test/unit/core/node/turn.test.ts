@@ -1,4 +1,4 @@
-import { turnOf, type UpdateRun } from '../../../../core/node/turn';
+import { laterMark, turnOf, type UpdateRun } from '../../../../core/node/turn';
 
 const FIRST: UpdateRun = { id: 'one', startedAt: '2026-01-01T00:00:00.000Z' };
 const SECOND: UpdateRun = { id: 'two', startedAt: '2026-01-01T00:05:00.000Z' };
@@ -20,18 +20,18 @@ describe('a run takes its turn', () => {
     ['the one before is over', after([FIRST, 'takes'], [FIRST, 'gives back'])],
     ['the one before was lost in the middle', after([FIRST, 'takes'])],
     ['a person has written something else', 'nonsense'],
-    ['a person has written a date that is none', 'someday/one'],
+    ['a person has written a date that is none', 'v1/someday/one'],
   ])('when %s', (_when, mark) => {
     expect(turnOf(mark, SECOND, 'takes')).toEqual({
       ok: true,
-      mark: '2026-01-01T00:05:00.000Z/two',
+      mark: 'v1/2026-01-01T00:05:00.000Z/two',
     });
   });
 
   it('with its last step when it has nothing to take the node for', () => {
     expect(turnOf(after([FIRST, 'takes']), SECOND, 'gives back')).toEqual({
       ok: true,
-      mark: '2026-01-01T00:05:00.000Z/two/over',
+      mark: 'v1/2026-01-01T00:05:00.000Z/two/over',
     });
   });
 });
@@ -45,7 +45,7 @@ describe('a step may come twice', () => {
 });
 
 describe('a mark of which Temporal has shown that its run is not the open one', () => {
-  const ahead = '2126-01-01T00:00:00.000Z/another';
+  const ahead = 'v1/2126-01-01T00:00:00.000Z/another';
 
   it.each(['takes', 'gives back'] as const)('keeps nobody who %s the node from it', (step) => {
     expect(turnOf(ahead, FIRST, step)).toMatchObject({ ok: false });
@@ -77,5 +77,18 @@ describe('a late step', () => {
     const mark = after([FIRST, 'takes'], [FIRST, 'gives back']);
 
     expect(turnOf(mark, FIRST, 'takes')).toEqual({ ok: false, reason: 'the update is over' });
+  });
+});
+
+describe('a mark of a later version', () => {
+  it('is refused with both versions, and says what to do', () => {
+    expect(laterMark('worker-1', 'v2/another/form')).toBe(
+      'annotation slipway.dev/update-run of node worker-1 is of version 2, written by a later Slipway, and this one ' +
+        'knows up to version 1: run that one again, or remove the annotation when no update of the node is under way',
+    );
+  });
+
+  it.each([undefined, '', 'nonsense', after([FIRST, 'takes'])])('is not %j', (mark) => {
+    expect(laterMark('worker-1', mark)).toBeUndefined();
   });
 });

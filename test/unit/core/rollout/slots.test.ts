@@ -164,15 +164,6 @@ describe('slots', () => {
     expect(slotNumber({ unavailable, holders, downOtherwise }, down.length)).toBe(number);
   });
 
-  it('have a number also by looks of an earlier version, which count those that are told to be tried while they are down', () => {
-    const of = (holders: readonly string[], triedAsTheyAre: readonly string[]) =>
-      slotNumber({ unavailable: ['a', 'b', 'c'], holders, triedAsTheyAre }, 3);
-
-    expect([of(['a'], ['a']), of(['a', 'b'], ['a', 'b']), of(['x', 'b'], ['b'])]).toEqual([
-      1, 2, 2,
-    ]);
-  });
-
   it('count those that are tried as they are, and holders that are down, unless they are too many', () => {
     const downOtherwise = [
       { node: 'd', reason: 'not Ready' },

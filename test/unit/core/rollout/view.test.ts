@@ -430,7 +430,7 @@ describe('a node that is not tried again until told', () => {
   });
 
   it('names the update that gave it back, and none that still has it', () => {
-    const run = '2026-01-01T00:00:00.000Z/5f1c';
+    const run = 'v1/2026-01-01T00:00:00.000Z/5f1c';
     const marked = (name: string, mark: string): Node =>
       aNode(name, {
         ...{ desired: B, state: 'Degraded', reason: 'boom' },
@@ -443,6 +443,17 @@ describe('a node that is not tried again until told', () => {
       { node: 'n0', reason: 'boom', givenBackBy: '5f1c' },
       { node: 'n1', reason: 'boom' },
     ]);
+  });
+
+  it('is blocked, and says why, when a later Slipway has written which update that was', () => {
+    const mark = { [ANNOTATION.UPDATE_RUN]: 'v2/another/form' };
+
+    const view = look([aNode('n0', { desired: B, state: 'Degraded', annotations: mark })]);
+
+    expect(view.blocked).toMatchObject([
+      { node: 'n0', reason: expect.stringContaining('is of version 2') as string },
+    ]);
+    expect([view.failed, view.candidates]).toEqual([[], []]);
   });
 });
 

@@ -70,6 +70,7 @@ describe('settings that an update took away', () => {
     const { booted } = await ports.os.status();
     const journal = await ports.journal.begin(order.orderId, {
       orderId: order.orderId,
+      node: order.node,
       driver,
       target: order.config,
       previousDeployment: booted.id,
@@ -79,7 +80,10 @@ describe('settings that an update took away', () => {
     await journal.record(['/etc/motd']);
     writeFileSync(join(root, 'etc/motd'), 'new');
     await journal.mark({ kind: 'applied' });
-    await journal.mark({ kind: 'armed', bootId: 'old', expected: booted.id });
+    await journal.mark({
+      ...{ kind: 'armed', bootId: 'old', expected: booted.id },
+      notAfter: order.notAfter,
+    });
   }
 
   it('are a failure at once when no update waits to be confirmed', async () => {

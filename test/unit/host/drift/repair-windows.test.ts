@@ -20,6 +20,7 @@ const CONFIG = aConfig('rendered-worker-1', {
 const REPAIR: DriftAnswer = {
   drift: { mode: 'Repair', limit: 1, intervalSeconds: 3600 },
   disruptionPolicies: { files: [{ path: FREE, actions: [{ type: 'None' }] }] },
+  mayDisturb: true,
 };
 const WAITS = `not repaired yet: ${KUBELETS} waits for this node's turn in its pool to restart kubelet.service`;
 

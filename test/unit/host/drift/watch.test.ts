@@ -41,6 +41,7 @@ const NEXT = aConfig('rendered-worker-2', {
 const REPORT: DriftAnswer = {
   drift: { mode: 'Report', limit: 3, intervalSeconds: 3600 },
   disruptionPolicies: {},
+  mayDisturb: true,
 };
 const POLICIES: NodeDisruptionPolicy = {
   files: [

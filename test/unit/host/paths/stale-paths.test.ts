@@ -206,7 +206,7 @@ describe('a path that a config no longer has', () => {
     it.each([
       ['the next config that unmasks it', withUnit('again', { mask: false })],
       ['the config that leaves it', NOTHING],
-    ])('is settled by %s when an earlier version left it behind', async (_what, next) => {
+    ])('is settled by %s when MCO left it behind', async (_what, next) => {
       await change(UNMASKED);
       write(path, 'of a config long gone');
       write(noOriginalPath(path), '');

@@ -73,6 +73,8 @@ describe('settling before the kubelet', () => {
     const order = orderFor(aConfig('rendered-worker-new'), 'applyUpdate');
     const journal = await ports.journal.begin(order.orderId, {
       orderId: order.orderId,
+      node: order.node,
+      driver: 'none',
       target: order.config,
       previousDeployment: 'none',
       before: {

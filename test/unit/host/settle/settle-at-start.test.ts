@@ -40,7 +40,7 @@ describe('a host worker that starts', () => {
     expect(await unconfirmedAfterReboot(ports)).toBeUndefined();
   });
 
-  it('has to be verified after the boot of an update, within the time that was ordered', async () => {
+  it('has to commit after the boot of an update, and to reach Temporal in the time that was ordered until then', async () => {
     const activities = await host.activities();
     await activities.prepareUpdate(orderFor(NEW, 'prepareUpdate'));
     await activities.applyUpdate(orderFor(NEW, 'applyUpdate'));
@@ -51,6 +51,10 @@ describe('a host worker that starts', () => {
     await host.boot();
     expect(await unconfirmedAfterReboot(await host.ports())).toEqual({ reconnectSeconds: 90 });
     await (await host.activities()).verifyUpdate(orderFor(NEW, 'verifyUpdate'));
+    expect(await unconfirmedAfterReboot(await host.ports())).toMatchObject({
+      reconnectSeconds: 90,
+    });
+    await (await host.activities()).commitUpdate(orderFor(NEW, 'commitUpdate'));
     expect(await unconfirmedAfterReboot(await host.ports())).toBeUndefined();
 
     await host.boot();
@@ -77,7 +81,7 @@ describe('a host worker that starts', () => {
     expect((await os.status()).staged?.locked).toBe(true);
     const { id } = (await os.status()).staged ?? { id: '' };
     const { bootId } = await os.status();
-    await opened?.mark({ kind: 'armed', bootId, expected: id });
+    await opened?.mark({ kind: 'armed', bootId, expected: id, notAfter: '2030-01-01T01:00:00Z' });
 
     expect((await settleAtStart(await host.ports())).reboot).toBe('update to rendered-worker-new');
     await host.boot();
@@ -207,19 +211,6 @@ describe('a host worker that starts', () => {
       );
     });
 
-    it('boots all the same when an earlier version of the host worker has armed it', async () => {
-      await armNew();
-      const { journal, os } = await host.ports();
-      const { bootId, staged } = await os.status();
-      const opened = await journal.open();
-      await opened?.mark({ kind: 'armed', bootId, expected: staged?.id ?? '' });
-      host.clock.now = late;
-
-      expect((await settleAtStart(await host.ports())).reboot).toBe(
-        'update to rendered-worker-new',
-      );
-    });
-
     it('keeps what has booted in time, whatever the clock says then', async () => {
       await armNew();
       await host.boot();
@@ -340,7 +331,7 @@ describe('a host worker that starts', () => {
       expect(back.rebooting).toBe(true);
     });
 
-    it('nor for a journal of a version that did not note whether its reboot was asked for', async () => {
+    it('nor when nobody has asked for the reboot of its way back', async () => {
       await armNew();
       await host.boot();
       const ports = await host.ports();
@@ -418,13 +409,16 @@ describe('a host worker that starts', () => {
   });
 
   it.each(['start', 'next order'])('undoes a repair that was cut off, at the %s', async (when) => {
-    const { journal, os } = await host.ports();
+    const ports = await host.ports();
+    const { journal, os } = ports;
     const { bootId, booted } = await os.status();
     const order = orderFor(NEW, 'prepareUpdate');
     const { plan } = await (await host.activities()).prepareUpdate(order);
     await os.discard();
     const cut = await journal.begin('repair/1', {
       orderId: 'repair/1',
+      node: ports.node,
+      driver: ports.os.name,
       target: OLD.reference,
       previousDeployment: booted.id,
       before: { bootId, kernelArguments: [], extensions: [], kernelType: 'default' },

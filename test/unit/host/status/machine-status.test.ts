@@ -48,6 +48,7 @@ describe('the status of a machine', () => {
     const { bootId } = await ports.os.status();
     const journal = await ports.journal.begin(order.orderId, {
       orderId: order.orderId,
+      node: order.node,
       driver,
       target: order.config,
       previous: OLD.reference,
@@ -59,7 +60,10 @@ describe('the status of a machine', () => {
       } as unknown as UpdateHeader['plan'],
     });
     await journal.mark({ kind: 'applied' });
-    await journal.mark({ kind: 'armed', bootId, expected: 'none' });
+    await journal.mark({
+      ...{ kind: 'armed', bootId, expected: 'none' },
+      notAfter: order.notAfter,
+    });
   }
 
   it('is short for a machine that has nothing yet', async () => {

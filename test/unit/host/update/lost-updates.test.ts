@@ -10,7 +10,7 @@ import { rebootIsDue } from '../../../../host/settle/settle-at-start';
 import { readCurrentConfig, readKeptConfig } from '../../../../host/records/configs';
 import { fail } from '../../../../core/errors';
 import type { HostOrder, PreparedUpdate } from '../../../../workflows/host-contracts';
-import { aConfig, aFile, orderFor, type TestConfig } from '../a-host';
+import { aConfig, aFile, orderFor, type TestConfig, type TestOrder } from '../a-host';
 import { anOstreeHost, type OstreeHost } from '../an-ostree-host';
 import { dyingAt } from './describe-crashes';
 import { motdOf } from '../an-os-update';
@@ -23,7 +23,7 @@ beforeEach(async () => {
 afterEach(() => host.remove());
 
 /** Orders of the update that comes after the lost one. */
-const later = (config: TestConfig, step: string): HostOrder =>
+const later = (config: TestConfig, step: string): TestOrder =>
   orderFor(config, step, { orderId: `update-node/worker-1/run-2/${step}` });
 
 /** Fields of an order while the Node does not show the new config. */
@@ -115,7 +115,7 @@ describe('an update that was lost after its reboot', () => {
     ['is on none', {}],
   ])('is proven anew although it was verified, when the Node says that it %s', async (_, node) => {
     const bootId = await loseVerified();
-    const order = (step: string): HostOrder => ({ ...later(NEW, step), ...node });
+    const order = (step: string): TestOrder => ({ ...later(NEW, step), ...node });
     const broken = await withKubelet(false);
 
     const prepared = await broken.prepareUpdate(order('prepareUpdate'));
@@ -341,7 +341,7 @@ describe('services that a lost update restarted after a drain', () => {
     });
     host.remove();
     host = await anOstreeHost(OLD, [restarted]);
-    const order = (step: string): HostOrder =>
+    const order = (step: string): TestOrder =>
       orderFor(restarted, step, { disruptionPolicies: { files } });
     const activities = await host.activities();
     const { plan } = await activities.prepareUpdate(order('prepareUpdate'));
@@ -372,7 +372,7 @@ describe('services that a lost update restarted after a drain', () => {
   it('are not restarted again by the update that takes it over', async () => {
     const { activities, order, restarted } = await loseRestarted();
     const told = host.serviceActions.length;
-    const next = (step: string): HostOrder => ({
+    const next = (step: string): TestOrder => ({
       ...order(step),
       orderId: `update-node/worker-1/run-2/${step}`,
       currentConfig: OLD.reference,

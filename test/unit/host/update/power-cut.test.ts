@@ -354,7 +354,7 @@ describe('a power cut', () => {
     expect(await picture()).toEqual(ON_OLD);
   });
 
-  it('the same: the boot has to be confirmed until it is verified, as one that was ordered', async () => {
+  it('the same: the boot has to be confirmed until its commit, as one that was ordered', async () => {
     const awaited = async () => unconfirmedAfterReboot(await host.ports());
     const order = await writeReloaded();
     expect(await awaited()).toBeUndefined();
@@ -363,6 +363,8 @@ describe('a power cut', () => {
     await host.settle();
     expect(await awaited()).toEqual({});
     await (await host.activities()).verifyUpdate(order('verifyUpdate'));
+    expect(await awaited()).toMatchObject({ isVerified: true });
+    await (await host.activities()).commitUpdate(order('commitUpdate'));
     expect(await awaited()).toBeUndefined();
   });
 

@@ -47,7 +47,7 @@ it('does not take an order for one that writes, which does not', async () => {
     listeners,
   );
 
-  await expect(noted(ORDER)).rejects.toThrow('not yet');
+  await expect(noted({ ...ORDER, commitWithinSeconds: 60 })).rejects.toThrow('not yet');
   expect([listeners.onWriting, listeners.onEnded].map((one) => one.mock.calls.length)).toEqual([
     0, 1,
   ]);
