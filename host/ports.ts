@@ -64,9 +64,9 @@ export interface UpdateHeader {
    * How long the machine may be without Temporal until it has rebooted; absent: the host's setting.
    */
   readonly reconnectSeconds?: number;
-  /** The machine, as its orders name it. */
+  /** The name of the machine in its orders. */
   readonly node: string;
-  /** The one of Temporal that they come from; absent = the process that began it hears none. */
+  /** The Temporal namespace of its orders; absent: it has none. */
   readonly namespace?: string;
   /** A person requested force: the disk need not match the previous config. */
   readonly forced?: boolean;

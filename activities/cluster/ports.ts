@@ -1,5 +1,5 @@
 /**
- * What the cluster activities need, in their own terms. `adapters/kube` and the workers match these
+ * The ports of the cluster activities, in their own terms. `adapters/kube` and the workers match these
  * types structurally; nothing here knows HTTP.
  */
 

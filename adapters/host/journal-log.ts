@@ -43,7 +43,7 @@ export interface ParentImage {
 export type JournalEntry =
   | { readonly type: 'begin'; readonly version: number; readonly header: unknown }
   | { readonly type: 'before'; readonly path: string; readonly image: BeforeImage }
-  /** How it is made again when somebody has removed it. */
+  /** To make it again if it is missing at the undo. */
   | { readonly type: 'parent'; readonly path: string; readonly image: ParentImage }
   /** A file that only reserves disk space for the undo. */
   | { readonly type: 'room'; readonly path: string }
