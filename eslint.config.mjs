@@ -1,4 +1,4 @@
-// Type-aware rules for everything; per-folder import rules say where a thing belongs.
+// Type-aware rules for all code, and import rules per folder.
 import js from '@eslint/js';
 import tseslint from 'typescript-eslint';
 
@@ -8,6 +8,25 @@ const NODE_BUILTINS = {
     '^(node:.*|fs|path|os|crypto|child_process|http|https|net|tls|url|util|stream|events|zlib|process|buffer|timers|worker_threads)(/.*)?$',
   message: 'No Node built-ins here: effects belong in activities/ or adapters/.',
 };
+
+/** What core/ may take from Node: what computes, and touches nothing outside. */
+const PURE_NODE = [
+  {
+    regex: '^node:(?!(buffer|crypto|util)$)',
+    message: 'core/ takes only what computes from Node.',
+  },
+  {
+    regex: '^node:crypto$',
+    allowImportNames: ['createHash'],
+    message: 'core/ has no randomness and no keys: take them as an argument.',
+  },
+];
+
+/** What a process has and core/ does not. */
+const EFFECTS = [
+  ...['process', 'console', 'fetch', 'performance', 'crypto', 'require'],
+  ...['setTimeout', 'setInterval', 'setImmediate', 'queueMicrotask', 'globalThis'],
+].map((name) => ({ name, message: 'core/ has no effects: take what you need as an argument.' }));
 
 /** Forbids imports in one folder; each pattern's message says where the thing belongs. */
 function layer(files, patterns, extra = {}) {
@@ -23,7 +42,7 @@ const ACTIVITIES = [
   {
     regex: '^@kubernetes/',
     message:
-      'Activities see ports (activities/ports.ts); the Kubernetes client lives in adapters/kube/.',
+      'Activities see ports (activities/cluster/ports.ts); the Kubernetes client lives in adapters/kube/.',
   },
   {
     regex: '^@temporalio/(worker|client)',
@@ -31,10 +50,10 @@ const ACTIVITIES = [
   },
   {
     regex: '^pino',
-    message: 'Activities log through @temporalio/activity; pino is set up in workers/logging.ts.',
+    message: 'Activities log through @temporalio/activity; pino is set up in process/logging.ts.',
   },
   folder(
-    '(workers|cli|controllers|server|tools)',
+    '(process|workers|cli|controllers|server|tools)',
     'Composition roots import activities/, not the other way.',
   ),
 ];
@@ -42,8 +61,21 @@ const ACTIVITIES = [
 const ADAPTERS = [
   { regex: '^@temporalio/', message: 'Adapters know core/ and their own client library only.' },
   folder(
-    '(workflows|activities|workers|cli|controllers|server|tools)',
+    '(workflows|activities|process|workers|cli|controllers|server|tools)',
     'Adapters know core/ and their own client library only.',
+  ),
+];
+
+/** What decides and acts on a machine. */
+const MACHINE = [
+  {
+    regex: '^@temporalio/',
+    message: 'host/ knows no Temporal: activities/host and workers/host do.',
+  },
+  { regex: '^pino', message: 'host/ logs through host/log.ts.' },
+  folder(
+    '(activities|process|workers|cli|controllers|server|tools)',
+    'activities/host and workers/host run what is in host/, not the other way.',
   ),
 ];
 
@@ -111,18 +143,19 @@ export default tseslint.config(
   layer(
     ['core/**/*.ts'],
     [
-      NODE_BUILTINS,
+      ...PURE_NODE,
       {
-        regex: '^[^.]',
+        regex: '^(?!\\.|node:)',
         message: 'core/ imports nothing from npm: take what you need as an argument.',
       },
       {
         regex:
-          '^(\\.\\./)+(workflows|activities|adapters|controllers|server|workers|cli|tools|test)(/|$)',
+          '^(\\.\\./)+(workflows|host|activities|adapters|process|controllers|server|workers|cli|tools|test)(/|$)',
         message: 'core/ imports nothing outside itself: the others import it.',
       },
     ],
     {
+      'no-restricted-globals': ['error', ...EFFECTS],
       'no-restricted-syntax': [
         'error',
         {
@@ -153,7 +186,8 @@ export default tseslint.config(
         message: 'Workflows run in the sandbox: validate at the edges, act in activities/.',
       },
       {
-        regex: '^(\\.\\./)+(activities|adapters|controllers|server|workers|cli|tools)(/|$)',
+        regex:
+          '^(\\.\\./)+(host|activities|adapters|process|controllers|server|workers|cli|tools)(/|$)',
         message: 'workflows/ declares contracts (*-contracts.ts); the others satisfy them.',
       },
     ],
@@ -164,7 +198,7 @@ export default tseslint.config(
     ['server/**/*.ts'],
     [
       folder(
-        '(workflows|activities|cli|controllers|tools)',
+        '(workflows|host|activities|workers|cli|controllers|tools)',
         'The server decides nothing: it serves what core/ and adapters/ give it.',
       ),
     ],
@@ -173,15 +207,39 @@ export default tseslint.config(
     ['controllers/**/*.ts'],
     [
       folder(
-        '(activities|cli|tools|server)',
+        '(host|activities|workers|cli|tools|server)',
         'Controllers watch, decide in core/ and write through adapters/.',
       ),
     ],
   ),
+  layer(
+    ['process/**/*.ts'],
+    [
+      folder(
+        '(host|activities|adapters|workers|cli|controllers|server|tools)',
+        'The shell of a process knows nothing of what the process does.',
+      ),
+    ],
+  ),
   // A later rule takes the place of an earlier one, so each of these has the patterns of its folder, too.
-  layer(['workers/host-worker.ts', 'workers/host-settings.ts'], HOST),
+  layer(['workers/host/**/*.ts'], HOST),
+  layer(['host/**/*.ts'], [...MACHINE, ...HOST]),
   layer(['activities/host/**/*.ts'], [...ACTIVITIES, ...HOST]),
   layer(['adapters/host/**/*.ts'], [...ADAPTERS, ...HOST]),
+  {
+    files: ['**/index.ts'],
+    rules: {
+      'no-restricted-syntax': [
+        'error',
+        {
+          selector:
+            'Program > :not(ExportAllDeclaration, ExportNamedDeclaration), ExportNamedDeclaration[source=null]',
+          message:
+            'index.ts says what others take of a folder; what it holds has a file with a name.',
+        },
+      ],
+    },
+  },
   {
     files: ['test/**/*.ts', 'bench/**/*.ts'],
     rules: { '@typescript-eslint/unbound-method': 'off' },

@@ -1,6 +1,6 @@
 'use strict';
 
-/** Packages that ship ES modules only; jest's CommonJS runtime needs them transformed. */
+/** Packages with ES modules only; jest's CommonJS runtime needs them transformed. */
 const ESM_ONLY = [
   '@kubernetes/client-node',
   'jsonpath-plus',
@@ -46,11 +46,11 @@ module.exports = {
     project('integration'),
     project('e2e'),
     project('faults'),
-    // Real machines: root, and a network of their own (tools/setup/in-namespace.sh).
+    // Real machines need root and their own network (tools/setup/in-namespace.sh).
     project('hosts', { globalSetup: '<rootDir>/test/hosts/support/global-setup.ts' }),
   ],
-  // Two cores are what a continuous-integration machine has; the suites start real servers.
+  // A machine for continuous integration has two cores, and the suites start real servers.
   maxWorkers: 2,
-  // Whatever takes longer hangs: tests that write to disks are starved where others have the processor.
+  // Long, because tests that write to disks starve beside a busy processor. A test that takes longer hangs.
   testTimeout: 60_000,
 };

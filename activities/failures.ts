@@ -1,27 +1,26 @@
 /**
- * The one boundary at which domain errors become Temporal failures. The kind of a failure decides
- * whether it is retried, so that no activity and no workflow writes a rule of its own.
+ * The only place where domain errors become Temporal failures. The kind of a failure decides its
+ * retries, so no activity or workflow has its own rules.
  */
 
 import { activityInfo, ApplicationFailure, CancelledFailure, Context } from '@temporalio/activity';
 import { ApplicationFailureCategory } from '@temporalio/common';
 import { FAILURES, failureName, messageOf, type FailureName } from '../core/errors';
 
-/** How soon to look again at what is waited for, in seconds. */
+/** Seconds until a waiting condition is checked again. */
 const LOOK_AGAIN_SECONDS: Partial<Record<FailureName, number>> = {
-  // The machine is booting: whoever waits holds a slot.
+  // The machine is booting, and its update holds a slot.
   NotYetRebooted: 1,
   CordonedByUser: 30,
 };
 const DEFAULT_LOOK_AGAIN_SECONDS = 5;
 
-/** An error that nobody threw on purpose is tried this often, then shown as a bug. */
+/** Attempts with an unexpected error; then it is shown as a bug. */
 const ATTEMPTS_OF_THE_UNKNOWN = 3;
 /**
- * Without these a node stays out of service and nobody works on it, or the word of a person is lost, so only what
- * their failure says by name ends them. What was tried before may have been an outage: attempts are counted over all
- * failures. Nor is a write that is refused refused for good: an admission policy, or what stands before the API
- * server, is put right.
+ * Without these activities a node stays out of service without an update, or a person's request is
+ * lost: only failures that end them by name do. Attempts are not counted, because earlier ones may
+ * have met an outage. A refused write is retried, too: an admission policy or a proxy gets fixed.
  */
 const UNTIL_THEY_HOLD: ReadonlySet<string> = new Set([
   'completeNode',
@@ -33,8 +32,8 @@ const UNTIL_THEY_HOLD: ReadonlySet<string> = new Set([
 type Activity = (...args: never[]) => Promise<unknown>;
 
 /**
- * Wraps every activity, so that what it throws is an `ApplicationFailure` whose type is the name in
- * the catalogue. Cancellation passes through.
+ * Turns every error of the activities into an `ApplicationFailure` with the catalogue's name as
+ * type. Cancellation passes through.
  */
 export function withFailures<T extends object>(activities: T): T {
   const wrapped = Object.entries(activities).map(([name, activity]) => [
@@ -70,7 +69,7 @@ function isAbort(error: unknown): boolean {
 }
 
 /**
- * The Temporal failure for anything thrown.
+ * The Temporal failure for any error.
  *
  * @param attempt - counts from 1
  * @param activity - by its name
@@ -113,7 +112,7 @@ function detailsOf(error: unknown): Readonly<Record<string, unknown>> | undefine
     : undefined;
 }
 
-/** A failure may say itself when to look again: `details.retryAfterSeconds`. */
+/** A failure may set its own retry delay: `details.retryAfterSeconds`. */
 function retryAfter(details: Readonly<Record<string, unknown>> | undefined): number | undefined {
   const seconds = details?.['retryAfterSeconds'];
   return typeof seconds === 'number' && seconds > 0 ? seconds : undefined;

@@ -1,9 +1,8 @@
 /**
  * Slipway's requests to the API server, from the server's own metrics.
  *
- * The request metrics name no client, and the controller manager patches Nodes too (taints). Flow
- * control does tell clients apart: one FlowSchema for the reads of Slipway's users and one for their
- * writes, and the server counts what it dispatched under each. Leases are left out; events are in.
+ * The request metrics name no client. Flow control does: one FlowSchema takes the reads of Slipway's users and one
+ * their writes, and the server counts the requests of each. Leases are left out; events are counted.
  */
 
 import type { KubernetesObject } from '@kubernetes/client-node';
@@ -12,7 +11,6 @@ import type { Manifests } from '../tools/stack/manifests';
 
 export interface ApiRequests {
   readonly writes: number;
-  /** GET, LIST and the start of each WATCH. */
   readonly reads: number;
 }
 
@@ -23,7 +21,10 @@ const VERBS = {
 
 const USERS = ['slipway-controllers', 'slipway-cluster-worker', 'slipway-server'];
 
-/** Every group that Slipway touches but `coordination.k8s.io`, whose Leases are not per node. */
+/**
+ * Every API group that Slipway uses except `coordination.k8s.io`: the number of its Leases does not grow with the
+ * nodes.
+ */
 const GROUPS = [
   '',
   'apps',
@@ -33,7 +34,6 @@ const GROUPS = [
   'slipway.dev',
 ];
 
-/** Makes the API server count Slipway's requests apart from everybody else's. */
 export async function tellSlipwayApart(manifests: Manifests): Promise<void> {
   for (const [name, verbs] of Object.entries(VERBS)) {
     await manifests.applyObject({
@@ -62,7 +62,7 @@ export async function tellSlipwayApart(manifests: Manifests): Promise<void> {
   }
 }
 
-/** How many requests of Slipway the server has dispatched since it was told. */
+/** Number of Slipway's requests that the server has dispatched since `tellSlipwayApart`. */
 export async function countApiRequests(cluster: Cluster): Promise<ApiRequests> {
   const dispatched = { 'slipway-reads': 0, 'slipway-writes': 0 };
   for (const line of (await cluster.apiServerMetrics()).split('\n')) {

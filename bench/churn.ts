@@ -1,14 +1,14 @@
 /**
- * `npm run bench -- churn`: one config after the other for as long as wanted, every third one changed
- * again while it rolls. Shows whether memory or objects pile up, and that every promise holds.
+ * `npm run bench -- churn`: rolls one config after the other; every third is replaced in the middle of its
+ * rollout. Shows whether memory or objects pile up, and whether every promise holds.
  */
 
-import type { ObservedStatus } from '../tools/observer/observed';
-import { startObserver } from '../tools/observer/observer';
-import type { ObserverProcess } from '../tools/observer/own-process';
-import type { RolloutRecord } from '../tools/observer/record';
-import { until } from '../tools/observer/until';
-import { describeViolation } from '../tools/observer/violation';
+import type { ObservedStatus } from '../test/observer/observed';
+import { startObserver } from '../test/observer/observer';
+import type { ObserverProcess } from '../test/observer/own-process';
+import type { RolloutRecord } from '../test/observer/record';
+import { until } from '../test/observer/until';
+import { describeViolation } from '../test/observer/violation';
 import type { Stack } from '../tools/stack/stack';
 import { firstAndLast, growthOf, grownIn, type Count, type Growth } from './growth';
 import { startLiveMemory, type LiveMemory } from './live-memory';
@@ -32,22 +32,20 @@ export interface ChurnResult extends Observed {
   readonly maxUnavailable: number;
   readonly nodeTimeSeconds: number;
   readonly minutes: number;
-  /** Configs that the whole pool came to. */
+  /** Configs that the whole pool reached. */
   readonly rounds: number;
-  /** Of these: how many took the place of another in the middle of its rollout. */
+  /** Rounds in which a second config replaced the first. */
   readonly retargeted: number;
-  /** Boots that were seen: updates of single nodes. */
   readonly updates: number;
-  /** Resident memory of every process as it is found after a round. */
   readonly rssMiB: Readonly<Record<string, Growth>>;
-  /** The same of Slipway's own once all garbage is collected. */
+  /** Resident memory of Slipway's own processes after a full garbage collection. */
   readonly collectedRssMiB: Readonly<Record<string, Growth>>;
-  /** JavaScript heap, and what hangs on it outside, that is left then. */
+  /** JavaScript heap and external memory after a full garbage collection. */
   readonly liveMiB: Readonly<Record<string, Growth>>;
   readonly objects: Readonly<Record<string, Count>>;
-  /** What piled up, a sentence each; absent when it was too short to tell. */
+  /** A sentence for each thing that piled up; absent when the run was too short to judge. */
   readonly grown?: readonly string[];
-  /** Hosts at rest whose disks were compared with their configs, after all rounds together. */
+  /** Comparisons of hosts' disks with their configs, over all rounds. */
   readonly disksCompared: number;
   readonly violations: readonly string[];
 }
@@ -61,7 +59,7 @@ interface Sample {
 
 const MIB = 1024 * 1024;
 const POOL = 'worker';
-/** A round in which nothing is seen to end for this long is stuck. */
+/** A round in which no update ends for this long is stuck. */
 const STUCK_MS = 600_000;
 const CURRENT_CONFIG = 'machineconfiguration.openshift.io/currentConfig';
 
@@ -72,7 +70,6 @@ const LISTS = {
   leases: '/apis/coordination.k8s.io/v1/leases',
 } as const;
 
-/** Starts everything, rolls until the time is over and the last config has arrived, stops everything. */
 export async function runChurn(options: ChurnOptions): Promise<ChurnResult> {
   const memory = await startLiveMemory();
   try {
@@ -141,7 +138,6 @@ interface PoolParts {
   readonly judge: ObserverProcess;
 }
 
-/** The pool as an outsider changes and sees it. */
 class Pool {
   updates = 0;
   #disksCompared = 0;
@@ -154,7 +150,7 @@ class Pool {
     record.onChange(() => this.#countBoots());
   }
 
-  /** Applies other content; resolves when the pool has the config rendered from it. */
+  /** Applies new content; resolves when the pool has the config rendered from it. */
   async change(content: string): Promise<void> {
     const before = this.#status()?.target;
     await this.parts.stack.manifests.apply(configWith(content));
@@ -166,7 +162,6 @@ class Pool {
     await this.#until('a quarter is updated', () => this.#onTarget() >= quarter);
   }
 
-  /** @returns how many violations there were so far */
   async untilAtRest(): Promise<number> {
     const { record, judge } = this.parts;
     await this.#until('all nodes are updated', () => {
@@ -198,7 +193,10 @@ class Pool {
     };
   }
 
-  /** Of Slipway's own processes, simulated hosts included. Others grow by design: Temporal keeps closed workflows. */
+  /**
+   * Slipway's own processes, simulated hosts included. Other processes grow by design: Temporal keeps closed
+   * workflows.
+   */
   async #collected(): Promise<Pick<Sample, 'collectedRssMiB' | 'liveMiB'>> {
     const liveMiB: Record<string, number> = {};
     const own = this.parts.stack.product.running();
@@ -231,7 +229,7 @@ class Pool {
   }
 
   #countBoots(): void {
-    // The record is about an hour of churn: it would be what grows.
+    // The record of an hour of churn would itself be what grows.
     for (const { node } of this.parts.record.changes.splice(0)) {
       if (this.#boots.get(node.name) === node.bootID) continue;
       this.#boots.set(node.name, node.bootID);

@@ -1,6 +1,6 @@
 /**
- * Loaded into a process that is measured, with `--require`, and into each of its threads: on request it
- * collects all garbage there and answers what is left. Nothing of Slipway itself depends on it.
+ * Loaded with `--require` into a process that is measured and into its threads: on request, it collects all
+ * garbage there and answers with what is left. Slipway itself does not depend on it.
  */
 
 import { createServer } from 'node:net';
@@ -13,7 +13,7 @@ import { BroadcastChannel, isMainThread, threadId } from 'node:worker_threads';
 export const COLLECTING_DIRECTORY = 'SLIPWAY_BENCH_COLLECTING_DIRECTORY';
 
 const CHANNEL = 'slipway-bench-collecting';
-/** A thread that is busy answers when its turn is over. */
+/** A busy thread answers only when its current task ends. */
 const PATIENCE_MS = 30_000;
 
 type Collect = (options: { type: 'major'; execution: 'sync'; flavor: 'last-resort' }) => void;
@@ -31,9 +31,8 @@ if (directory !== undefined) {
   else answerMainThread(collect);
 }
 
-/** Heap and what hangs on it outside: buffers, native handles. */
 function collectHere(collect: Collect): number {
-  // Twice: what finalizers let go of is garbage only then.
+  // Twice: what finalizers release becomes garbage only in the second round.
   for (let round = 0; round < 2; round += 1)
     collect({ type: 'major', execution: 'sync', flavor: 'last-resort' });
   const { heapUsed, external } = process.memoryUsage();
@@ -58,7 +57,7 @@ function answerRequests(socketPath: string, collect: Collect): void {
   });
   const server = createServer((socket) => {
     const answer = (reply: object): void => void socket.end(JSON.stringify(reply));
-    socket.on('error', () => undefined); // whoever asked has left
+    socket.on('error', () => undefined); // the client has closed the connection
     collectEverywhere(collect, threads).then(
       (liveBytes) => answer({ liveBytes }),
       (error: unknown) => answer({ error: String(error) }),

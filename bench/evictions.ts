@@ -1,14 +1,14 @@
 /**
- * `npm run bench -- evictions`: how often a rollout evicts the same pods, with the taint of nodes that will be
- * drained and without it. The scheduler and the controller manager are the real ones. Pods that tolerate the
- * taint are placed as if there were none, so that the product is the same in both rollouts.
+ * `npm run bench -- evictions`: how often a rollout evicts the same pods, with and without the taint on nodes that
+ * will be drained. Scheduler and controller manager are real. For the rollout without the taint, the pods tolerate
+ * it, so that the product is the same in both.
  */
 
 import type { KubernetesObject } from '@kubernetes/client-node';
-import { startObserver } from '../tools/observer/observer';
-import type { ObserverProcess } from '../tools/observer/own-process';
-import type { RolloutRecord } from '../tools/observer/record';
-import { describeViolation } from '../tools/observer/violation';
+import { startObserver } from '../test/observer/observer';
+import type { ObserverProcess } from '../test/observer/own-process';
+import type { RolloutRecord } from '../test/observer/record';
+import { describeViolation } from '../test/observer/violation';
 import type { Stack } from '../tools/stack/stack';
 import { NAMESPACE } from '../tools/stack/workloads';
 import { judgeOf, startSimulatedPool, WORKERS, type SimulatedPoolOptions } from './simulated-pool';
@@ -22,9 +22,8 @@ export interface EvictionsResult {
   readonly nodes: number;
   readonly maxUnavailable: number;
   readonly pods: number;
-  /** What an observer in a process of its own saw broken of docs/reliability.md. */
+  /** Violations of the promises in docs/reliability.md, from an observer in its own process. */
   readonly violations: readonly string[];
-  /** One rollout each. */
   readonly rows: readonly EvictionsRow[];
 }
 
@@ -33,7 +32,7 @@ type Taint = 'without' | 'with';
 interface EvictionsRow {
   readonly taint: Taint;
   readonly evictions: number;
-  /** The least is 1: each pod is on some node that is drained. */
+  /** At least 1: each pod runs on a node that is drained. */
   readonly perPod: number;
 }
 
@@ -49,10 +48,12 @@ const CONFIG = {
 const APPS = ['web', 'api', 'queue', 'cache', 'jobs'];
 const CURRENT_CONFIG = 'machineconfiguration.openshift.io/currentConfig';
 
-/** Longer than all pods may take to be placed, or a batch of nodes to be updated, whatever else the machine does. */
+/** Longer than it takes to place all pods or to update a batch of nodes on a busy machine. */
 const PATIENCE_MS = 300_000;
 
-/** Starts everything, rolls and stops everything, twice: where a rollout has put the pods is no place to begin with. */
+/**
+ * Starts everything, rolls, and stops everything, twice: a rollout must not begin where another has put the pods.
+ */
 export async function runEvictionsBench(options: EvictionsOptions): Promise<EvictionsResult> {
   const { nodes, maxUnavailable, pods, onStep } = options;
   const rows: EvictionsRow[] = [];
@@ -78,7 +79,7 @@ async function rollOnce(taint: Taint, options: EvictionsOptions): Promise<Seen> 
     try {
       return await measure(stack, { judge, taint, options });
     } finally {
-      // Also after a failure: this process would wait for it for ever.
+      // Also after a failure: otherwise this process waits for the observer for ever.
       await judge.stop();
     }
   } finally {
@@ -120,7 +121,6 @@ async function place({ manifests }: Stack, pods: number, taint: Taint): Promise<
   }
 }
 
-/** Resolves when every node has come to the config and serves, and every pod runs. */
 async function roll(stack: Stack, record: RolloutRecord, batches: number): Promise<void> {
   const old = new Set(record.nodes.map(({ annotations }) => annotations[CURRENT_CONFIG]));
   await stack.manifests.applyObject(CONFIG);
@@ -153,7 +153,7 @@ async function until(
   if (!isOver) throw new Error(`stuck: ${await whatTheRolloutSays(stack)}`);
 }
 
-/** Spread as Kubernetes spreads pods of which nobody says how. */
+/** Without rules of its own, so that Kubernetes spreads the pods by its defaults. */
 function deployment(app: string, replicas: number, taint: Taint): KubernetesObject {
   const labels = { app };
   const tolerations = [{ key: 'UpdateInProgress', operator: 'Exists' }];

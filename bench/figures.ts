@@ -1,4 +1,4 @@
-/** What was measured, for people: a table of figures, and one for each list of rows. */
+/** Prints results for people: a table of figures, and a table for each list of rows. */
 
 import { formatTable } from '../cli/table';
 
@@ -7,7 +7,6 @@ interface Figure {
   readonly value: string;
 }
 
-/** Lines without line ends. */
 export function figureLines(result: object): readonly string[] {
   const entries = Object.entries(result) as readonly (readonly [string, unknown])[];
   const tables = entries.filter(([, value]) => isRows(value));
@@ -26,7 +25,6 @@ export function figureLines(result: object): readonly string[] {
   ];
 }
 
-/** Rows with the same fields, each a column. */
 export function rowLines(rows: readonly object[]): readonly string[] {
   const names = Object.keys(rows[0] ?? {});
   const columns = names.map((name, index) => ({
@@ -54,7 +52,7 @@ function figuresOf(name: string, value: unknown): readonly Figure[] {
   return Object.entries(value).flatMap(([inner, figure]) => figuresOf(`${name} ${inner}`, figure));
 }
 
-/** More digits than one after the point are noise. */
+/** More than one digit after the point is noise. */
 function textOf(value: unknown): string {
   if (typeof value === 'number') return String(Number(value.toFixed(value < 10 ? 2 : 1)));
   return isObject(value) ? JSON.stringify(value) : String(value);

@@ -1,23 +1,23 @@
-/** What an hour of churn may leave behind, and what it may not. */
+/** The growth that an hour of churn may cause. */
 
 import { percentile } from '../tools/measure/percentile';
 
-/** Memory in MiB: the medians of the second and of the last quarter of the rounds, and the most. */
+/** Memory in MiB: medians of the second and of the last quarter of the rounds, and the maximum. */
 export interface Growth {
   readonly early: number;
   readonly late: number;
   readonly most: number;
 }
 
-/** Objects in the API server after the first and after the last round. */
+/** Number of objects in the API server after the first and after the last round. */
 export interface Count {
   readonly first: number;
   readonly last: number;
 }
 
 /**
- * With fewer rounds, a quarter of them is a round, and its memory is chance. In less time, the heaps of
- * the runtimes still find their size, which looks like growth.
+ * With fewer rounds, one quarter is a single round, whose memory is chance. In less time, the heaps of the
+ * runtimes still find their size, which looks like growth.
  */
 const LEAST = { rounds: 8, minutes: 30 } as const;
 
@@ -26,24 +26,21 @@ interface Noise {
   readonly mib: number;
 }
 
-/** By which the memory of a process that does not grow differs from one quarter to another: the allocator's. */
+/** Difference between quarters in a process that does not grow; it comes from the allocator. */
 const NOISE: Noise = { share: 0.1, mib: 16 };
-/** Of what is reachable, little differs: functions that were compiled since, connections, what is under way. */
+/** Reachable memory differs less: compiled functions, connections, work in progress. */
 const LIVE_NOISE: Noise = { share: 0.05, mib: 4 };
 
-/**
- * How many more there may be at the end. Events are left out: the API server itself drops them, after an
- * hour.
- */
+/** How many more objects there may be at the end. Events are left out: the API server drops them after an hour. */
 const MORE_OBJECTS: Readonly<Record<string, number>> = {
-  // What the controllers keep of unused rendered configs by default, for a way back.
+  // Unused rendered configs that the controllers keep by default for rollback.
   machineConfigs: 5,
   machineConfigNodes: 0,
   leases: 0,
 };
 
 /**
- * The first quarter does not count: caches fill, and the runtimes find out how much they need.
+ * The first quarter does not count: caches fill, and the runtimes find their size.
  *
  * @param samples - memory by process, in order of time
  */
@@ -80,7 +77,6 @@ export function firstAndLast(
   );
 }
 
-/** What was counted. Memory is that of Slipway's own processes. */
 export interface Churned {
   readonly rounds: number;
   readonly minutes: number;
@@ -89,7 +85,7 @@ export interface Churned {
   readonly objects: Readonly<Record<string, Count>>;
 }
 
-/** Why growth cannot be told apart from chance; undefined when it can. */
+/** Why growth cannot be told from chance; undefined when it can. */
 export function tooShort({
   rounds,
   minutes,
@@ -98,7 +94,6 @@ export function tooShort({
   return `${rounds} rounds in ${minutes} minutes; it takes ${LEAST.rounds} in ${LEAST.minutes}`;
 }
 
-/** A sentence for each thing that piled up; undefined when that cannot be told. */
 export function grownIn(churned: Churned): readonly string[] | undefined {
   if (tooShort(churned) !== undefined) return undefined;
   const { collectedRssMiB, liveMiB, objects } = churned;

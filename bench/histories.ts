@@ -1,17 +1,19 @@
-/** What a rollout cost Temporal, counted in the histories: figures that no load on the machine changes. */
+/**
+ * The cost of a rollout for Temporal, counted in the histories: the load of the machine does not change it.
+ */
 
 import { Client, Connection } from '@temporalio/client';
 import { poolRolloutId, updateNodeId } from '../core/names';
 import type { Stack } from '../tools/stack/stack';
 
-/** Sums over the worker pool's rollouts and every node update, all runs. */
+/** Sums over all runs of the worker pool's rollouts and of every node update. */
 export interface HistoryCounts {
   readonly workflowTasks: number;
-  /** Tasks whose result the server did not take: what they decided was decided once more. */
+  /** Tasks whose result the server refused; each was decided again. */
   readonly failedTasks: number;
-  /** Tasks that no worker began, or ended, in time. */
+  /** Tasks that no worker started or completed in time. */
   readonly lateTasks: number;
-  /** Scheduled through the server; local activities are in `markers`. */
+  /** Activities scheduled through the server; local activities are in `markers`. */
   readonly activities: number;
   readonly localActivities: number;
   readonly signals: number;
@@ -32,7 +34,7 @@ const NOTHING: HistoryCounts = {
   events: 0,
 };
 
-/** A page of the rollout's history through 5,000 nodes is larger than the client takes by default, 4 MiB. */
+/** A history page of a rollout through 5,000 nodes exceeds the client's default of 4 MiB. */
 const LARGEST_PAGE = 64 * 1024 * 1024;
 
 export async function countHistories(stack: Stack): Promise<HistoryCounts> {

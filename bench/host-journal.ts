@@ -1,4 +1,4 @@
-/** What the undo journal costs a host: syncs and milliseconds of an update of many files. */
+/** Cost of the undo journal on a host: syncs and milliseconds of an update of many files. */
 
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -18,11 +18,10 @@ export interface HostJournalOptions {
   readonly files: number;
   readonly bytesPerFile: number;
   readonly runs: number;
-  /** Where the host's root is made; the disk that is measured. Absent = the temporary directory. */
+  /** Where the host's root is made, on the disk to be measured. Absent = the temporary directory. */
   readonly directory?: string;
 }
 
-/** One way of writing the files; times are milliseconds. */
 export interface HostJournalRow {
   readonly what: string;
   /** Calls that wait for the disk. */
@@ -36,7 +35,7 @@ export interface HostJournalResult {
   readonly bytesPerFile: number;
   readonly runs: number;
   readonly ways: readonly HostJournalRow[];
-  /** Of the journal, over the same changes without it. */
+  /** Additional cost of the journal over the same changes without it. */
   readonly overheadSyncs: number;
   readonly overheadMs: number;
 }
@@ -44,7 +43,6 @@ export interface HostJournalResult {
 const OWNER = { uid: process.getuid?.() ?? 0, gid: process.getgid?.() ?? 0 };
 const DIRECTORIES = 10;
 
-/** A host's files with every wait for the disk counted. */
 interface Counted {
   readonly files: HostFiles;
   readonly syncs: () => number;
@@ -52,7 +50,6 @@ interface Counted {
 
 type Way = (root: string, changes: readonly PathChange[]) => Promise<number>;
 
-/** Rewrites the same files several times in each way. */
 export async function runJournalBench(options: HostJournalOptions): Promise<HostJournalResult> {
   const ways: readonly (readonly [string, Way])[] = [
     ['plain writes, nothing synced', plainWrites],
@@ -83,7 +80,7 @@ async function measure(
   try {
     const times: number[] = [];
     let syncs = 0;
-    // The first run makes the files that the others rewrite.
+    // The first run creates the files that the later runs rewrite.
     for (let run = 0; run <= options.runs; run++) {
       const changes = changesOf(options, run);
       if (run === 0) plant(root, changes);

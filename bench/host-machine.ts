@@ -1,6 +1,6 @@
 /**
- * Updates of one machine that really boots, with a kubelet and pods: `host-machine.js UPDATES`. Runs in
- * the namespace of tools/setup/in-namespace.sh; prints one JSON object.
+ * Updates of one real machine with a kubelet and pods: `host-machine.js UPDATES`. Runs in the namespace of
+ * tools/setup/in-namespace.sh; prints one JSON object.
  */
 
 import { messageOf } from '../core/errors';
@@ -11,7 +11,6 @@ import { percentile } from '../tools/measure/percentile';
 import { type MeasuredUpdate, measureUpdate, type Stretch } from './host-update';
 import { type BusyUsage, type IdleUsage, usageAtRest, watchUsage } from './host-worker-usage';
 
-/** Of several updates; times are milliseconds. */
 export interface Spread {
   readonly what: string;
   readonly medianMs: number;
@@ -20,28 +19,28 @@ export interface Spread {
 
 export interface HostMachineResult {
   readonly updates: number;
-  /** Of the config: all of them change with every update, and one kernel argument, and the image. */
+  /** Files of the config. Every update changes all of them, one kernel argument and the image. */
   readonly filesChanged: number;
   readonly podsEvicted: number;
   readonly phases: readonly Spread[];
   readonly reboot: readonly Spread[];
   readonly whole: readonly Spread[];
-  /** Cordon → uncordon, of the time from the order to in service, in percent. */
+  /** Cordon → uncordon, in percent of the time from the order until the node is back in service. */
   readonly disturbedPercent: number;
   readonly pull: PulledBytes;
-  /** Before the first update. */
+  /** Measured before the first update. */
   readonly workerIdle: IdleUsage;
   readonly workerIdleAfterwards: IdleUsage;
-  /** Of the update that took most of it. */
+  /** The update that used the most. */
   readonly workerBusy: BusyUsage;
 }
 
-/** Of an update whose image differs by one layer from the one before. */
+/** An update whose image differs from the previous one by one layer. */
 export interface PulledBytes {
   readonly imageBytes: number;
   readonly imageLayers: number;
   readonly changedLayerBytes: number;
-  /** What the registry served for it: the layer, the config; manifests are no blobs. */
+  /** Blobs that the registry served: the layer and the config; manifests are not blobs. */
   readonly pulledBytes: number;
   readonly pulledBlobs: number;
 }
@@ -89,7 +88,7 @@ async function measure(
     busy.push(one.busy);
     pull = one.pull;
   }
-  if (pull === undefined) throw new Error('there is nothing to measure in no update');
+  if (pull === undefined) throw new Error('no update ran: nothing to measure');
   step(`${IDLE_SECONDS} s of rest`);
   const whole: readonly Spread[] = [
     spread(
@@ -123,7 +122,7 @@ async function measure(
   };
 }
 
-/** Another image, other contents of every file, and a kernel argument that comes or goes. */
+/** Another image, other contents of every file, and one kernel argument added or removed. */
 async function updateOnce(world: World, number: number) {
   const { registry } = world.fleet;
   const image = await publishStoryImage({
@@ -159,7 +158,7 @@ function readyPods({ record }: World): number {
   return record.pods.filter(({ ready, terminating }) => ready && !terminating).length;
 }
 
-/** The n-th stretches of all updates belong together: each has the same. */
+/** All updates have the same stretches, so the n-th of each belong together. */
 function spreads(all: readonly (readonly Stretch[])[]): readonly Spread[] {
   const [first = []] = all;
   return first.map(({ what }, index) =>
@@ -178,7 +177,7 @@ function spread(what: string, ms: readonly number[]): Spread {
   };
 }
 
-/** Pods for the drain, in the network of the machine: they have none of their own here. */
+/** Pods for the drain. They use the machine's network; pods have none of their own here. */
 function workload(): object {
   const labels = { app: 'bench' };
   return {

@@ -1,36 +1,34 @@
-/** One update of a machine that boots, taken apart: what the workflow says, and what outsiders saw. */
+/** Splits one update of a real machine into stretches, from the workflow's phases and from outside observation. */
 
 import { Client, Connection } from '@temporalio/client';
 import { updateNodeId } from '../core/names';
-import type { NodeChange } from '../tools/observer/observed';
+import type { NodeChange } from '../test/observer/observed';
 import type { NodeReport } from '../workflows/messages';
 import type { World } from '../test/hosts/support/world';
 
-/** One stretch of time, in ms. */
 export interface Stretch {
   readonly what: string;
   readonly ms: number;
 }
 
 export interface MeasuredUpdate {
-  /** From the MachineConfig to the end of the last step on the host, one after the other. */
+  /** From the MachineConfig to the end of the last step on the host, in order. */
   readonly phases: readonly Stretch[];
-  /** `Rebooting` and what is beside it, as the machine and its node showed it. */
+  /** The phase `Rebooting` and the times around it, as the machine and its Node showed them. */
   readonly reboot: readonly Stretch[];
-  /** The order (its workflow starts) → the kubelet is Ready with the new boot id. */
+  /** From the order (its workflow starts) until the kubelet is Ready with the new boot ID. */
   readonly orderToReadyMs: number;
-  /** The order → uncordoned, on the new config. */
+  /** From the order until the node is uncordoned on the new config. */
   readonly orderToInServiceMs: number;
-  /** Cordon → uncordon. */
   readonly disturbedMs: number;
 }
 
 const SETTLING = 'slipway-host-settle.service';
 
 /**
- * Applies the config and waits until the machine is on it.
+ * Applies the config and waits until the machine has it.
  *
- * @throws Error when the update did not reboot, or was seen by nobody
+ * @throws Error when the update did not reboot, or nothing observed the reboot
  */
 export async function measureUpdate(world: World, config: object): Promise<MeasuredUpdate> {
   const { machine, record } = world;
@@ -56,7 +54,6 @@ export async function measureUpdate(world: World, config: object): Promise<Measu
 
 interface Instants {
   readonly cordonMs: number;
-  /** Ready with another boot id than before. */
   readonly readyMs: number;
   readonly uncordonMs: number;
 }
@@ -65,7 +62,7 @@ function instantsOf(changes: readonly NodeChange[]): Instants {
   const before = changes[0]?.previous?.bootID;
   const at = (what: string, is: (change: NodeChange) => boolean): number => {
     const found = changes.find(is);
-    if (found === undefined) throw new Error(`nobody saw the node ${what}`);
+    if (found === undefined) throw new Error(`the node was never seen ${what}`);
     return found.atMs;
   };
   return {
@@ -103,13 +100,13 @@ function startOf({ startedAt, phases }: NodeReport, wanted: string): number {
   throw new Error(`the update had no phase ${wanted}`);
 }
 
-/** When the program before the kubelet began and ended in this boot. */
+/** Start and end, in this boot, of the program that runs before the kubelet. */
 async function settling({ machine }: World): Promise<readonly [number, number]> {
   const names = ['ExecMainStartTimestampMonotonic', 'ExecMainExitTimestampMonotonic'];
   const shown = await machine.output(
     ...['systemctl', 'show', SETTLING, ...names.map((name) => `--property=${name}`)],
   );
-  // The clock of the kernel, which machines in containers share with this process.
+  // The kernel's clock, which machines in containers share with this process.
   const epochMs = Date.now() - Number(process.hrtime.bigint()) / 1e6;
   const [start = NaN, end = NaN] = names.map((name) => {
     const microseconds = Number(new RegExp(`^${name}=(\\d+)$`, 'm').exec(shown)?.[1]);

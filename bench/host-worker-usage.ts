@@ -1,24 +1,22 @@
-/** What the host worker of a machine in this process namespace takes, seen from outside. */
+/** Resources that the host worker of a machine in this process namespace uses, measured from outside. */
 
 import { readdirSync, readFileSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
 import { memoryOf } from './process-memory';
 import { processorMs } from './processor-time';
 
-/** At rest: nothing is asked of it. */
 export interface IdleUsage {
   readonly seconds: number;
   readonly residentMiB: number;
-  /** Of one processor. */
+  /** Percent of one processor. */
   readonly cpuPercent: number;
 }
 
-/** While an update runs, on both sides of its reboot. */
 export interface BusyUsage {
   readonly seconds: number;
   readonly peakResidentMiB: number;
   readonly cpuMs: number;
-  /** Of one processor, over the whole time. */
+  /** Percent of one processor, over the whole time. */
   readonly cpuPercent: number;
 }
 
@@ -36,7 +34,7 @@ export async function usageAtRest(seconds: number): Promise<IdleUsage> {
   return { seconds, residentMiB: Math.round(memoryOf(pid, 'VmRSS') ?? 0), cpuPercent };
 }
 
-/** Watches until told to stop; the processes that take turns are added up. */
+/** Watches until `stop`; adds up the processes that replace each other. */
 export function watchUsage(): { stop(): BusyUsage } {
   const startedAtMs = Date.now();
   const first = new Map(hostWorkers().map((pid) => [pid, processorMs(pid) ?? 0]));
@@ -78,7 +76,7 @@ function hostWorkers(): readonly number[] {
     });
 }
 
-/** Empty for a process that is gone. */
+/** Empty when the process is gone. */
 function textOf(path: string): string {
   try {
     return readFileSync(path, 'latin1');

@@ -1,4 +1,4 @@
-/** `npm run bench -- host`: what an update costs a machine, the undo journal, the bytes, the worker. */
+/** `npm run bench -- host`: cost of an update on a machine: undo journal, pulled bytes, host worker. */
 
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -9,7 +9,7 @@ import { type HostJournalOptions, type HostJournalResult, runJournalBench } from
 import type { HostMachineResult } from './host-machine';
 
 export interface HostBenchOptions extends HostJournalOptions {
-  /** Updates of a machine that boots; 0 = only the journal, which needs no root. */
+  /** Updates of a real machine; 0 = only the journal, which needs no root. */
   readonly updates: number;
   readonly onStep: (text: string) => void;
 }
@@ -17,18 +17,17 @@ export interface HostBenchOptions extends HostJournalOptions {
 export interface HostBenchResult {
   readonly name: 'host';
   readonly journal: HostJournalResult;
-  /** Absent = only the journal was asked for. */
   readonly machine?: HostMachineResult;
 }
 
 /**
- * Measures one after the other.
+ * Runs the measurements one after the other.
  *
- * @throws Error with one sentence that says what machines that boot lack here
+ * @throws Error with one sentence that names what real machines need here and lack
  */
 export async function runHostBench(options: HostBenchOptions): Promise<HostBenchResult> {
   const { updates, onStep } = options;
-  // At once, not after a minute of something else.
+  // Fails at once, not after a minute of measuring.
   if (updates > 0) requireRoot();
   onStep('the undo journal');
   const journal = await runJournalBench(options);
@@ -45,7 +44,7 @@ function requireRoot(): void {
   );
 }
 
-/** In a process of its own: it runs in other namespaces. */
+/** In its own process, because it runs in other namespaces. */
 async function runMachine(updates: number): Promise<HostMachineResult> {
   const root = repositoryRoot();
   const words = ['tools/setup/on-hosts.mjs', 'dist/bench/host-machine.js', String(updates)];
@@ -54,5 +53,5 @@ async function runMachine(updates: number): Promise<HostMachineResult> {
   const printed = await text(child.stdout);
   const [status] = await ended;
   if (status === 0) return JSON.parse(printed) as HostMachineResult;
-  throw new Error(`${join(root, words[1] ?? '')} ended with ${status}; above is why`);
+  throw new Error(`${join(root, words[1] ?? '')} ended with ${status}; its output stands above`);
 }

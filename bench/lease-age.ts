@@ -1,15 +1,15 @@
 /**
- * How late the kubelets that KWOK plays renew their Leases. On a full machine that is what the controller manager
- * calls a node Unknown for, and whoever measures must be able to tell it from what Slipway does to a node.
+ * How late KWOK renews the Leases of its nodes. On a busy machine the controller manager then calls nodes Unknown;
+ * this figure tells that from an effect of Slipway.
  */
 
 import { setTimeout as delay } from 'node:timers/promises';
 import type { ApiClient } from '../tools/cluster/api-client';
 
-/** Each look reads all Leases, half a kilobyte each. */
+/** Each check reads all Leases, half a kilobyte each. */
 const LOOK_EVERY_MS = 15_000;
 
-/** Out of the API server's cache: etcd has enough to do, and what is a moment late there is what others see, too. */
+/** From the API server's cache, to spare etcd. The other clients see the same, slightly older state. */
 const LEASES = '/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases?resourceVersion=0';
 
 interface LeaseList {
@@ -17,10 +17,10 @@ interface LeaseList {
 }
 
 export interface LeaseAge {
-  /** The most that any Lease was old when it was looked at. */
+  /** Greatest age of any Lease at a check. */
   readonly oldestSeconds: number;
   readonly looks: number;
-  /** Of them: got no answer. The figure is worth as much as the others. */
+  /** Checks without an answer. The more there are, the less `oldestSeconds` says. */
   readonly failedLooks: number;
 }
 
@@ -29,7 +29,6 @@ export interface LeaseWatch {
   stop(): Promise<void>;
 }
 
-/** Looks at once, and then every 15 s. */
 export function watchLeases(api: ApiClient): LeaseWatch {
   const end = new AbortController();
   let seen: LeaseAge = { oldestSeconds: 0, looks: 0, failedLooks: 0 };
@@ -59,7 +58,7 @@ export function watchLeases(api: ApiClient): LeaseWatch {
   };
 }
 
-/** The age of the Lease that was renewed first, in ms; those never renewed yet do not count. */
+/** Age in ms of the Lease that was renewed longest ago; Leases that were never renewed do not count. */
 export function oldestOf({ items }: LeaseList, atMs: number): number {
   const times = items.flatMap(({ spec }) =>
     spec?.renewTime === undefined ? [] : [Date.parse(spec.renewTime)],

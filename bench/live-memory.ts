@@ -1,6 +1,6 @@
 /**
- * What a process of Slipway holds once all garbage is collected. Resident memory alone cannot tell
- * growth in an hour: V8 lets garbage lie while there is room, and goes up and down by hundreds of MiB.
+ * Memory that a process of Slipway holds after a full garbage collection. Resident memory cannot show growth in an
+ * hour: V8 keeps garbage while there is space, which varies by hundreds of MiB.
  */
 
 import { mkdtemp, rm } from 'node:fs/promises';
@@ -17,12 +17,12 @@ const PROBE = join(repositoryRoot(), 'dist', 'bench', 'collecting.js');
 const Reply = z.union([z.object({ liveBytes: z.number() }), z.object({ error: z.string() })]);
 
 export interface LiveMemory {
-  /** For processes that are to be asked. */
+  /** Environment for the processes to be measured. */
   readonly environment: Readonly<Record<string, string>>;
   /**
-   * Collects in all threads of the process; it works on afterwards.
+   * Collects garbage in all threads of the process, which then continues.
    *
-   * @returns bytes of JavaScript heap, and what hangs on it outside
+   * @returns bytes of JavaScript heap and of external memory
    * @throws Error when the process cannot be asked or one of its threads does not answer
    */
   collect(pid: number): Promise<number>;

@@ -32,7 +32,7 @@ async function main(): Promise<void> {
     .description('roll one config that reboots every node through simulated hosts')
     .action(rollout);
   simulatedPool(program.command('churn'))
-    .description('roll one config after the other through simulated hosts, and see what grows')
+    .description('roll one config after the other through simulated hosts, and measure what grows')
     .option('--minutes <count>', 'how long; the last config finishes', wholeNumber(1), 60)
     .action(churn);
   simulatedPool(program.command('evictions'), 20, 2)
@@ -65,7 +65,7 @@ async function main(): Promise<void> {
     .option('--seconds <count>', 'time for each version', wholeNumber(1), 10)
     .option('--reply-bytes <count>', 'size of the reply at spec 3.4', wholeNumber(100_000), 750_000)
     .option('--machines <count>', 'machines of the boot storm', wholeNumber(1), 2_000)
-    .option('--idle <count>', 'connections that say nothing', wholeNumber(1), 10_000)
+    .option('--idle <count>', 'idle connections', wholeNumber(1), 10_000)
     .option('--json', 'one JSON object on standard output', false)
     .action(server);
   await program.parseAsync();
@@ -135,9 +135,9 @@ async function host({ files, bytes, runs, directory, updates, json }: HostFlags)
   if (result.machine === undefined) return;
   const { phases, reboot, whole, pull, ...rest } = result.machine;
   const { workerIdle, workerIdleAfterwards, workerBusy, ...machine } = rest;
-  printRows('An update of a machine', phases);
+  printRows('One update of a machine', phases);
   printRows('Its reboot', reboot);
-  printRows('All of it', whole);
+  printRows('The whole update', whole);
   for (const figures of [machine, pull, { workerIdle, workerBusy, workerIdleAfterwards }]) {
     print(figures, false);
     process.stdout.write('\n');

@@ -1,9 +1,7 @@
-/** Memory of a process as the kernel counts it. */
-
 import { readFileSync } from 'node:fs';
 
 /**
- * In MiB: what is resident now (`VmRSS`), or the most that ever was (`VmHWM`), which no sample can miss.
+ * In MiB: the present (`VmRSS`) or the greatest (`VmHWM`) resident memory; no sample can miss the latter.
  * Undefined where there is no /proc, or no such process.
  */
 export function memoryOf(pid: number, field: 'VmRSS' | 'VmHWM'): number | undefined {

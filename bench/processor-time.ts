@@ -1,11 +1,11 @@
 import { readFileSync } from 'node:fs';
 
-/** `_SC_CLK_TCK` of every Linux: what the kernel shows to programs, whatever its own tick is. */
+/** `_SC_CLK_TCK` of every Linux: the unit in which the kernel reports to programs, whatever its own tick is. */
 const MS_PER_TICK = 10;
 
 /**
- * Processor time that a process has used since it began, user and system, in ms. Undefined where
- * there is no /proc, or no such process.
+ * Processor time that a process has used since it started, user and system, in ms. Undefined where there is no
+ * /proc, or no such process.
  */
 export function processorMs(pid: number): number | undefined {
   let stat: string;
@@ -17,9 +17,8 @@ export function processorMs(pid: number): number | undefined {
   return processorMsIn(stat);
 }
 
-/** The same from the text of `/proc/<pid>/stat`. */
 export function processorMsIn(stat: string): number | undefined {
-  // The second field, the command in brackets, may hold spaces and brackets itself.
+  // The second field, the command in brackets, may itself contain spaces and brackets.
   const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
   const [user, system] = [Number(fields[11]), Number(fields[12])];
   return Number.isFinite(user + system) ? (user + system) * MS_PER_TICK : undefined;

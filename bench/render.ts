@@ -1,6 +1,5 @@
-/** How long a pool takes to render, as a function of the number and size of its MachineConfigs. */
+/** How long a pool takes to render, by number and size of its MachineConfigs. */
 
-import { createHash } from 'node:crypto';
 import { performance } from 'node:perf_hooks';
 import { gunzipSync } from 'node:zlib';
 
@@ -10,14 +9,12 @@ import { renderMachineConfig } from '../core/machine-config/render';
 import type { MachineConfig } from '../core/machine-config/types';
 import { LABEL } from '../core/names';
 
-/** One measured size; times are milliseconds. */
 export interface RenderBenchRow {
   readonly configs: number;
   readonly bytesPerFile: number;
   readonly runs: number;
   readonly medianMs: number;
   readonly worstMs: number;
-  /** What is wanted. */
   readonly goalMs: number;
   readonly withinGoal: boolean;
 }
@@ -28,9 +25,7 @@ export interface RenderBenchResult {
 }
 
 const PORTS: RenderPorts = {
-  md5Hex: (data) => createHash('md5').update(data).digest('hex'),
   gunzip: (bytes) => new Uint8Array(gunzipSync(bytes)),
-  digestHex: (algorithm, bytes) => createHash(algorithm).update(bytes).digest('hex'),
 };
 
 const SIZES = [
@@ -38,7 +33,7 @@ const SIZES = [
   { configs: 1000, bytesPerFile: 256, runs: 11, goalMs: 500 },
 ];
 
-/** Renders each size several times in this process; the first runs warm it up and do not count. */
+/** Renders each size several times in this process; the first runs are warm-up and do not count. */
 export function runRenderBench(): Promise<RenderBenchResult> {
   return Promise.resolve({ name: 'render', rows: SIZES.map(measure) });
 }
@@ -75,7 +70,7 @@ function render(sources: readonly MachineConfig[]): void {
   });
 }
 
-/** One file of its own, one of eight shared files, one unit. */
+/** One file of its own, one of eight shared files, and one unit. */
 function machineConfig(index: number, bytes: number): MachineConfig {
   const name = `${String(index).padStart(4, '0')}-bench`;
   const contents = (seed: string): string => encodeDataUrl(seed.repeat(bytes).slice(0, bytes));

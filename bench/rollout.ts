@@ -1,16 +1,16 @@
 /**
- * `npm run bench -- rollout`: the whole stack, simulated hosts, one config that reboots every node.
- * The figures come from an independent observer, the API server's metrics and Temporal's histories.
+ * `npm run bench -- rollout`: the whole stack with simulated hosts, and one config that reboots every node. The
+ * figures come from an independent observer, the API server's metrics and Temporal's histories.
  */
 
 import { setTimeout as delay } from 'node:timers/promises';
 import { messageOf } from '../core/errors';
-import { type Observer, startObserver } from '../tools/observer/observer';
-import type { NodeChange } from '../tools/observer/observed';
-import type { ObserverProcess } from '../tools/observer/own-process';
-import type { Summary } from '../tools/observer/protocol';
-import type { RolloutRecord } from '../tools/observer/record';
-import { describeViolation } from '../tools/observer/violation';
+import { type Observer, startObserver } from '../test/observer/observer';
+import type { NodeChange } from '../test/observer/observed';
+import type { ObserverProcess } from '../test/observer/own-process';
+import type { Summary } from '../test/observer/protocol';
+import type { RolloutRecord } from '../test/observer/record';
+import { describeViolation } from '../test/observer/violation';
 import { percentile } from '../tools/measure/percentile';
 import { renderedConfigOf } from '../tools/stack/readiness';
 import type { Stack } from '../tools/stack/stack';
@@ -41,35 +41,37 @@ export interface RolloutBenchResult extends Observed {
   /** First cordon to last uncordon, divided by ceil(nodes / maxUnavailable) × node time. */
   readonly makespanRatio: number;
   readonly makespanSeconds: number;
-  /** A node verified (its uncordon is seen) → the next cordon is seen, in ms; absent = each slot was used once. */
+  /**
+   * From a verified node (its uncordon is observed) to the next cordon, in ms; absent = each slot was used once.
+   */
   readonly slotRefillMs?: { readonly p50: number; readonly p99: number };
-  /** The longest time in one piece in which a slot was free, a node waited for one, and none was cordoned. */
+  /** Longest time without a cordon while a slot was free and a node waited for one. */
   readonly standstillSeconds: number;
-  /** Of the kubelets, which have no part in the rollout: how full the machine was for them. */
+  /** Age of the Leases of KWOK's nodes; shows how busy the machine was. */
   readonly leaseAge: LeaseAge;
   readonly applyToFirstCordonMs: number;
   readonly apiWritesPerNode: number;
   readonly apiReadsPerNode: number;
   readonly workflowTasksPerNode: number;
-  /** Of all workflows, in all: whose result was refused, and that were not begun or ended in time. */
+  /** Workflow tasks whose result was refused, and those not started or completed in time, over all workflows. */
   readonly failedTasks: number;
   readonly lateTasks: number;
-  /** Through the server; the local ones apart. */
+  /** Through the server; local activities are counted separately. */
   readonly activitiesPerNode: number;
   readonly localActivitiesPerNode: number;
   readonly signalsPerNode: number;
   readonly historyEventsPerNode: number;
   /** Processor time of the Temporal server during the rollout; absent where it cannot be read. */
   readonly temporalCpuMsPerNode?: number;
-  /** The same of every other process. */
   readonly cpuMsPerNode: Readonly<Record<string, number>>;
-  /** Resident memory at the end, in MiB, by process. */
   readonly rssMiB: Readonly<Record<string, number>>;
-  /** The most that it ever was, start-up included; empty where the kernel does not count it. */
+  /** Greatest resident memory, start-up included; empty where the kernel does not count it. */
   readonly mostRssMiB: Readonly<Record<string, number>>;
-  /** Hosts at rest whose disks were compared with their configs. */
   readonly disksCompared: number;
-  /** What an observer in a process of its own, and who compared the disks, saw broken of docs/reliability.md. */
+  /**
+   * Violations of the promises in docs/reliability.md, from an observer in its own process and from the comparison
+   * of disks.
+   */
   readonly violations: readonly string[];
 }
 
@@ -84,7 +86,6 @@ spec:
   kernelArguments: [nosmt]
 `;
 
-/** Starts everything, rolls once, stops everything. */
 export async function runRolloutBench(options: SimulatedPoolOptions): Promise<RolloutBenchResult> {
   const stack = await startSimulatedPool(options);
   try {
@@ -108,7 +109,7 @@ async function measure(stack: Stack, options: SimulatedPoolOptions): Promise<Rol
       observer.stop();
     }
   } finally {
-    // Also after a failure: this process would wait for it for ever.
+    // Also after a failure: otherwise this process waits for the observer for ever.
     await judge.stop();
   }
 }
@@ -154,7 +155,7 @@ async function rollOnce(
   };
 }
 
-/** The first boot's own requests are over when two counts in a row agree. */
+/** The requests of the first boot are over when two counts in a row agree. */
 async function settled(stack: Stack): Promise<void> {
   for (let last = -1; ;) {
     const { writes, reads } = await countApiRequests(stack.cluster);
@@ -164,7 +165,7 @@ async function settled(stack: Stack): Promise<void> {
   }
 }
 
-/** Longer than any node may take, whatever else the machine does. */
+/** Longer than any node takes on a busy machine. */
 const STUCK_MS = 300_000;
 
 interface Rolling {
@@ -175,7 +176,6 @@ interface Rolling {
   readonly leases: LeaseWatch;
 }
 
-/** Resolves when every node has another current config and none is cordoned. */
 async function untilAllMoved(
   { record, stack, judge, standstill, leases }: Rolling,
   options: SimulatedPoolOptions,
@@ -218,16 +218,16 @@ function isToBeTold(
   return standstill.look(Date.now(), changes.findLast(isCordon)?.atMs ?? 0, hasRoom);
 }
 
-/** Beside the measurement, which it must not hold up. */
+/** Runs beside the measurement and must not delay it. */
 function tellStandstill(stack: Stack, { onStep }: SimulatedPoolOptions): void {
   const at = new Date().toISOString();
   whatTheRolloutSays(stack).then(
     (said) => onStep(`${at} slots are free, and no node is cordoned: ${said}`),
-    (error: unknown) => onStep(`${at} slots are free; nobody says why: ${messageOf(error)}`),
+    (error: unknown) => onStep(`${at} slots are free, for an unknown reason: ${messageOf(error)}`),
   );
 }
 
-/** What histories and requests do not tell. */
+/** Figures that histories and requests do not give. */
 type Seen =
   'standstillSeconds' | 'leaseAge' | 'rssMiB' | 'mostRssMiB' | 'disksCompared' | 'violations';
 
@@ -286,9 +286,9 @@ function isUncordon({ node, previous }: NodeChange): boolean {
 }
 
 /**
- * How long each freed slot stood empty, in the order in which slots were taken again: the next cordon
- * takes the one that has been free for longest. A cordon with no slot freed before it takes one that was
- * never used, and a slot that nobody needs any more is no refill.
+ * How long each freed slot stood empty, in the order in which slots were taken again. A cordon takes the slot that
+ * has been free for longest. A cordon without a slot freed before it takes an unused one; a freed slot that no
+ * node needs is not counted.
  *
  * @param cordons - times in ms, ascending; so are `uncordons`
  */
@@ -307,7 +307,7 @@ export function refillTimes(
   return refills;
 }
 
-/** None of no refill: a percentile of nothing is 0, as if slots were refilled at once. */
+/** No figures without a refill: the percentile of an empty list is 0, which would mean an instant refill. */
 export function refillFigures(
   refills: readonly number[],
 ): Pick<RolloutBenchResult, 'slotRefillMs'> {

@@ -1,4 +1,4 @@
-/** The config of the server's benchmark: 60 files and 20 units whose first config has a given size. */
+/** The config for the benchmark of the server: 60 files and 20 units whose first config has a given size. */
 
 import { createHash, randomBytes } from 'node:crypto';
 import { mkdir, writeFile } from 'node:fs/promises';
@@ -17,14 +17,9 @@ export const POOL = 'master';
 
 const API_VERSION = `${MCO_GROUP}/v1`;
 
-const ports = {
-  randomBytes,
-  sha256Hex: (text: string) => createHash('sha256').update(text).digest('hex'),
-};
-
 /**
- * Fills a directory that `slipway server --bootstrap-dir` serves, such that the reply at spec 3.4 has
- * this many bytes, give or take a hundredth.
+ * Fills a directory that `slipway server --bootstrap-dir` serves, such that the reply at spec 3.4 has this many
+ * bytes, within one percent.
  *
  * @returns a join token of the pool
  */
@@ -42,7 +37,7 @@ export async function writeServedConfig(directory: string, replyBytes: number): 
 }
 
 function tokenFor(): { readonly text: string; readonly secret: string } {
-  const { id, hash, text } = newJoinToken(ports);
+  const { id, hash, text } = newJoinToken(randomBytes);
   const now = Date.now();
   const record = {
     id,
@@ -66,7 +61,6 @@ function renderedWith(contentBytes: number): MachineConfig {
   return { metadata: { name: pool.rendered.name }, spec: pool.rendered.spec };
 }
 
-/** Renders a pool whose files hold `contentBytes` bytes each. */
 function renderManifestsWith(contentBytes: number) {
   const text = [poolManifest(), configManifest(contentBytes)].map((one) => JSON.stringify(one));
   const { objects, problems } = readManifestObjects([
@@ -118,7 +112,7 @@ function configManifest(contentBytes: number): object {
   };
 }
 
-/** Lines that differ, so that compression has about as much to do as with real configs. */
+/** Lines that differ, so that they compress about as well as real configs. */
 function textOf(bytes: number, seed: number): Buffer {
   const lines: string[] = [];
   for (let i = 0, size = 0; size < bytes; i++) {

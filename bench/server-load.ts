@@ -1,6 +1,6 @@
 /**
- * Machines that ask the server for their first config, in a process of their own. The client reads as
- * little as it can: it would otherwise measure itself.
+ * Machines that ask the server for their first config, in their own process. The client reads as little as
+ * possible: otherwise it would measure itself.
  */
 
 import { connect as connectTcp, type Socket, type TcpNetConnectOpts } from 'node:net';
@@ -8,14 +8,13 @@ import { connect, type ConnectionOptions, type TLSSocket } from 'node:tls';
 
 export interface LoadJob {
   readonly port: number;
-  /** PEM. */
   readonly authority: string;
   readonly path: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly connections: number;
-  /** How long to ask again and again on the same connections; absent = each asks once and goes. */
+  /** How long to repeat the request on the same connections; absent = each machine asks once and disconnects. */
   readonly seconds?: number;
-  /** Connections that are opened before and say nothing. */
+  /** Connections that are opened first and send nothing. */
   readonly idle?: number;
 }
 
@@ -24,9 +23,8 @@ export interface LoadResult {
   /** By reason: a status, or the code of an error. */
   readonly failures: Readonly<Record<string, number>>;
   readonly seconds: number;
-  /** Bytes of one body. */
   readonly bytes: number;
-  /** Of every request that was answered; from the connection on when each asks once. */
+  /** Latency of every answered request; includes the connection when each machine asks once. */
   readonly latenciesMs: readonly number[];
   readonly processorMs: number;
   /** Idle connections that were open when the last machine had its answer. */
@@ -67,7 +65,10 @@ export async function runLoad(job: LoadJob): Promise<LoadResult> {
   };
 }
 
-/** Loopback is a network of its own: what the server allows one address is no bound for all machines. */
+/**
+ * Every machine has its own loopback address, so that the server's limit for one address does not bind all of
+ * them.
+ */
 function addressOf(machine: number): string {
   return `127.0.${1 + (machine % 10)}.${1 + (Math.floor(machine / 10) % 250)}`;
 }
@@ -76,14 +77,14 @@ function fail(tally: Tally, reason: string): void {
   tally.failures[reason] = (tally.failures[reason] ?? 0) + 1;
 }
 
-/** A connection that says nothing; undefined = it could not be opened. */
+/** A connection that sends nothing; undefined = it could not be opened. */
 function openIdle(port: number, index: number, tally: Tally): Promise<Socket | undefined> {
   return new Promise((resolve) => {
     const socket = connectTcp({ host: '127.0.0.1', port, localAddress: addressOf(index) });
     socket.once('connect', () => {
       resolve(socket);
     });
-    // After the connection it is only closed, which is counted at the end.
+    // Once connected, an error only closes the connection, which is counted at the end.
     socket.on('error', (error: NodeJS.ErrnoException) => {
       if (socket.connecting) fail(tally, `idle: ${error.code ?? 'error'}`);
       resolve(undefined);
@@ -91,7 +92,6 @@ function openIdle(port: number, index: number, tally: Tally): Promise<Socket | u
   });
 }
 
-/** One connection, from its beginning to its end. */
 function runMachine(
   job: LoadJob & { readonly until: number | undefined },
   index: number,
@@ -165,12 +165,11 @@ function requestText({ path, headers }: LoadJob, isLast: boolean): string {
 /** Counts the bytes of one reply and keeps none. */
 class Reply {
   status = 0;
-  /** Of the body. */
   length = 0;
   #head = '';
   #left: number | undefined;
 
-  /** True = the reply is complete. */
+  /** @returns whether the reply is complete */
   take(chunk: Buffer): boolean {
     if (this.#left !== undefined) {
       this.#left -= chunk.length;

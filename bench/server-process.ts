@@ -1,21 +1,19 @@
-/** The server of the benchmark in a process of its own: the production server, and its figures. */
+/** The production server in its own process, with its figures for the benchmark. */
 
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { messageOf } from '../core/errors';
 import { startServer } from '../server/main';
 import type { ServerOptions } from '../server/settings';
 
-/** What the parent asks. */
 export type ServerQuestion = { readonly start: ServerOptions } | 'reset' | 'figures';
 
-/** Since the last reset. */
 export interface ServerFigures {
-  /** Resident memory now, and the most since the process began. */
+  /** Resident memory now, and its maximum since the process started. */
   readonly rssBytes: number;
   readonly peakRssBytes: number;
-  /** Longest time in which the event loop answered nobody. */
+  /** Longest time in which the event loop answered nothing. */
   readonly longestBlockMs: number;
-  /** The same in processor time of the loop: what it is when nobody else needs the core. */
+  /** The same in processor time of the loop, which other load on the core does not change. */
   readonly longestBlockProcessorMs: number;
   readonly processorMs: number;
 }
@@ -31,7 +29,7 @@ const delay = monitorEventLoopDelay({ resolution: RESOLUTION_MS });
 let before = process.cpuUsage();
 let longestBlockProcessorMs = 0;
 
-/** Between two ticks lies one turn of the event loop, however long it had to wait for a core. */
+/** Between two ticks lies one turn of the event loop, however long it waited for a core. */
 function watchTurns(): void {
   let last = process.threadCpuUsage();
   setInterval(() => {
@@ -50,7 +48,7 @@ function figures(): ServerFigures {
   return {
     rssBytes: process.memoryUsage.rss(),
     peakRssBytes: process.resourceUsage().maxRSS * 1024,
-    // The histogram counts the time between two looks, which are this far apart by themselves.
+    // The histogram measures the time between two samples, which includes this interval.
     longestBlockMs: Math.max(0, delay.max / 1e6 - RESOLUTION_MS),
     longestBlockProcessorMs,
     processorMs: (user + system) / 1000,

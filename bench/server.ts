@@ -1,6 +1,6 @@
 /**
- * What the server takes: first configs at 50 connections, and the boot storm of 2,000 machines. The server
- * runs in one process and the machines in another; with two cores, each has one.
+ * Load tests of the server: first configs over 50 connections, and the boot storm of 2,000 machines. Server and
+ * machines run in two processes; with two cores, each has its own.
  */
 
 import { fork, type ChildProcess } from 'node:child_process';
@@ -16,24 +16,21 @@ import type { ServerAnswer, ServerFigures, ServerQuestion } from './server-proce
 
 export interface ServerBenchOptions {
   readonly connections: number;
-  /** How long each version is asked for. */
+  /** Seconds of load for each spec version. */
   readonly seconds: number;
-  /** Bytes of the reply at spec 3.4. */
   readonly replyBytes: number;
-  /** Machines of the boot storm. */
   readonly machines: number;
-  /** Idle connections beside which machines ask. */
   readonly idle: number;
   readonly onStep: (text: string) => void;
 }
 
-/** One version over kept connections. */
+/** One spec version over kept connections. */
 export interface ServerBenchRow {
   readonly version: string;
   readonly encoding: string;
   readonly replyBytes: number;
   readonly requestsPerSecond: number;
-  /** What one core of the server does when nobody else needs it. */
+  /** Requests per second of processor time: what one whole core serves. */
   readonly requestsPerProcessorSecond: number;
   readonly p50Ms: number;
   readonly p99Ms: number;
@@ -43,7 +40,6 @@ export interface ServerBenchRow {
   readonly rssMiB: number;
 }
 
-/** Every machine on a fresh connection, all at once. */
 export interface BootStormResult {
   readonly machines: number;
   readonly encoding: string;
@@ -57,24 +53,23 @@ export interface BootStormResult {
   readonly peakRssMiB: number;
 }
 
-/** Machines that ask at the same moment, while others hold connections and say nothing. */
 export interface IdleResult {
   readonly idleConnections: number;
-  /** Of those, still open when the last machine had its answer. */
+  /** Idle connections still open when the last machine had its answer. */
   readonly stillOpen: number;
   readonly machines: number;
   readonly p50Ms: number;
   readonly p99Ms: number;
   readonly failures: Readonly<Record<string, number>>;
   readonly longestBlockProcessorMs: number;
-  /** Before the connections, and while they are open. */
+  /** Before the idle connections, and while they are open. */
   readonly rssMiB: readonly [number, number];
 }
 
 export interface ServerBenchResult {
   readonly name: 'server';
   readonly cores: number;
-  /** Of the last minute, before the run: what else was going on. */
+  /** Load of the minute before the run: shows other work on the machine. */
   readonly loadAverage: number;
   readonly connections: number;
   readonly rows: readonly ServerBenchRow[];
@@ -84,7 +79,7 @@ export interface ServerBenchResult {
 
 const MIB = 1024 * 1024;
 
-/** As Ignition asks (identity), and as a client that takes compression would. */
+/** Ignition asks without compression; other clients may accept it. */
 const CASES = [
   ['3.4.0', 'identity'],
   ['3.1.0', 'identity'],
@@ -138,7 +133,7 @@ async function startBench(directory: string, options: ServerBenchOptions): Promi
   await writeFile(keyFile, credentials.key, { mode: 0o600 });
   const bootstrapDir = join(directory, 'bootstrap');
   const token = await writeServedConfig(bootstrapDir, options.replyBytes);
-  // What it logs is written as always, and thrown away.
+  // The server logs as in production; the output is discarded.
   const server = child('server-process.js');
   const load = child('server-load.js');
   const ask = async (question: ServerQuestion): Promise<ServerAnswer> =>
@@ -152,7 +147,7 @@ async function startBench(directory: string, options: ServerBenchOptions): Promi
       ignitionPort: 0,
       plainAddress: '127.0.0.1',
       plainPort: 0,
-      // Room for the idle ones and the machines beside them.
+      // Enough for the idle connections and the machines beside them.
       maxConnections: Math.max(4_096, options.idle + 1_000),
     },
   });
@@ -208,7 +203,7 @@ async function measureVersion(
   { connections, seconds }: ServerBenchOptions,
 ): Promise<ServerBenchRow> {
   const headers = bench.headers(version, encoding);
-  // The first request has the bytes prepared, and the next thousand the code compiled.
+  // Warm-up: the first request prepares the bytes, the next thousand get the code compiled.
   await bench.load({ headers, connections, seconds: Math.min(seconds, 3) });
   await bench.reset();
   const load = await bench.load({ headers, connections, seconds });
@@ -251,7 +246,7 @@ async function measureStorm(
   };
 }
 
-/** Fifty, so that they come while the idle ones are still allowed to be. */
+/** Few enough that all ask before the server closes the idle connections. */
 const BESIDE_IDLE = 50;
 
 async function measureIdle(bench: Bench, { idle }: ServerBenchOptions): Promise<IdleResult> {

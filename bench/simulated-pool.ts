@@ -1,16 +1,16 @@
-/** The whole stack with one pool of simulated hosts, which is what rollouts are measured on. */
+/** The whole stack with one pool of simulated hosts, on which rollouts are measured. */
 
 import { compareDisks } from '../test/e2e/support/disk-at-rest';
 import { startJudge } from '../test/e2e/support/verdict';
-import type { ObserverProcess } from '../tools/observer/own-process';
-import type { Summary } from '../tools/observer/protocol';
+import type { ObserverProcess } from '../test/observer/own-process';
+import type { Summary } from '../test/observer/protocol';
 import { residentBytes } from '../tools/processes/identity';
 import { startStack, type Stack } from '../tools/stack/stack';
 import { memoryOf } from './process-memory';
 
 export const WORKERS = 'node-role.kubernetes.io/worker';
 
-/** For one answer of Temporal to the observer: it is never away here, but it has all that the machine can do. */
+/** For one answer of Temporal to the observer: the benchmark may use the whole machine. */
 const PATIENCE_MS = 20_000;
 
 export interface SimulatedPoolOptions {
@@ -19,12 +19,12 @@ export interface SimulatedPoolOptions {
   /** Simulated time from the armed reboot to the boot. */
   readonly nodeTimeSeconds: number;
   readonly canaryNodes: number;
-  /** Added to that of every process of Slipway. */
+  /** Added to the environment of every process of Slipway. */
   readonly environment?: Readonly<Record<string, string>>;
   readonly onStep: (text: string) => void;
 }
 
-/** Nothing takes time but the reboot, so that what is measured is what Slipway adds. */
+/** Only the reboot takes simulated time, so the measurement shows what Slipway adds. */
 export async function startSimulatedPool(options: SimulatedPoolOptions): Promise<Stack> {
   return startStack({
     nodes: { worker: options.nodes },
@@ -50,7 +50,7 @@ export async function startSimulatedPool(options: SimulatedPoolOptions): Promise
   });
 }
 
-/** The observer of the end-to-end tests, which judges the pool of workers by every promise that it can see. */
+/** The observer of the end-to-end tests; judges the worker pool by every promise that it can observe. */
 export async function judgeOf(stack: Stack, maxUnavailable: number): Promise<ObserverProcess> {
   const { cluster, temporal } = stack;
   return startJudge({
@@ -59,12 +59,12 @@ export async function judgeOf(stack: Stack, maxUnavailable: number): Promise<Obs
   });
 }
 
-/** What an observer has seen of the promises, and how well it could look. */
+/** Violations that an observer found, and how well it could observe. */
 export interface Observed {
   readonly maxUnavailableSeen: number;
-  /** How often it could look, by place: "none broken" is worth as much as that. */
+  /** Number of checks by place: without checks, "no violations" means nothing. */
   readonly observerLooks: Readonly<Record<string, number>>;
-  /** The longest time in one piece in which it could not. */
+  /** Longest time without a successful check, by place. */
   readonly observerBlindSeconds: Readonly<Record<string, number>>;
 }
 
@@ -79,14 +79,12 @@ export function observed({ maxUnavailableSeen, sight }: Summary): Observed {
   };
 }
 
-/** What was judged of the disks of the hosts (I4). */
 export interface Compared {
   readonly disksCompared: number;
-  /** As violations are described. */
   readonly broken: readonly string[];
 }
 
-/** Where the observer cannot look: every host of a pool at rest is byte for byte on the config that its Node names. */
+/** The observer cannot see disks: at rest, every host must match the config that its Node names, byte for byte. */
 export async function disksOf(stack: Stack): Promise<Compared> {
   const { compared, wrong } = await compareDisks(stack.cluster.admin, stack.hostRoot);
   const all = stack.nodesOf('worker').length;
@@ -98,7 +96,6 @@ export async function disksOf(stack: Stack): Promise<Compared> {
   };
 }
 
-/** Resident memory now, in MiB, by process. */
 export function residentMiB(stack: Stack): Readonly<Record<string, number>> {
   return Object.fromEntries(
     processesOf(stack).map(({ name, pid }) => {
@@ -107,7 +104,7 @@ export function residentMiB(stack: Stack): Readonly<Record<string, number>> {
   );
 }
 
-/** The most since each process began; empty where the kernel does not count it. */
+/** Maximum since each process started; empty where the kernel does not count it. */
 export function mostResidentMiB(stack: Stack): Readonly<Record<string, number>> {
   const found = processesOf(stack).map(({ name, pid }) => [name, memoryOf(pid, 'VmHWM')] as const);
   return Object.fromEntries(
@@ -115,7 +112,6 @@ export function mostResidentMiB(stack: Stack): Readonly<Record<string, number>> 
   );
 }
 
-/** All that runs, but for whoever measures. */
 export function processesOf(
   stack: Stack,
 ): readonly { readonly name: string; readonly pid: number }[] {

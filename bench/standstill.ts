@@ -1,34 +1,34 @@
 /**
- * What a rollout that does not go on says of itself: a benchmark that gives up names the blocker, and one that
- * stands still for a while tells it at that time.
+ * Says why a rollout does not progress: a benchmark that gives up names the blocker, and one with a
+ * standstill reports it at that time.
  */
 
 import { Client, Connection } from '@temporalio/client';
 import { messageOf } from '../core/errors';
+import { fewLines } from '../core/few';
 import { poolRolloutId } from '../core/names';
 import type { Stack } from '../tools/stack/stack';
 import { progressQuery } from '../workflows/messages';
 
-/** Failures of which the reason is told; the count says how many there are. */
+/** Failures that are printed with their reason; the others are only counted. */
 const TOLD = 3;
-/** No standstill before that: a full machine takes as long from slot to slot. */
+/** On a busy machine, the time from slot to slot can be this long without a standstill. */
 const TELL_AFTER_MS = 60_000;
 const TELL_EVERY_MS = 30_000;
 const ANSWER_MS = 20_000;
 const STAGES = ['preparing', 'waiting', 'working'] as const;
 
-/** The time in which a node could have been cordoned, and none was. */
+/** Time in which a node could have been cordoned, and none was; in ms. */
 export class Standstill {
-  /** The longest in one piece, in ms. */
   longestMs = 0;
   #lastCordonMs = -1;
   #sinceMs: number | undefined;
   #tellAtMs = 0;
 
   /**
-   * @param lastCordonMs - when the last one was seen
-   * @param hasRoom - whether a slot is free, and a node waits for one
-   * @returns whether it has come to stand still for so long that it is to be told, now and then
+   * @param lastCordonMs - when the last cordon was observed
+   * @param hasRoom - whether a slot is free and a node waits for one
+   * @returns whether the standstill is long enough to be reported, at intervals
    */
   look(atMs: number, lastCordonMs: number, hasRoom: boolean): boolean {
     if (!hasRoom || lastCordonMs !== this.#lastCordonMs || this.#sinceMs === undefined) {
@@ -44,12 +44,15 @@ export class Standstill {
   }
 }
 
-/** State and blocker of the worker pool's rollout, why the first nodes failed, and its task in Temporal. Never throws. */
+/**
+ * State and blocker of the worker pool's rollout, why the first nodes failed, and its task in Temporal. Never
+ * throws.
+ */
 export async function whatTheRolloutSays({ temporal }: Stack): Promise<string> {
   const connection = Connection.lazy({ address: temporal.address });
   try {
     const client = new Client({ connection, namespace: temporal.namespace });
-    // Begun inside, or they have no deadline.
+    // The calls must begin inside `withDeadline`, or they have no deadline.
     const told = await connection.withDeadline(Date.now() + ANSWER_MS, () =>
       Promise.all([
         shownByTemporal(client).catch((error: unknown) => `Temporal: ${messageOf(error)}`),
@@ -69,15 +72,15 @@ async function saidByItself(client: Client): Promise<string> {
   const counts = STAGES.map((stage) => {
     return `${children.filter((child) => child.stage === stage).length} ${stage}`;
   });
-  const reasons = failed.slice(0, TOLD).map(({ node, reason }) => `${node}: ${reason}`);
+  const reasons = failed.map(({ node, reason }) => `${node}: ${reason}`);
   return [
-    `${state}: ${blocker ?? 'says nothing'}`,
+    `${state}: ${blocker ?? 'no blocker named'}`,
     `${slots.length} slots, ${children.length} updates under way (${counts.join(', ')}), ${failedCount} failed`,
-    ...reasons,
+    ...fewLines(reasons, { most: TOLD }),
   ].join('; ');
 }
 
-/** A task that is tried again and again is no word of the rollout's own. */
+/** The rollout cannot report a workflow task that is retried again and again; Temporal shows it. */
 async function shownByTemporal(client: Client): Promise<string> {
   const { raw, historyLength } = await client.workflow
     .getHandle(poolRolloutId('worker'))

@@ -1,4 +1,4 @@
-/** Shell completion, generated from the commands themselves. */
+/** Shell completion, generated from the commands. */
 
 import type { Command } from 'commander';
 
@@ -20,7 +20,7 @@ export function completionScript(program: Command, shell: Shell): string {
 
 type Words = ReadonlyMap<string, readonly string[]>;
 
-/** What may follow each command: subcommands, an argument out of a few, and long flags. */
+/** The words that may follow each command: subcommands, choices of an argument, long flags. */
 function wordsByPlace(command: Command, place: readonly string[] = []): Words {
   const words = [
     ...command.commands.map((child) => child.name()),
@@ -34,7 +34,6 @@ function wordsByPlace(command: Command, place: readonly string[] = []): Words {
   return found;
 }
 
-/** Flags whose next word is their value and no command. */
 function flagsWithValue(command: Command): readonly string[] {
   const own = command.options
     .filter((option) => option.required || option.optional)
@@ -42,7 +41,9 @@ function flagsWithValue(command: Command): readonly string[] {
   return [...new Set([...own, ...command.commands.flatMap(flagsWithValue)])];
 }
 
-/** `case` branches, the deepest first; arguments behind a command do not change what may follow. */
+/**
+ * `case` branches, the deepest first, because the branch of a command also matches its subcommands.
+ */
 function branches(words: Words, line: (list: readonly string[]) => string): string {
   return [...words]
     .sort(([a], [b]) => b.length - a.length)
@@ -53,7 +54,7 @@ function branches(words: Words, line: (list: readonly string[]) => string): stri
     .join('\n');
 }
 
-/** The body of the loop over the words so far, the same in both shells: where in the tree they lead. */
+/** Body of the loop over the words so far, for both shells: finds their command. */
 function placeOf(withValue: readonly string[]): string {
   return `    if [[ -n $skip ]]; then skip=''; continue; fi
     case $word in
@@ -63,7 +64,7 @@ function placeOf(withValue: readonly string[]): string {
     esac`;
 }
 
-/** Runs on bash 3.2, too, which has no `mapfile`. No word of ours has a blank or a wildcard in it. */
+/** bash 3.2 has no `mapfile`. None of the words contains a blank or a wildcard. */
 function bash(words: Words, withValue: readonly string[]): string {
   return `_slipway() {
   local place='' word words='' skip=''
@@ -81,7 +82,10 @@ complete -o default -F _slipway slipway
 `;
 }
 
-/** Both sourced and as the file _slipway in a directory of fpath. In zsh, `path` is the PATH. */
+/**
+ * Works when sourced and as the file _slipway in fpath. The variable is `place`, because `path` is
+ * the PATH in zsh.
+ */
 function zsh(words: Words, withValue: readonly string[]): string {
   return `#compdef slipway
 

@@ -1,4 +1,4 @@
-/** Connects to the cluster and to Temporal, each when a command first needs it. */
+/** Connects to the cluster and to Temporal when a command first needs them. */
 
 import {
   Client,
@@ -10,8 +10,8 @@ import { connectKube, type KubeClient } from '../adapters/kube/client';
 import type { Log } from '../adapters/kube/transport';
 import { messageOf } from '../core/errors';
 import { userInfo } from 'node:os';
-import { readSettings, TemporalSettings } from '../workers/config';
-import { type ConnectionOptions, connectionOptions } from '../workers/temporal-target';
+import { readSettings, TemporalSettings } from '../process/settings';
+import { type ConnectionOptions, connectionOptions } from '../process/temporal/connection-options';
 import { cliError, EXIT } from './exit-codes';
 import { kubeCluster } from './kube-cluster';
 import type { CliCluster, CliTemporal, CliTemporalSetup } from './ports';
@@ -35,7 +35,7 @@ type Environment = Readonly<Record<string, string | undefined>>;
 /**
  * Flags win over the environment, which wins over the defaults.
  *
- * @param signal - ends what is asked of Temporal
+ * @param signal - ends calls to Temporal
  */
 export function openConnections(
   options: GlobalOptions,
@@ -65,7 +65,7 @@ export function openConnections(
   };
 }
 
-/** The value of a promise that has been asked for and came; a failure was reported to whoever asked. */
+/** The value of a promise that resolved. Its failure was reported to the caller that awaited it. */
 async function settled<T>(promise: Promise<T> | undefined): Promise<T | undefined> {
   return promise?.then(
     (value) => value,
@@ -85,7 +85,7 @@ async function openKube(options: GlobalOptions, env: Environment): Promise<KubeC
       ...(options.context === undefined ? {} : { context: options.context }),
     });
   } catch (error) {
-    // Nothing was sent yet: a file, a context or an address is wrong.
+    // No request was sent: a file, a context or an address is wrong.
     throw cliError(
       EXIT.USAGE,
       `${messageOf(error)}; name the right one with --kubeconfig or --context`,
@@ -93,7 +93,7 @@ async function openKube(options: GlobalOptions, env: Environment): Promise<KubeC
   }
 }
 
-/** The very settings of the processes, from the same flags and variables. */
+/** The same settings as the processes, from the same flags and variables. */
 function temporalSettings(options: GlobalOptions, env: Environment): TemporalSettings {
   try {
     return readSettings(TemporalSettings, { ...options }, env);
@@ -110,7 +110,7 @@ interface TemporalConnection {
   readonly calls: TemporalCalls;
 }
 
-/** A person who waits is better served by an early answer than by many tries; a watch tries again. */
+/** A person prefers an early answer to many tries; a watch tries again. */
 const RETRY = makeGrpcRetryInterceptor(defaultGrpcRetryOptions({ maxAttempts: 4 }));
 
 async function openTemporal(
@@ -136,7 +136,7 @@ async function connectTemporal(target: ConnectionOptions): Promise<Connection> {
       ...target,
       connectTimeout: CONNECT_TIMEOUT_MS,
       interceptors: [RETRY],
-      // gRPC would wait up to two minutes before it looks for a server that was away.
+      // By default gRPC waits up to two minutes before it reconnects to a server that was away.
       channelArgs: {
         'grpc.initial_reconnect_backoff_ms': 500,
         'grpc.max_reconnect_backoff_ms': 5_000,
@@ -150,7 +150,7 @@ async function connectTemporal(target: ConnectionOptions): Promise<Connection> {
   }
 }
 
-/** An impossible address or a certificate that cannot be read: no server was asked yet. */
+/** Rejects an impossible address or an unreadable certificate before any server is asked. */
 function temporalTarget(settings: TemporalSettings): ConnectionOptions {
   const address = settings.temporalAddress;
   if (!isAddress(address)) {
@@ -167,14 +167,14 @@ function temporalTarget(settings: TemporalSettings): ConnectionOptions {
   }
 }
 
-/** A host, or an IPv6 address in brackets; the port may be left out. */
+/** A host, or an IPv6 address in brackets; the port is optional. */
 function isAddress(text: string): boolean {
   const match = /^(?:\[[0-9a-fA-F:.]+\]|[^\s:/[\]]+)(?::(\d+))?$/.exec(text);
   const port = Number(match?.[1] ?? 7233);
   return match !== null && port >= 1 && port <= 65_535;
 }
 
-/** For the record of a pause or a skip; a user without a name leaves none. */
+/** For the record of a pause or a skip; undefined for a user without a name. */
 export function userName(): string | undefined {
   try {
     return userInfo().username;
@@ -184,7 +184,7 @@ export function userName(): string | undefined {
   }
 }
 
-/** The CLI reports failures itself; what the adapters log in between would only disturb the tree. */
+/** The CLI reports failures itself; log lines of the adapters would disturb the tree. */
 const QUIET: Log = {
   debug: () => undefined,
   info: () => undefined,

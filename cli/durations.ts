@@ -1,4 +1,4 @@
-/** `95` → `1m35s`, `7200` → `2h0m`, `200000` → `2d7h`: as kubectl shows ages. Seconds in. */
+/** `95` → `1m35s`, `7200` → `2h0m`, `200000` → `2d7h`, as kubectl shows ages. Takes seconds. */
 export function formatDuration(seconds: number): string {
   const whole = Math.max(0, Math.round(seconds));
   if (whole < 60) return `${whole}s`;
@@ -7,15 +7,15 @@ export function formatDuration(seconds: number): string {
   return `${Math.floor(whole / 86_400)}d${Math.floor((whole % 86_400) / 3600)}h`;
 }
 
-/** Time since an RFC 3339 instant; `<unknown>` when there is none, as kubectl shows it. */
+/** Time since an RFC 3339 instant; `<unknown>` without one, as in kubectl. */
 export function formatAge(instant: string | undefined, nowMs: number): string {
   return instant === undefined ? '<unknown>' : formatDuration((nowMs - Date.parse(instant)) / 1000);
 }
 
 /**
- * `--timeout` as kubectl takes it: `90s`, `5m`, `1h30m`, or a bare number of seconds.
+ * `90s`, `5m`, `1h30m`, or a bare number of seconds, as for `--timeout` of kubectl.
  *
- * @returns seconds; undefined when the text is none of these
+ * @returns seconds; undefined for any other text
  */
 export function parseDuration(text: string): number | undefined {
   if (/^\d+(\.\d+)?$/.test(text)) return Number(text);
@@ -25,7 +25,7 @@ export function parseDuration(text: string): number | undefined {
   return (hours ?? 0) * 3600 + (minutes ?? 0) * 60 + (seconds ?? 0);
 }
 
-/** The way back: `7779600` → `2161h`, `3601` → `1h1s`. A text that `parseDuration` takes. */
+/** Inverse of `parseDuration`: `7779600` → `2161h`, `3601` → `1h1s`. */
 export function formatDurationFlag(seconds: number): string {
   if (!Number.isInteger(seconds)) return String(seconds);
   const parts = [

@@ -4,7 +4,6 @@ import { failureName } from '../core/errors';
 
 export const EXIT = {
   OK: 0,
-  /** Anything unforeseen; the message names it. */
   INTERNAL: 1,
   USAGE: 2,
   NOT_FOUND: 3,
@@ -17,7 +16,7 @@ export const EXIT = {
 } as const;
 export type ExitCode = (typeof EXIT)[keyof typeof EXIT];
 
-/** An error that the CLI shows as one line, without a stack, and ends with its code. */
+/** An error that the CLI prints as one line without a stack. */
 export interface CliError extends Error {
   readonly name: 'CliError';
   readonly exitCode: ExitCode;
@@ -34,7 +33,6 @@ export function isCliError(error: unknown): error is CliError {
   );
 }
 
-/** The code that a command ends with when this was thrown. */
 export function exitCodeOfError(error: unknown): ExitCode {
   if (isCliError(error)) return error.exitCode;
   switch (failureName(error)) {

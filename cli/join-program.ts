@@ -1,4 +1,4 @@
-/** The commands that let new machines in, their flags and their help. */
+/** Flags and help of the commands that let new machines in. */
 
 import { type Command, Option } from 'commander';
 import {
@@ -19,24 +19,25 @@ interface CreateOptions {
 }
 
 const ttl = (): Option =>
-  new Option(
-    '--ttl <duration>',
-    'how long it lets machines in, from 1m to 2160h; default 2h',
-  ).argParser(duration);
+  new Option('--ttl <duration>', 'lifetime of the token, 1m to 2160h; default 2h').argParser(
+    duration,
+  );
 
 export function addJoinToken(program: Command, run: Run): void {
   const token = program
     .command('join-token')
-    .description('make, list and revoke the tokens with which new machines get their first config');
+    .description(
+      'create, list and revoke the tokens with which new machines get their first config',
+    );
   token
     .command('create')
-    .description('make a token for the machines of a pool; it is printed now and never again')
-    .requiredOption('--pool <name>', 'the pool whose first config it opens')
+    .description('create a token for the machines of a pool; it is printed only now')
+    .requiredOption('--pool <name>', 'pool of the machines')
     .addOption(ttl())
-    .option('--description <text>', 'what it is for, for the list')
+    .option('--description <text>', 'text for the list')
     .option(
       '--secret-file <file>',
-      'write the Secret to a new file, for a server that has no cluster yet; none is asked',
+      'write the Secret to a new file, for a server without a cluster',
     )
     .addOption(outputOption())
     .action(({ output, ttl: ttlSeconds, ...request }: OutputOption & CreateOptions) =>
@@ -44,17 +45,17 @@ export function addJoinToken(program: Command, run: Run): void {
     );
   token
     .command('list')
-    .description('list the tokens, never their secrets')
+    .description('list the tokens without their secrets')
     .addOption(outputOption())
     .action((options: OutputOption) => run((context) => listJoinTokens(context, options.output))());
   token
     .command('revoke')
-    .description('make a token worthless at once; machines that have joined are not touched')
+    .description('revoke a token at once; machines that have joined are not affected')
     .argument('<id>', 'ID of the token, as the list shows it')
     .action((id: string) => run((context) => revokeJoinToken(context, id))());
   token
     .command('prune')
-    .description('delete tokens that expired a day ago or earlier, as every create does')
+    .description('delete tokens that expired more than a day ago; create does this, too')
     .action(() => run((context) => pruneJoinTokens(context))());
 }
 
@@ -62,31 +63,31 @@ export function addPointerConfig(program: Command, run: Run): void {
   program
     .command('pointer-config')
     .description(
-      'print the Ignition config to start new machines of a pool with; it holds a token, so keep it secret',
+      'print the pointer config for new machines of a pool; it contains a token, so keep it secret',
     )
     .argument('<pool>', 'name of the MachineConfigPool')
     .option(
       '--server-url <url>',
-      'https://host:port of the server; default: as the ControllerConfig says',
+      'https://host:port of the server; default: from the ControllerConfig',
     )
     .option(
       '--ca-file <file>',
-      'PEM: authority of the server; default: as the ControllerConfig says',
+      'PEM file: authority of the server; default: from the ControllerConfig',
     )
     .addOption(
       new Option(
         '--token-file <file>',
-        'take the token from a file; - is standard input',
+        'read the token from a file; - is standard input',
       ).conflicts(['token', 'ttl', 'open']),
     )
     .addOption(
-      new Option(
-        '--token <token>',
-        'the token; everybody on this machine can see it there',
-      ).conflicts(['ttl', 'open']),
+      new Option('--token <token>', 'the token; other users of this machine can see it').conflicts([
+        'ttl',
+        'open',
+      ]),
     )
     .addOption(ttl().conflicts('open'))
-    .addOption(new Option('--open', 'without a token, for a server in mode open'))
+    .addOption(new Option('--open', 'no token, for a server in join mode open'))
     .action((pool: string, options: PointerOptions) =>
       run((context) => printPointerConfig(context, pool, options))(),
     );

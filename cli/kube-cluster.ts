@@ -1,5 +1,3 @@
-/** The Kubernetes API as the CLI uses it. */
-
 import { isRecord } from '../adapters/kube/api-errors';
 import { WatchCache } from '../adapters/kube/cache';
 import type { KubeClient } from '../adapters/kube/client';
@@ -24,7 +22,7 @@ import { fail, failureName, messageOf } from '../core/errors';
 import { ANNOTATION, FIELD_MANAGER } from '../core/names';
 import type { CliCluster, ClusterView, ServerFacts } from './ports';
 
-/** Redraws at most this often while a burst of changes comes in. */
+/** Folds a burst of changes into one redraw. */
 const FOLD_MS = 100;
 
 export function kubeCluster(client: KubeClient, log: Log): CliCluster {
@@ -69,7 +67,7 @@ export function kubeCluster(client: KubeClient, log: Log): CliCluster {
   };
 }
 
-/** A list is empty when there are no objects; it is not found when the kind is not served. */
+/** The API server answers NotFound to a list when the kind is not served. */
 function notInstalled(cause: unknown): Error {
   return fail(
     'ObjectNotFound',
@@ -81,7 +79,7 @@ function byName<T extends KubeObject>(objects: readonly T[]): ReadonlyMap<string
   return new Map(objects.map((object) => [object.metadata.name, object]));
 }
 
-/** The user's policies, as rollouts read them; none when the kind is not served or the object is absent. */
+/** Policies as rollouts read them; none when the kind is not served or the object is absent. */
 async function clusterDisruptionPolicy(client: KubeClient): Promise<NodeDisruptionPolicy> {
   try {
     const found = await client.get(MACHINE_CONFIGURATIONS, { name: 'cluster' });
@@ -92,10 +90,10 @@ async function clusterDisruptionPolicy(client: KubeClient): Promise<NodeDisrupti
   }
 }
 
-/** MCO's one ControllerConfig. */
+/** The name of MCO's one ControllerConfig. */
 const CONTROLLER_CONFIG = 'machine-config-controller';
 
-/** A cluster need not have a ControllerConfig, and people write all kinds of things into one. */
+/** A cluster may have no ControllerConfig, and people may write anything into it. */
 async function readServerFacts(client: KubeClient): Promise<ServerFacts> {
   const found = await client
     .get(CONTROLLER_CONFIGS, { name: CONTROLLER_CONFIG })
@@ -118,7 +116,7 @@ function textAt(object: unknown, path: readonly string[]): string | undefined {
   return typeof value === 'string' && value !== '' ? value : undefined;
 }
 
-/** Keeps caches of what the tree shows; calls back when something in them changed. */
+/** Keeps caches of the objects in the tree; calls back on each change. */
 async function follow(
   client: KubeClient,
   log: Log,

@@ -1,4 +1,4 @@
-/** Redraws a tree in place on a terminal; prints plain lines of what changed anywhere else. */
+/** Redraws a tree in place on a terminal; elsewhere prints a plain line per change. */
 
 import type { OutputFormat } from './output';
 import type { CliContext } from './ports';
@@ -8,7 +8,10 @@ import { renderTree } from './tree';
 
 export interface LiveView {
   show(snapshot: RolloutSnapshot): void;
-  /** Whoever does not answer, a sentence each; empty when all do. What is shown is old meanwhile. */
+  /**
+   * One sentence for each server that does not answer, empty when all do. Data shown meanwhile is
+   * old.
+   */
   trouble(sentences: readonly string[]): void;
   close(): void;
 }
@@ -63,7 +66,6 @@ function redrawingView(context: CliContext): LiveView {
   };
 }
 
-/** One line for each node that moved, and one when the rollout's state changes. */
 function plainView(context: CliContext): LiveView {
   const { out } = context.terminal;
   const seen = new Map<string, string>();
@@ -99,7 +101,7 @@ function stampOf(context: CliContext): string {
   return new Date(context.now()).toISOString().slice(11, 19);
 }
 
-/** Says once on standard error who does not answer, and once that all do again. */
+/** Reports once on standard error that a server does not answer, and once that all do again. */
 function troubleLines(context: CliContext): LiveView['trouble'] {
   let known: readonly string[] = [];
   return (sentences) => {
@@ -108,19 +110,21 @@ function troubleLines(context: CliContext): LiveView['trouble'] {
       context.terminal.err.write(`${stampOf(context)} trying again: ${sentence}\n`);
     }
     if (sentences.length === 0 && known.length > 0) {
-      context.terminal.err.write(`${stampOf(context)} everybody answers again\n`);
+      context.terminal.err.write(`${stampOf(context)} every server answers again\n`);
     }
     known = sentences;
   };
 }
 
-/** What has to change for a new line: whom a node waits for and how far a pull is changes all the time. */
+/**
+ * The text whose change prints a new line. Waiting times and progress of a pull change constantly
+ * and do not count.
+ */
 function newsOf({ group }: NodeRow, text: string): string {
   if (group === 'WaitingForSlot') return group;
   return group === 'Preparing' ? text.replace(/[\d.]+/g, '') : text;
 }
 
-/** One document a change: JSON lines, or YAML documents. */
 function machineView(context: CliContext, output: 'json' | 'yaml'): LiveView {
   let last = '';
   return {
@@ -128,7 +132,7 @@ function machineView(context: CliContext, output: 'json' | 'yaml'): LiveView {
       const text = JSON.stringify(snapshot);
       if (text === last) return;
       last = text;
-      // JSON is YAML: behind a document separator the same line is a YAML document.
+      // JSON is YAML: after a document separator the same line is a YAML document.
       context.terminal.out.write(output === 'json' ? `${text}\n` : `---\n${text}\n`);
     },
     trouble: troubleLines(context),

@@ -1,11 +1,11 @@
-/** Entry point of `slipway`: parse, run, exit with the code that docs/cli.md lists. */
+/** Entry point of `slipway`: parse, run, exit with a code of docs/cli.md. */
 
 import { CommanderError } from 'commander';
 import { messageOf } from '../core/errors';
 import type { ExitCode } from './exit-codes';
 import { EXIT, exitCodeOfError } from './exit-codes';
 import type { GlobalOptions } from './program';
-import { PROCESSES } from './processes';
+import { PROCESSES } from './processes/processes';
 import { runProcess } from './processes/run-process';
 
 async function main(argv: readonly string[]): Promise<ExitCode> {
@@ -24,7 +24,7 @@ async function main(argv: readonly string[]): Promise<ExitCode> {
   return runCommand(argv, stop.signal);
 }
 
-/** Everything but the processes; loaded only then, because it brings both clients. */
+/** Loaded only for commands, because it brings the clients of Kubernetes and Temporal. */
 async function runCommand(argv: readonly string[], signal: AbortSignal): Promise<ExitCode> {
   const [{ buildProgram }, { openConnections, userName }, { openTerminal }] = await Promise.all([
     import('./program.js'),
@@ -69,10 +69,9 @@ async function runCommand(argv: readonly string[], signal: AbortSignal): Promise
   }
 }
 
-/** Says what went wrong in one line and picks the exit code. */
 function report(error: unknown): ExitCode {
   if (error instanceof CommanderError) {
-    // Commander has printed its own text; help and version are no errors, half a command is.
+    // Commander has printed its text. Help and version are no errors; an incomplete command is.
     const isBare = error.code === 'commander.help' && process.argv.length <= 2;
     return error.exitCode === 0 || isBare ? EXIT.OK : EXIT.USAGE;
   }

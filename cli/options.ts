@@ -1,4 +1,4 @@
-/** Flags that several commands take, and how a command is run. */
+/** Flags that several commands share, and how a command is run. */
 
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { parseDuration } from './durations';
@@ -6,49 +6,45 @@ import { cliError, EXIT, type ExitCode } from './exit-codes';
 import { OUTPUT_FORMATS, type OutputFormat } from './output';
 import type { CliContext } from './ports';
 
-/** Turns a command into commander's action. */
 export type Run = (work: (context: CliContext) => Promise<ExitCode>) => () => Promise<void>;
 
-/** What `outputOption` gives. */
 export interface OutputOption {
   readonly output: OutputFormat;
 }
 
 export function outputOption(): Option {
-  return new Option('-o, --output <format>', 'how to print')
+  return new Option('-o, --output <format>', 'output format')
     .choices(OUTPUT_FORMATS)
     .default('table');
 }
 
-/** What `watchable` gives. */
 export interface WatchFlags extends OutputOption {
   readonly watch: boolean;
   readonly timeout?: number;
 }
 
-/** What a command that can go on watching is asked for. */
 export interface WatchOptions extends OutputOption {
   readonly watch: boolean;
-  /** Of the watch; absent = until it ends by itself, or Ctrl-C. */
+  /** Limit of the watch; absent = until it ends by itself, or Ctrl-C. */
   readonly timeoutSeconds?: number;
 }
 
-/** Adds `-o`, `--watch` and its `--timeout`, described for this command. */
-export function watchable(command: Command, watch: string, timeout: string): Command {
+/** Adds `-o`, `--watch` and its `--timeout`. */
+export function watchable(command: Command): Command {
   return command
-    .option('-w, --watch', watch, false)
-    .option('--timeout <duration>', `with --watch: ${timeout}, e.g. 90s, 30m`, duration)
+    .option('-w, --watch', 'keep watching, until Ctrl-C; a rollout continues', false)
+    .option('--timeout <duration>', 'with --watch: stop after this time, e.g. 90s, 30m', duration)
     .addOption(outputOption());
 }
 
-/** @throws a usage error for a timeout that bounds nothing */
+/** @throws a usage error for `--timeout` without `--watch` */
 export function watchOptions({ watch, timeout, output }: WatchFlags): WatchOptions {
   if (timeout === undefined) return { watch, output };
   if (watch) return { watch, output, timeoutSeconds: timeout };
   throw cliError(EXIT.USAGE, '--timeout bounds the watch: give --watch, too, or leave it out');
 }
 
-/** Parser of a flag that is a duration. @returns seconds, more than 0 */
+/** @returns seconds, more than 0 */
 export function duration(text: string): number {
   const seconds = parseDuration(text);
   if (seconds === undefined || seconds <= 0) {

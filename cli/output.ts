@@ -1,4 +1,4 @@
-/** `-o table|wide|json|yaml`: one list, four ways to read it. */
+/** `-o table|wide|json|yaml`: one list in four formats. */
 
 import { stringify } from 'yaml';
 import type { Column } from './table';
@@ -8,19 +8,17 @@ import type { Terminal } from './terminal';
 export const OUTPUT_FORMATS = ['table', 'wide', 'json', 'yaml'] as const;
 export type OutputFormat = (typeof OUTPUT_FORMATS)[number];
 
-/** Rows with their table and the plain data behind them. */
 export interface Listing<Row> {
   readonly columns: readonly Column<Row>[];
   readonly rows: readonly Row[];
-  /** What json and yaml show of a row. */
   data(row: Row): unknown;
-  /** Said on standard error when there are no rows. */
+  /** Printed on standard error when there are no rows. */
   readonly empty: string;
-  /** What a person should know of the rows, said on standard error beside a table. */
+  /** A remark about the rows, printed on standard error beside a table. */
   readonly note?: string;
 }
 
-/** Writes a listing to standard output; an empty table says so on standard error. */
+/** Writes a listing to standard output; for an empty table, a line on standard error. */
 export function printListing<Row>(
   listing: Listing<Row>,
   format: OutputFormat,
@@ -39,7 +37,6 @@ export function printListing<Row>(
   if (listing.note !== undefined) terminal.err.write(`${listing.note}\n`);
 }
 
-/** Writes one object as JSON (two blanks) or YAML. */
 export function printData(data: unknown, format: 'json' | 'yaml', terminal: Terminal): void {
   terminal.out.write(format === 'json' ? `${JSON.stringify(data, null, 2)}\n` : stringify(data));
 }

@@ -1,4 +1,4 @@
-/** What the commands need of the outside; `cli/connections.ts` makes the real things. */
+/** Ports of the commands; `cli/connections.ts` makes the real ones. */
 
 import type { Pod, PodDisruptionBudget } from '../core/drain';
 import type { NodeDisruptionPolicy } from '../core/disruption/types';
@@ -15,7 +15,6 @@ import type {
 import type { RunningStep } from './running-step';
 import type { Terminal } from './terminal';
 
-/** The cluster's objects at one instant. */
 export interface ClusterView {
   readonly pools: readonly MachineConfigPool[];
   readonly nodes: readonly Node[];
@@ -23,30 +22,29 @@ export interface ClusterView {
   readonly policies: readonly RolloutPolicy[];
 }
 
-/** The join tokens of the cluster. */
 export interface CliJoinTokens {
-  /** Throws `Conflict` when there is one of this ID. */
+  /** Throws `Conflict` when the ID is taken. */
   create(record: JoinTokenRecord): Promise<void>;
   /** Oldest first. */
   list(): Promise<readonly StoredJoinToken[]>;
   /** False when there is none. */
   revoke(id: string): Promise<boolean>;
-  /** Deletes those that expired long ago; their IDs. */
+  /** Deletes those that expired long ago; returns their IDs. */
   prune(nowMs: number): Promise<readonly string[]>;
 }
 
-/** How machines find the server, as far as the ControllerConfig says it. */
+/** How machines find the server, according to the ControllerConfig. */
 export interface ServerFacts {
   /** PEM. */
   readonly rootCa?: string;
-  /** Host name of the API inside the cluster's network, where machines find the server, too. */
+  /** Host name of the API and of the server inside the cluster's network. */
   readonly internalHost?: string;
 }
 
-/** The Kubernetes API as the CLI uses it. Throws `ObjectNotFound`, `ApiUnavailable`. */
+/** The Kubernetes API. Throws `ObjectNotFound`, `ApiUnavailable`. */
 export interface CliCluster {
   read(): Promise<ClusterView>;
-  /** Asks for pools alone: whoever lets machines in may see nothing else. */
+  /** Reads pools only: a person who lets machines in may be allowed nothing else. */
   poolNames(): Promise<readonly string[]>;
   readonly joinTokens: CliJoinTokens;
   serverFacts(): Promise<ServerFacts>;
@@ -62,7 +60,6 @@ export interface CliCluster {
   follow(onChange: (view: ClusterView) => void, signal: AbortSignal): Promise<void>;
 }
 
-/** A rollout that Temporal knows, running or ended. */
 export interface RolloutRecord {
   readonly pool: string;
   readonly runId: string;
@@ -74,33 +71,31 @@ export interface RolloutRecord {
 
 /** A workflow that a person paused in Temporal: it is open, and answers nothing. */
 export interface PausedInTemporal {
-  /** Who paused what, why, and how it goes on. */
+  /** A sentence: who paused what, why, and how to resume it. */
   readonly pausedInTemporal: string;
 }
 
-/** The process that does the work of one host. */
 export interface HostWorkerRecord {
   readonly identity: string;
-  /** RFC 3339: when it last asked Temporal for work, at most a minute ago while it runs. */
+  /** RFC 3339: its last poll of Temporal, at most a minute ago while it runs. */
   readonly askedAt: string;
-  /** It is not a machine. */
+  /** No machine is behind it. */
   readonly simulated?: true;
 }
 
-/** Temporal as the CLI uses it. Whoever does not answer is a `CliError` of the code UNREACHABLE. */
+/** Temporal. A server or worker that does not answer is a `CliError` with code UNREACHABLE. */
 export interface CliTemporal {
   /** The open rollout's answer; undefined when none is open. */
   progress(pool: string): Promise<RolloutProgress | PausedInTemporal | undefined>;
   nodeStatus(
     node: string,
   ): Promise<((NodeStatus | PausedInTemporal) & { readonly step?: RunningStep }) | undefined>;
-  /** Who does the work of this host; undefined when nobody has asked for it in the last minutes. */
+  /** The worker of this host; undefined when none has polled in the last minutes. */
   hostWorker(node: string): Promise<HostWorkerRecord | undefined>;
-  /** The running steps of these nodes' updates, by node; of those that have one. */
+  /** The running steps of these nodes' updates, by node; nodes without one are left out. */
   steps(nodes: readonly string[]): Promise<ReadonlyMap<string, RunningStep>>;
-  /** Starts the rollout or wakes the running one. */
   start(pool: string, config: string): Promise<RolloutAnswer>;
-  /** Sends an update to the running rollout; `NotRunning` is the undefined answer. */
+  /** Undefined when no rollout runs. */
   pause(pool: string, reason: string): Promise<RolloutAnswer | undefined>;
   resume(pool: string, reason: string): Promise<RolloutAnswer | undefined>;
   node(
@@ -117,29 +112,28 @@ export interface CliTemporal {
   }): Promise<readonly RolloutRecord[]>;
 }
 
-/** What was found or done of one thing that Slipway needs in Temporal. */
 export interface SetupStep {
   /** `namespace slipway` */
   readonly what: string;
   readonly did: 'created' | 'changed' | 'exists';
-  /** Of a namespace: how long Temporal keeps a workflow after its end. */
+  /** Of a namespace: how long Temporal keeps ended workflows. */
   readonly retentionSeconds?: number;
 }
 
-/** Makes what Slipway needs in Temporal; what is there stays. */
+/** Creates what Slipway needs in Temporal; existing things stay unchanged. */
 export interface CliTemporalSetup {
   readonly address: string;
-  /** @param retentionSeconds - undefined = 7 days for a new one, and that of an old one stays */
+  /**
+   * @param retentionSeconds - undefined = 7 days for a new namespace; an existing one keeps its own
+   */
   namespace(retentionSeconds: number | undefined): Promise<SetupStep>;
-  /** Resolves when they can be used; throws a `CliError` when one exists with another type. */
+  /** Resolves when they are usable; throws a `CliError` when one exists with another type. */
   searchAttributes(): Promise<readonly SetupStep[]>;
 }
 
-/** Everything a command gets. */
 export interface CliContext {
   readonly terminal: Terminal;
   readonly now: () => number;
-  /** Aborted by Ctrl-C. */
   readonly signal: AbortSignal;
   readonly user: string | undefined;
   cluster(): Promise<CliCluster>;

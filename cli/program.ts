@@ -1,4 +1,4 @@
-/** The commands of `slipway`, their flags and their help. docs/cli.md is generated from this. */
+/** Commands of `slipway` with flags and help. docs/cli.md is generated from them. */
 
 import { Command, Option } from 'commander';
 import { showDrift } from './commands/drift';
@@ -29,12 +29,11 @@ import {
 } from './options';
 import { printData } from './output';
 import type { CliContext } from './ports';
-import { PROCESSES } from './processes';
+import { PROCESSES } from './processes/processes';
 import { addRender } from './render-program';
 import { addSetup } from './setup-program';
 import { VERSION } from './version';
 
-/** Flags that every command takes. */
 export interface GlobalOptions {
   readonly kubeconfig?: string;
   readonly context?: string;
@@ -49,7 +48,7 @@ export interface GlobalOptions {
   readonly color: boolean;
 }
 
-/** How the program reaches the outside; `exit` gets the code of the command that ran. */
+/** `exit` receives the code of the command that ran. */
 export interface ProgramHost {
   context(options: GlobalOptions): CliContext;
   exit(code: ExitCode): void;
@@ -59,7 +58,7 @@ export interface ProgramHost {
 export function buildProgram(host: ProgramHost): Command {
   const program = new Command('slipway')
     .description(
-      'Rolls operating-system images and node configuration through a Kubernetes cluster.',
+      'Rolls out operating-system images and node configuration to the nodes of a Kubernetes cluster.',
     )
     .option(
       '--kubeconfig <file>',
@@ -68,30 +67,32 @@ export function buildProgram(host: ProgramHost): Command {
     .option('--context <name>', 'context of the kubeconfig')
     .option(
       '--temporal-address <host:port>',
-      'Temporal frontend (default: TEMPORAL_ADDRESS, then 127.0.0.1:7233)',
+      'frontend of Temporal (default: TEMPORAL_ADDRESS, then 127.0.0.1:7233)',
     )
     .option(
       '--temporal-namespace <name>',
-      'Temporal namespace (default: TEMPORAL_NAMESPACE, then slipway)',
+      'namespace in Temporal (default: TEMPORAL_NAMESPACE, then slipway)',
     )
-    .option('--temporal-tls-ca <file>', 'PEM: authority of Temporal (TEMPORAL_TLS_CA)')
-    .option('--temporal-tls-cert <file>', 'PEM: client certificate (TEMPORAL_TLS_CERT)')
-    .option('--temporal-tls-key <file>', 'PEM: its key (TEMPORAL_TLS_KEY)')
+    .option('--temporal-tls-ca <file>', 'PEM file: authority of Temporal (TEMPORAL_TLS_CA)')
+    .option('--temporal-tls-cert <file>', 'PEM file: client certificate (TEMPORAL_TLS_CERT)')
+    .option(
+      '--temporal-tls-key <file>',
+      'PEM file: key of the client certificate (TEMPORAL_TLS_KEY)',
+    )
     .option(
       '--temporal-tls-server-name <name>',
       'name in the certificate of Temporal (TEMPORAL_TLS_SERVER_NAME)',
     )
     .option(
       '--temporal-api-key <key>',
-      'API key for Temporal; better set by the environment (TEMPORAL_API_KEY)',
+      'API key for Temporal; prefer the variable or the file (TEMPORAL_API_KEY)',
     )
-    .option('--temporal-api-key-file <file>', 'or a file that holds it (TEMPORAL_API_KEY_FILE)')
-    .option('--no-color', 'no colours, also when NO_COLOR is set or the output is not a terminal')
+    .option('--temporal-api-key-file <file>', 'file with the API key (TEMPORAL_API_KEY_FILE)')
+    .option('--no-color', 'no colours; the same as NO_COLOR')
     .version(`slipway ${VERSION}`, '-V, --version', 'print the version')
     .helpCommand(false)
     .showSuggestionAfterError();
 
-  /** Runs a command with a context and hands its exit code on. */
   const run = (work: (context: CliContext) => Promise<ExitCode>) => async () => {
     host.exit(await work(host.context(program.opts<GlobalOptions>())));
   };
@@ -122,7 +123,7 @@ export function buildProgram(host: ProgramHost): Command {
     );
   program
     .command('completion')
-    .description('print a completion script: source <(slipway completion bash)')
+    .description('print a completion script; use it with: source <(slipway completion bash)')
     .addArgument(program.createArgument('<shell>', 'the shell').choices(SHELLS))
     .action((shell: Shell) =>
       run(async ({ terminal }) => {
@@ -137,7 +138,7 @@ function addPlan(program: Command, run: Run): void {
   program
     .command('plan')
     .description(
-      'show what a rollout would do: nodes in order, what each change costs and why, what would block',
+      'show what a rollout would do: the order of nodes, the cost of each change and what would block it',
     )
     .argument('<pool>', 'name of the MachineConfigPool')
     .addOption(outputOption())
@@ -149,21 +150,14 @@ function addPlan(program: Command, run: Run): void {
 function addRollout(program: Command, run: Run): void {
   const rollout = program
     .command('rollout')
-    .description('start, watch and steer the rollout of a pool');
+    .description('start, watch and control the rollout of a pool');
   const onPool = (name: string, description: string) =>
     rollout
       .command(name)
       .description(description)
       .argument('<pool>', 'name of the MachineConfigPool');
 
-  const watched = (command: Command) =>
-    watchable(
-      command,
-      'keep watching; Ctrl-C detaches and the rollout goes on',
-      'give up after this long',
-    );
-
-  watched(onPool('start', 'start the rollout, or wake the one that runs')).action(
+  watchable(onPool('start', 'start the rollout, or wake the running one')).action(
     (pool: string, flags: WatchFlags) => {
       const options = watchOptions(flags);
       return run(async (context) => {
@@ -172,25 +166,28 @@ function addRollout(program: Command, run: Run): void {
       })();
     },
   );
-  watched(
-    onPool('status', 'show where the rollout stands; with --watch a live tree until it ends'),
+  watchable(
+    onPool(
+      'status',
+      'show the progress of the rollout; with --watch, as a live tree until it ends',
+    ),
   ).action((pool: string, flags: WatchFlags) => {
     const options = watchOptions(flags);
     return run((context) => rolloutStatus(context, pool, options))();
   });
-  onPool('pause', 'let nodes in flight finish and start no other')
-    .option('--reason <text>', 'why, for the record', 'paused from the command line')
+  onPool('pause', 'start no more nodes; running updates finish')
+    .option('--reason <text>', 'reason, for the record', 'paused from the command line')
     .action((pool: string, options: { reason: string }) =>
       run((context) => rolloutPause(context, pool, options.reason))(),
     );
-  onPool('resume', 'let a paused pool roll again')
-    .option('--reason <text>', 'why, for the record', 'resumed from the command line')
+  onPool('resume', 'continue the rollout of a paused pool')
+    .option('--reason <text>', 'reason, for the record', 'resumed from the command line')
     .action((pool: string, options: { reason: string }) =>
       run((context) => rolloutResume(context, pool, options.reason))(),
     );
   onPool(
     'cancel',
-    'end the rollout: nodes before their reboot are undone, the others finish',
+    'end the rollout; updates before their reboot are undone, the others finish',
   ).action((pool: string) => run((context) => rolloutCancel(context, pool))());
   onPool('history', 'list the rollouts of a pool')
     .addOption(outputOption())
@@ -202,23 +199,26 @@ function addRollout(program: Command, run: Run): void {
 function addNode(program: Command, run: Run): void {
   const node = program
     .command('node')
-    .description('look at one node, or retry, skip or cancel its update');
+    .description('show one node, or retry, skip or cancel its update');
   const onNode = (name: string, description: string) =>
     node.command(name).description(description).argument('<node>', 'name of the Node');
 
-  onNode('status', 'show where one node stands')
+  onNode('status', 'show the progress of one node')
     .addOption(outputOption())
     .action((name: string, options: OutputOption) =>
       run((context) => nodeStatus(context, name, options.output))(),
     );
   const verbs = [
-    ['retry', 'try a failed or held node again, or one that is down and never said what it is on'],
-    ['skip', 'leave a node out until the config changes; too late once it reboots'],
-    ['cancel', 'cancel the update of a node and hold it; too late once it reboots'],
+    [
+      'retry',
+      'update a failed or held node again, or one that is down and has never reported its config',
+    ],
+    ['skip', 'leave a node out until the config changes; refused once it reboots'],
+    ['cancel', 'cancel the update of a node and hold it; refused once it reboots'],
   ] as const;
   for (const [verb, description] of verbs) {
     onNode(verb, description)
-      .option('--reason <text>', 'why, for the record')
+      .option('--reason <text>', 'reason, for the record')
       .action((name: string, options: { reason?: string }) =>
         run((context) => nodeRequest(context, verb, name, options.reason))(),
       );
@@ -229,7 +229,7 @@ function addDrift(program: Command, run: Run): void {
   program
     .command('drift')
     .description(
-      'list what differs on the disk of a node from its config, since when, and what was repaired',
+      'list the paths of a node that differ from its config, since when, and what was repaired',
     )
     .argument('<node>', 'name of the Node')
     .addOption(outputOption())
@@ -241,11 +241,7 @@ function addDrift(program: Command, run: Run): void {
 function addGet(program: Command, run: Run): void {
   const get = program.command('get').description('list pools, nodes or rollouts');
   const watched = (name: string, description: string) =>
-    watchable(
-      get.command(name).description(description),
-      'go on with each one that changes, until Ctrl-C',
-      'end after this long',
-    );
+    watchable(get.command(name).description(description));
 
   watched('pools', 'list the MachineConfigPools').action((flags: WatchFlags) => {
     const options = watchOptions(flags);
@@ -267,30 +263,29 @@ function addGet(program: Command, run: Run): void {
 function addHost(program: Command, run: Run): void {
   const host = program
     .command('host')
-    .description('on a machine, at its console: what Slipway does here; no server is asked');
+    .description('on a machine: show or finish what Slipway does there; needs no server');
   const here = (name: string, description: string) =>
     host
       .command(name)
       .description(description)
       .option('--config-file <file>', 'settings of the machine (default: /etc/slipway/host.yaml)');
-  here('status', 'show config, operating system, open update, last order and connection')
+  here('status', 'show config, operating system, unfinished update, last order and connection')
     .addOption(
-      new Option('-o, --output <format>', 'how to print')
+      new Option('-o, --output <format>', 'output format')
         .choices(['table', 'json'])
         .default('table'),
     )
     .action((options: HostOptions & { output: 'table' | 'json' }) =>
       run((context) => hostStatus(context, options, options.output))(),
     );
-  here(
-    'settle',
-    'settle an unfinished update as before the kubelet; may reboot the machine',
-  ).action((options: HostOptions) => run((context) => hostSettle(context, options))());
+  here('settle', 'finish or undo an unfinished update, as at boot; may reboot the machine').action(
+    (options: HostOptions) => run((context) => hostSettle(context, options))(),
+  );
 }
 
 /**
- * Named here for the help: cli/main.ts starts a process before this program is loaded, and only when
- * its name comes first. Behind global flags, which no process has all of, it is refused.
+ * Only for the help: cli/main.ts starts a process before this program is loaded, when the first
+ * word names it. After global flags a process is refused, because no process has all of them.
  */
 function addProcesses(program: Command): void {
   for (const { name, description } of PROCESSES) {

@@ -1,5 +1,3 @@
-/** The flags of `slipway render`. */
-
 import { type Command, Option } from 'commander';
 import { render, type RenderOptions } from './commands/render';
 import type { Run } from './options';
@@ -8,26 +6,25 @@ export function addRender(program: Command, run: Run): void {
   program
     .command('render')
     .description(
-      'render the pools of manifests without a cluster, as the controllers do; --check only says what is wrong',
+      'render pools from manifests without a cluster, with the same result as the controllers',
     )
     .requiredOption(
       '--manifest-dir <directory...>',
-      'manifests: *.yaml, *.yml and *.json, also below; may be given several times',
+      'directory with *.yaml, *.yml and *.json, also in subdirectories; repeatable',
     )
+    .option('--dest-dir <directory>', 'write pools and rendered configs here, for slipway server')
     .option(
-      '--dest-dir <directory>',
-      'where to write pools and rendered configs, for slipway server',
-    )
-    .option('--check', 'write nothing; exit 4 when a pool could not be rendered or updated', false)
-    .option(
-      '--partial',
-      'with --check: pools may select MachineConfigs that are in the cluster',
+      '--check',
+      'only report problems; exit 4 if a pool could not be rendered or updated',
       false,
     )
-    .option('--strict', 'take warnings for errors', false)
-    .option('--against <directory>', 'result of an earlier render, which running machines are on')
+    .option('--partial', 'with --check: other objects of the pools are in the cluster', false)
+    .option('--strict', 'treat warnings as errors', false)
+    .option('--against <directory>', 'result of an earlier render: the configs of running machines')
     .addOption(
-      new Option('-o, --output <format>', 'how to print').choices(['text', 'json']).default('text'),
+      new Option('-o, --output <format>', 'output format')
+        .choices(['text', 'json'])
+        .default('text'),
     )
     .action((options: RenderOptions) => run((context) => render(context, options))());
 }

@@ -1,4 +1,4 @@
-/** What the step of a node update that runs last said, and why it failed the time before. */
+/** The running step of a node update: its report, and the cause of its last failure. */
 
 import type { WorkflowExecutionDescription } from '@temporalio/client';
 import { defaultPayloadConverter } from '@temporalio/common';
@@ -6,15 +6,14 @@ import { optionalTsToMs } from '@temporalio/common/lib/time';
 import { resolvePolicy } from '../core/rollout';
 import { hostLimits } from '../workflows/timeouts';
 
-/** The running step of one node update, as Temporal knows it. */
 export interface RunningStep {
-  /** From its heartbeat: a path, an image and how far its pull is, whom it waits for. */
+  /**
+   * From its heartbeat: a path, an image with the progress of its pull, or the subject of a wait.
+   */
   readonly says?: string;
-  /** Attempts so far, this one included. */
+  /** Attempts so far, with this one. */
   readonly attempt: number;
-  /** Why the attempt before failed. */
   readonly lastFailure?: string;
-  /** Why nobody works on it. */
   readonly blocker?: string;
 }
 
@@ -24,9 +23,9 @@ type Described = Pick<WorkflowExecutionDescription, 'raw'> & {
 type Activity = NonNullable<Described['raw']['pendingActivities']>[number];
 
 /**
- * The step that runs; undefined between two steps.
+ * The running step; undefined between two steps.
  *
- * @param nowMs - a step that was scheduled a moment ago waits for nobody yet
+ * @param nowMs - a step that was scheduled a moment ago has no blocker yet
  */
 export function stepOf({ raw, status }: Described, nowMs: number): RunningStep | undefined {
   const isPaused = status?.name === 'PAUSED';
@@ -50,13 +49,13 @@ const UPDATE_PAUSED = 'its update is paused in Temporal';
 /** `PENDING_ACTIVITY_STATE_SCHEDULED`: no worker has it. */
 const SCHEDULED = 1;
 
-/** Steps that the host worker of the node picks up; a cluster worker has the others. */
+/** Steps of the host worker; a cluster worker runs the others. */
 const HOST_STEPS: ReadonlySet<string> = new Set(Object.keys(hostLimits(resolvePolicy(undefined))));
 
-/** A worker that serves its queue picks a step up at once, also on a busy machine. */
+/** A worker that polls its queue picks a step up within this time, also on a busy machine. */
 const PICKED_UP_WITHIN_MS = 3_000;
 
-/** A step between two attempts waits for nobody. */
+/** A step between two attempts has no blocker. */
 function blockerOf(activity: Activity, nowMs: number): string | undefined {
   if (activity.paused === true) return 'its step is paused in Temporal';
   const isBetweenAttempts = (activity.nextAttemptScheduleTime ?? undefined) !== undefined;
@@ -66,13 +65,13 @@ function blockerOf(activity: Activity, nowMs: number): string | undefined {
   if (nowMs - (optionalTsToMs(scheduledTime) ?? 0) < PICKED_UP_WITHIN_MS) return undefined;
   const step = activity.activityType?.name ?? '';
   if (!HOST_STEPS.has(step)) return 'no cluster worker has picked it up yet';
-  // Whoever reboots is away for as long as that takes.
+  // A host that reboots is away for as long as that takes.
   return step === 'verifyUpdate'
     ? 'waiting for its host worker to come back'
     : 'its host worker has not picked it up yet';
 }
 
-/** One line: what it does, what went wrong before, whom it waits for. Empty when there is no news. */
+/** One line: attempt, last failure and blocker. Empty when there is no news. */
 export function stepText({ says, attempt, lastFailure, blocker }: RunningStep): string {
   const again =
     attempt > 1 ? `attempt ${attempt}${lastFailure === undefined ? '' : `, ${lastFailure}`}` : '';
@@ -81,7 +80,7 @@ export function stepText({ says, attempt, lastFailure, blocker }: RunningStep): 
 
 type Payload = Parameters<typeof defaultPayloadConverter.fromPayload>[0];
 
-/** Heartbeats are this project's own (`HostHeartbeat`); of any other there is nothing to show. */
+/** Only heartbeats of this project (`HostHeartbeat`) can be shown. */
 function heartbeatText(payload: Payload | null | undefined): string | undefined {
   if (payload === null || payload === undefined) return undefined;
   const details: unknown = decoded(payload);
@@ -91,7 +90,7 @@ function heartbeatText(payload: Payload | null | undefined): string | undefined 
   return pull === undefined ? at : `${at}: ${pull}`;
 }
 
-/** Undefined for a payload that only somebody else's codec can read. */
+/** Undefined for a payload of an unknown codec. */
 function decoded(payload: Payload): unknown {
   const encoding = payload.metadata?.['encoding'];
   const isJson = encoding !== undefined && new TextDecoder().decode(encoding) === 'json/plain';

@@ -1,4 +1,4 @@
-/** The commands that make what Slipway needs outside of itself. */
+/** Commands that set up the servers that Slipway uses. */
 
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { setupTemporal } from './commands/setup-temporal';
@@ -8,16 +8,16 @@ import type { Run } from './options';
 export function addSetup(program: Command, run: Run): void {
   program
     .command('setup')
-    .description('make what Slipway needs in the servers that it uses')
+    .description('create what Slipway needs in other servers')
     .command('temporal')
     .description(
-      'make the namespace and the search attributes that are missing, and wait until they can be used',
+      'create the missing namespace and search attributes, and wait until they can be used',
     )
     .addOption(
       new Option(
         '--retention <duration>',
         'how long Temporal keeps a workflow after its end, e.g. 7d, 72h; ' +
-          'default 7d for a new namespace, and what an existing one has',
+          'default 7d for a new namespace, unchanged for an existing one',
       ).argParser(days),
     )
     .action(({ retention }: { readonly retention?: number }) =>
@@ -25,7 +25,7 @@ export function addSetup(program: Command, run: Run): void {
     );
 }
 
-/** A duration in whole seconds, also in days. */
+/** A duration in whole seconds; days are allowed. */
 function days(text: string): number {
   const count = /^(\d+)d$/.exec(text)?.[1];
   const seconds = count === undefined ? parseDuration(text) : Number(count) * 86_400;

@@ -1,6 +1,6 @@
 /**
- * What `rollout status` shows of a pool at one instant: the cluster's objects and, while a rollout
- * runs, its answer to `progress`. Data in, data out.
+ * The content of `rollout status` at one instant, from the cluster's objects and the answer of the
+ * running rollout to `progress`. Pure.
  */
 
 import { ANNOTATION, NodeCondition, PoolCondition } from '../core/names';
@@ -30,24 +30,22 @@ export type NodeGroup =
   | 'Pending'
   | 'Updated';
 
-/** One node of the tree. */
 export interface NodeRow {
   readonly node: string;
   readonly group: NodeGroup;
-  /** RFC 3339, of the group. */
+  /** RFC 3339: since when it is in the group. */
   readonly since?: string;
-  /** What it does or waits for. */
+  /** Its step or its blocker. */
   readonly detail?: string;
 }
 
 export interface RolloutSnapshot {
   readonly pool: string;
   readonly config?: string;
-  /** The rollout's state, or the pool's headline condition when none runs. */
+  /** The rollout's state, or the headline condition of the pool when no rollout runs. */
   readonly state: string;
   readonly blocker?: string;
   readonly machineCount: number;
-  /** How many of them are simulated: no machine is behind those. */
   readonly simulatedCount: number;
   readonly updated: number;
   readonly maxUnavailable: number;
@@ -59,21 +57,18 @@ export interface RolloutSnapshot {
 
 export interface SnapshotInput {
   readonly pool: MachineConfigPool;
-  /** The members of the pool. */
   readonly nodes: readonly Node[];
   readonly machineConfigNodes: ReadonlyMap<string, MachineConfigNode>;
   readonly maxUnavailable: number;
-  /** The pool's policy says that a person starts its rollouts. */
   readonly manual?: boolean;
   /** Absent = no rollout runs, or it is paused in Temporal and does not answer. */
   readonly progress?: RolloutProgress;
-  /** Who paused the rollout in Temporal, and how it goes on. */
+  /** A sentence: who paused it in Temporal, and how to resume it. */
   readonly pausedInTemporal?: string;
-  /** Running steps of the nodes' updates, as far as they were looked up. */
+  /** Running steps of the nodes' updates, as far as they were queried. */
   readonly steps?: ReadonlyMap<string, RunningStep>;
 }
 
-/** One look at a pool. Nodes keep the order in which they are given. */
 export function takeSnapshot(input: SnapshotInput): RolloutSnapshot {
   const { pool, progress } = input;
   const config = pool.spec.configuration?.name;
@@ -97,7 +92,7 @@ export function takeSnapshot(input: SnapshotInput): RolloutSnapshot {
   };
 }
 
-/** Without a rollout: what the pool says, but Updated only when the nodes say so, too. */
+/** Without a rollout: the pool's condition, but Updated only when the nodes agree. */
 function headline(pool: MachineConfigPool, rows: readonly NodeRow[]): string {
   if (isTrue(pool, PoolCondition.DEGRADED)) return 'Degraded';
   if (pool.spec.paused === true) return 'Paused';
@@ -118,7 +113,9 @@ function blockerOf(input: SnapshotInput, rows: readonly NodeRow[]): { readonly b
   return blocker === undefined || blocker === '' ? {} : { blocker };
 }
 
-/** Nodes wait and no rollout runs: somebody decided so, or the controllers have yet to start one. */
+/**
+ * Nodes wait and no rollout runs: a person decided so, or the controllers have yet to start one.
+ */
 function whyNoRollout({ pool, manual }: SnapshotInput): string {
   const start = `start it: slipway rollout start ${pool.metadata.name}`;
   const cancelled = pool.metadata.annotations?.[ANNOTATION.ROLLOUT_CANCELLED];
@@ -180,9 +177,9 @@ function childRow(
   const running = runningCondition(machineConfigNode);
   const since = running?.condition.lastTransitionTime ?? child.since;
   const cancelling = child.cancelling === undefined ? '' : `cancelling: ${child.cancelling.reason}`;
-  // The line names the pool's config already.
+  // The line of the node names this config already.
   const message = (running?.condition.message ?? '').replace(`${child.config}: `, '');
-  // What an attempt says adds to what the node shows only when it is not the first, or nobody has it.
+  // The step adds to the Node's status only after a failed attempt, or when no worker has it.
   const isNews = step !== undefined && (step.attempt > 1 || step.blocker !== undefined);
   const again = isNews ? news : '';
   const detail = [message, again, cancelling].filter((text) => text !== '').join('; ');
@@ -194,7 +191,9 @@ function childRow(
   };
 }
 
-/** No step runs: the slot is fresh, or everything is done and the report is on its way. */
+/**
+ * No step runs: the slot was just granted, or the last step is done and its report is on its way.
+ */
 function groupBetweenSteps(
   config: string,
   machineConfigNode: MachineConfigNode | undefined,
@@ -204,12 +203,12 @@ function groupBetweenSteps(
 
 interface Step {
   readonly type: NodeCondition;
-  /** Absent = whatever it says. */
+  /** Absent = any reason. */
   readonly reason?: string;
   readonly group: NodeGroup;
 }
 
-/** Conditions of a running update, the latest step first; of a way back only the stage runs. */
+/** Conditions of a running update, the latest step first; a rollback runs only the stage. */
 const STEPS: readonly Step[] = [
   { type: NodeCondition.UPDATE_EXECUTED, reason: NodePhase.GOING_BACK, group: 'GoingBack' },
   { type: NodeCondition.UNCORDONED, group: 'Completing' },
@@ -224,7 +223,7 @@ const STEPS: readonly Step[] = [
   { type: NodeCondition.CORDONED, group: 'Cordoning' },
 ];
 
-/** The step in progress: status Unknown means that it runs (mco-behaviour: pkg/upgrademonitor). */
+/** The step in progress has status Unknown (mco-behaviour: pkg/upgrademonitor). */
 function runningCondition(
   machineConfigNode: MachineConfigNode | undefined,
 ): { readonly condition: Condition; readonly group: NodeGroup } | undefined {
@@ -240,13 +239,12 @@ function runningCondition(
   return undefined;
 }
 
-/** Nothing will change any more without a person. */
+/** Nothing changes without a person. */
 export function isSettled(snapshot: RolloutSnapshot): boolean {
   if (snapshot.state === 'Completed' || snapshot.state === 'Updated') return true;
   return exitCodeOf(snapshot) === EXIT.FAILED;
 }
 
-/** The state of a rollout as an exit code. */
 export function exitCodeOf(snapshot: RolloutSnapshot): ExitCode {
   if (snapshot.state === 'Paused') return EXIT.PAUSED;
   if (snapshot.state === 'Halted' || snapshot.state === 'Degraded') return EXIT.FAILED;

@@ -4,7 +4,7 @@ import { visibleLength } from './terminal';
 export interface Column<Row> {
   readonly header: string;
   readonly wide?: boolean;
-  /** Goes on by itself, like an age: that it changed is no news. */
+  /** Changes all the time, like an age, so a change is no news. */
   readonly isClock?: boolean;
   value(row: Row): string;
 }
@@ -14,7 +14,7 @@ export interface TableOptions {
 }
 
 /**
- * kubectl's table: upper-case headers, two or more blanks between columns, nothing behind the last.
+ * kubectl's table: upper-case headers, two or more blanks between columns, no trailing blanks.
  *
  * @returns lines without line ends; the header first
  */
@@ -27,7 +27,6 @@ export function formatTable<Row>(
   return formatRows(columns, rows, { ...options, widths, header: true });
 }
 
-/** Width of each column that is shown, wide enough for its header and these rows. */
 export function widthsOf<Row>(
   columns: readonly Column<Row>[],
   rows: readonly Row[],
@@ -41,7 +40,7 @@ export function widthsOf<Row>(
   );
 }
 
-/** Lines of a table whose widths are known; what is longer pushes the rest of its line aside. */
+/** Lines of a table with known widths; a longer cell pushes the rest of its line aside. */
 export function formatRows<Row>(
   columns: readonly Column<Row>[],
   rows: readonly Row[],
@@ -58,7 +57,7 @@ export function formatRows<Row>(
   );
 }
 
-/** What is shown of a row, clocks aside: two looks at it that say the same are no news. */
+/** The visible text of a row without its clocks, for comparison. */
 export function newsOf<Row>(
   columns: readonly Column<Row>[],
   row: Row,

@@ -1,6 +1,6 @@
 /**
- * Calls to Temporal as the CLI makes them: bounded in time, ended by Ctrl-C, and what goes wrong in the
- * words and exit codes of the CLI.
+ * Calls to Temporal with a time limit; ended by Ctrl-C; faults as messages and exit codes of the
+ * CLI.
  */
 
 import {
@@ -9,27 +9,25 @@ import {
   NamespaceNotFoundError,
   WorkflowUpdateRPCTimeoutOrCancelledError,
 } from '@temporalio/client';
-import { SETUP_COMMAND } from '../workers/temporal-needs';
+import { SETUP_COMMAND } from '../process/temporal/requirements';
 import { SEARCH_ATTRIBUTE_NAMES } from '../workflows/search-attributes';
 import { cliError, EXIT } from './exit-codes';
 
-/** Whom the calls go to, and what ends them. */
 export interface TemporalCallsOptions {
   readonly connection: Pick<ConnectionLike, 'withDeadline' | 'withAbortSignal'>;
   readonly address: string;
   readonly namespace: string;
-  /** Aborted by Ctrl-C. */
   readonly signal: AbortSignal;
 }
 
-/** How long Temporal itself may take; it answers in milliseconds. */
+/** Limit for answers of Temporal itself, which take milliseconds. */
 const SERVER_MS = 10_000;
-/** A query is asked again by whoever watches; it changes nothing. */
+/** A query changes nothing, and a watch repeats it. */
 const QUERY_MS = 10_000;
-/** A request is sent once: a cluster worker that restarts has time to come back. */
+/** A request is sent once, so a cluster worker gets time to restart. */
 const UPDATE_MS = 30_000;
 
-/** gRPC status codes that say who is missing; the others are answers. */
+/** gRPC status codes that name a missing server; other codes are answers. */
 const CODE = {
   CANCELLED: 1,
   INVALID_ARGUMENT: 3,
@@ -41,12 +39,12 @@ const CODE = {
   UNAUTHENTICATED: 16,
 } as const;
 
-/** One question: who answers it, and how long that may take. */
+/** One call: who answers it, and how long that may take. */
 interface Question {
   readonly limitMs: number;
-  /** The workflow, when a cluster worker answers for it; else Temporal does. */
+  /** The workflow, when a cluster worker answers for it; absent = Temporal answers. */
   readonly workflow?: string;
-  /** It changes something: said when nobody has heard what became of it. */
+  /** It changes something, so a missing answer leaves its outcome unknown. */
   readonly isRequest?: boolean;
 }
 
@@ -59,22 +57,19 @@ export class TemporalCalls {
     this.#options = options;
   }
 
-  /** What Temporal answers itself. */
   async ofServer<T>(call: () => Promise<T>): Promise<T> {
     return this.#ask({ limitMs: SERVER_MS }, call);
   }
 
-  /** A query: a cluster worker answers it. */
   async ofWorker<T>(workflow: string, call: () => Promise<T>): Promise<T> {
     return this.#ask({ limitMs: QUERY_MS, workflow }, call);
   }
 
-  /** An update: a cluster worker carries it out. */
   async request<T>(workflow: string, call: () => Promise<T>): Promise<T> {
     return this.#ask({ limitMs: UPDATE_MS, workflow, isRequest: true }, call);
   }
 
-  /** Ends what is under way: a connection must not be closed under a call that would be sent again. */
+  /** Ends calls under way: the client would send a call again after its connection closed. */
   async end(): Promise<void> {
     this.#ended.abort();
     await Promise.allSettled(this.#open);
@@ -97,7 +92,7 @@ export class TemporalCalls {
     }
   }
 
-  /** Anything but a fault of the call is left as it is: it is the answer. */
+  /** Translates faults of the call; any other error is the answer and stays. */
   #inWords(error: unknown, question: Question): unknown {
     const { address, namespace } = this.#options;
     if (error instanceof NamespaceNotFoundError) {
@@ -132,7 +127,7 @@ export class TemporalCalls {
     }
   }
 
-  /** The same sentence each time, so that whoever watches says it once. */
+  /** The same sentence each time, so that a watch prints it once. */
   #silent(): Error {
     return cliError(
       EXIT.UNREACHABLE,
@@ -169,7 +164,6 @@ function noWorker({ workflow, isRequest }: Question, why = ''): Error {
   );
 }
 
-/** The status of a call that failed; undefined for anything else that was thrown. */
 function faultOf(error: unknown): { readonly code: number; readonly details: string } | undefined {
   let cause = error;
   while (typeof cause === 'object' && cause !== null) {
@@ -181,7 +175,6 @@ function faultOf(error: unknown): { readonly code: number; readonly details: str
     : undefined;
 }
 
-/** Whether Temporal refused a query or a start for a search attribute that it does not know. */
 function isOfSearchAttributes(details: string): boolean {
   return SEARCH_ATTRIBUTE_NAMES.some((name) => details.includes(name));
 }

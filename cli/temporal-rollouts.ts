@@ -1,5 +1,3 @@
-/** Temporal as the CLI uses it. */
-
 import type { Client, WorkflowExecutionDescription, WorkflowHandle } from '@temporalio/client';
 import {
   QueryNotRegisteredError,
@@ -10,8 +8,8 @@ import {
 } from '@temporalio/client';
 import { hostQueue, poolRolloutId, SIMULATED_HOST, updateNodeId } from '../core/names';
 import { messageOf } from '../core/errors';
-import { POOL_ROLLOUT, startOrRetarget } from '../workers/rollout-start';
-import { isOpenStatus } from '../workers/temporal-client';
+import { POOL_ROLLOUT, startOrRetarget } from '../process/temporal/start-rollout';
+import { isOpenStatus } from '../process/temporal/open-updates';
 import type { RolloutAnswer } from '../workflows/messages';
 import {
   cancelNodeUpdate,
@@ -28,7 +26,7 @@ import { stepOf } from './running-step';
 import type { CliTemporal, HostWorkerRecord, PausedInTemporal, RolloutRecord } from './ports';
 import type { TemporalCalls } from './temporal-calls';
 
-/** gRPC status codes that are answers here and not faults. */
+/** gRPC status codes that are answers here, not faults. */
 const NOT_FOUND = 5;
 
 const NODE_UPDATES = {
@@ -44,7 +42,6 @@ export function temporalRollouts(
 ): CliTemporal {
   const by = user === undefined ? {} : { by: user };
   const find = (workflow: string) => findOpen(client, calls, workflow);
-  /** Sends a request to the open rollout. */
   const tell = async (
     pool: string,
     update: (rollout: WorkflowHandle) => Promise<RolloutAnswer>,
@@ -92,7 +89,7 @@ export function temporalRollouts(
       tell(pool, (rollout) => rollout.executeUpdate(NODE_UPDATES[verb], { args: [request] })),
     cancel: async (pool) => {
       const rollout = await find(poolRolloutId(pool));
-      // Temporal takes a cancellation of a rollout that has ended without a word.
+      // Temporal silently accepts a cancellation of an ended rollout.
       if (rollout === undefined) return false;
       refusePaused(rollout);
       await calls.ofServer(() => rollout.handle.cancel());
@@ -102,7 +99,6 @@ export function temporalRollouts(
   };
 }
 
-/** A workflow that will go on, as Temporal describes it. */
 interface OpenWorkflow {
   readonly id: string;
   readonly handle: WorkflowHandle;
@@ -120,7 +116,7 @@ async function findOpen(
   return { id, handle, description };
 }
 
-/** The answer of a running workflow; one that is paused in Temporal gives none. */
+/** The answer of a running workflow, or its pause in Temporal. */
 async function ask<T>(
   calls: TemporalCalls,
   workflow: OpenWorkflow,
@@ -130,7 +126,7 @@ async function ask<T>(
   try {
     return await ifFound(() => refusalsInWords(() => calls.ofWorker(workflow.id, query)));
   } catch (error) {
-    // Paused between the two questions.
+    // It was paused after it was described.
     if (error instanceof QueryRejectedError) return pauseOf(workflow);
     throw error;
   }
@@ -158,7 +154,7 @@ function refusePaused(workflow: OpenWorkflow | undefined): void {
 /** `TASK_QUEUE_TYPE_ACTIVITY` */
 const ACTIVITY_QUEUE = 2;
 
-/** Whoever asked last for the work of a host; Temporal remembers it for some minutes. */
+/** The last poller of the host's task queue; Temporal remembers it for some minutes. */
 async function hostWorker(
   client: Client,
   calls: TemporalCalls,
@@ -180,7 +176,7 @@ async function hostWorker(
   return { identity, askedAt, ...(isSimulated ? { simulated: true } : {}) };
 }
 
-/** Undefined when the workflow has ended, or never was. */
+/** Undefined when the workflow has ended or never existed. */
 async function ifFound<T>(ask: () => Promise<T>): Promise<T | undefined> {
   try {
     return await ask();
@@ -191,7 +187,7 @@ async function ifFound<T>(ask: () => Promise<T>): Promise<T | undefined> {
   }
 }
 
-/** A refused update is the workflow's own sentence; a worker of another version is named as such. */
+/** The workflow's own refusal, or a hint at a worker of another version. */
 async function refusalsInWords<T>(ask: () => Promise<T>): Promise<T> {
   try {
     return await ask();

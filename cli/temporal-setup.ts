@@ -1,28 +1,29 @@
-/** Makes in Temporal what Slipway needs there. */
+/** Creates in Temporal what Slipway needs. */
 
 import type { Connection } from '@temporalio/client';
 import { SearchAttributeType } from '@temporalio/common';
 import { msToTs } from '@temporalio/common/lib/time';
 import { setTimeout as delay } from 'node:timers/promises';
 import { messageOf } from '../core/errors';
-import { missingInTemporal, STATUS, statusOf } from '../workers/temporal-needs';
+import { missingInTemporal, STATUS, statusOf } from '../process/temporal/requirements';
 import { SEARCH_ATTRIBUTE, SEARCH_ATTRIBUTE_NAMES } from '../workflows/search-attributes';
 import { cliError, EXIT } from './exit-codes';
 import type { CliTemporalSetup, SetupStep } from './ports';
 import type { TemporalCalls } from './temporal-calls';
 
-/** Of a namespace that nobody gave another. */
 const DEFAULT_RETENTION_SECONDS = 7 * 86_400;
-/** Each frontend of Temporal looks every few seconds for what was made. */
+/** Each frontend of Temporal refreshes its list of them every few seconds. */
 const USABLE_MS = 120_000;
 const LOOK_MS = 500;
 
 const ALREADY_EXISTS = 6;
 
-/** Refusals of whoever may not make such things: PERMISSION_DENIED, UNIMPLEMENTED, UNAUTHENTICATED. */
+/**
+ * PERMISSION_DENIED, UNIMPLEMENTED, UNAUTHENTICATED: these credentials may not create such things.
+ */
 const NOT_ALLOWED: ReadonlySet<number | undefined> = new Set([7, 12, 16]);
 
-/** As Temporal numbers the types; the names are those of its CLI. */
+/** Temporal's numbers of the types; the names are those of its CLI. */
 const TYPES = [
   'Unspecified',
   'Text',
@@ -48,7 +49,6 @@ interface Target {
   readonly calls: TemporalCalls;
   readonly address: string;
   readonly namespace: string;
-  /** Aborted by Ctrl-C. */
   readonly signal: AbortSignal;
 }
 
@@ -64,7 +64,7 @@ function ask<T>(target: Target, call: () => Promise<T>): Promise<T> {
   return target.calls.ofServer(() => orWhoMay(target, call));
 }
 
-/** Says where such things are made, when these credentials may not. */
+/** Names the place to create them when these credentials may not. */
 async function orWhoMay<T>({ address, namespace }: Target, call: () => Promise<T>): Promise<T> {
   try {
     return await call();
@@ -112,7 +112,7 @@ async function makeNamespace(
   return { what, did: isNew ? 'created' : 'exists', retentionSeconds: wanted };
 }
 
-/** Seconds; undefined = there is no such namespace. */
+/** Seconds; undefined = no such namespace. */
 async function retentionOf(
   connection: Target['connection'],
   namespace: string,
@@ -160,7 +160,7 @@ async function makeSearchAttributes(target: Target): Promise<readonly SetupStep[
   return steps;
 }
 
-/** False = somebody else has made it in between. */
+/** False = it was created by someone else in between. */
 async function unlessThere(target: Target, make: () => Promise<unknown>): Promise<boolean> {
   return ask(target, async () => {
     try {
@@ -173,7 +173,7 @@ async function unlessThere(target: Target, make: () => Promise<unknown>): Promis
   });
 }
 
-/** A namespace that was just made is not known everywhere at once. */
+/** A new namespace is not known to all frontends at once. */
 async function untilSeen<T>({ signal }: Target, call: () => Promise<T>): Promise<T> {
   const until = Date.now() + USABLE_MS;
   for (;;) {

@@ -1,6 +1,8 @@
 /** Where and how the CLI writes: data on standard output, prose on standard error. */
 
-/** A sink that knows whether a person looks at it. */
+import { stripVTControlCharacters, styleText } from 'node:util';
+
+/** A stream that knows whether it is a terminal. */
 export interface Sink {
   write(text: string): unknown;
   readonly isTTY?: boolean | undefined;
@@ -11,35 +13,25 @@ export interface Sink {
 export interface Terminal {
   readonly out: Sink;
   readonly err: Sink;
-  /** ANSI colours and redrawing are welcome on `out`. */
+  /** `out` takes ANSI colours and redrawing. */
   readonly live: boolean;
   readonly style: Style;
 }
 
-export type Style = Readonly<
-  Record<'bold' | 'dim' | 'red' | 'green' | 'yellow' | 'blue' | 'cyan', (text: string) => string>
->;
+const FORMATS = ['bold', 'dim', 'red', 'green', 'yellow', 'cyan'] as const;
 
-const CODES = { bold: 1, dim: 2, red: 31, green: 32, yellow: 33, blue: 34, cyan: 36 } as const;
+export type Style = Readonly<Record<(typeof FORMATS)[number], (text: string) => string>>;
 
-/** Colours, or functions that leave the text alone. */
+/** Colours, or functions that return the text unchanged. */
 export function makeStyle(color: boolean): Style {
-  const paint = (code: number) => (text: string) =>
-    color && text !== '' ? `\u001B[${code}m${text}\u001B[0m` : text;
-  return {
-    bold: paint(CODES.bold),
-    dim: paint(CODES.dim),
-    red: paint(CODES.red),
-    green: paint(CODES.green),
-    yellow: paint(CODES.yellow),
-    blue: paint(CODES.blue),
-    cyan: paint(CODES.cyan),
-  };
+  const paint = (format: (typeof FORMATS)[number]) => (text: string) =>
+    color && text !== '' ? styleText(format, text, { validateStream: false }) : text;
+  return Object.fromEntries(FORMATS.map((format) => [format, paint(format)])) as Style;
 }
 
 /**
- * The terminal of a process. Colours only on a terminal, without `--no-color`, without `NO_COLOR`
- * (any non-empty value: https://no-color.org) and not on `TERM=dumb`.
+ * Colours only on a terminal, without `--no-color`, without `NO_COLOR` (any non-empty value:
+ * https://no-color.org) and not with `TERM=dumb`.
  */
 export function openTerminal(
   sinks: { readonly out: Sink; readonly err: Sink },
@@ -54,15 +46,12 @@ export function openTerminal(
   };
 }
 
-// The escape character is part of what is looked for.
-/* eslint-disable no-control-regex */
-const ANSI = /\u001B\[[0-9;]*m/g;
+// eslint-disable-next-line no-control-regex -- the escape character is part of what is looked for
 const ANSI_PARTS = /(\u001B\[[0-9;]*m)/;
-/* eslint-enable no-control-regex */
 
-/** Columns that a text takes, colours not counted. */
+/** Columns of a text without its colours. */
 export function visibleLength(text: string): number {
-  return [...text.replace(ANSI, '')].length;
+  return [...stripVTControlCharacters(text)].length;
 }
 
 /** Cuts a text to `width` columns with an ellipsis; colours end at the cut. */
@@ -70,15 +59,15 @@ export function truncate(text: string, width: number): string {
   if (width <= 0 || visibleLength(text) <= width) return text;
   let visible = 0;
   let cut = '';
-  let colored = false;
+  let reset = '';
   for (const part of text.split(ANSI_PARTS)) {
     if (part.startsWith('\u001B[')) {
       cut += part;
-      colored = part !== '\u001B[0m';
+      reset = '\u001B[0m';
       continue;
     }
     for (const character of part) {
-      if (visible === width - 1) return `${cut}…${colored ? '\u001B[0m' : ''}`;
+      if (visible === width - 1) return `${cut}…${reset}`;
       cut += character;
       visible += 1;
     }

@@ -1,11 +1,14 @@
-/** The live tree of a rollout: data in, lines out. Nothing here reads a clock or a cluster. */
+/** The live tree of a rollout as lines. Pure. */
 
+import { fewLines } from '../core/few';
 import { formatDuration } from './durations';
 import type { NodeGroup, NodeRow, RolloutSnapshot } from './snapshot';
 import type { Style } from './terminal';
 import { truncate } from './terminal';
 
-/** Groups in the order of attention they want; the folded ones take one line for all that say the same. */
+/**
+ * Groups, the most urgent first; a folded group shows one line for all nodes with the same text.
+ */
 const GROUPS: readonly {
   readonly group: NodeGroup;
   readonly title: string;
@@ -28,11 +31,11 @@ const GROUPS: readonly {
 ];
 
 const BAR_WIDTH = 24;
-/** Rows of one open group before the rest is only counted. */
+/** Rows of one open group; further ones are only counted. */
 const ROWS_PER_GROUP = 20;
-/** Lines of a folded group whose nodes say different things. */
+/** Lines of a folded group; further ones are only counted. */
 const ROWS_PER_FOLDED_GROUP = 10;
-/** Columns for the names of nodes that say the same, in a group where not all do. */
+/** Columns for node names of one line in a folded group. */
 const NAMES_WIDTH = 40;
 
 export interface TreeOptions {
@@ -41,7 +44,6 @@ export interface TreeOptions {
   readonly nowMs: number;
 }
 
-/** The tree, one line an entry, cut to the width. */
 export function renderTree(snapshot: RolloutSnapshot, options: TreeOptions): readonly string[] {
   const shown = GROUPS.flatMap(({ group, title, folded }) => {
     const rows = snapshot.rows.filter((row) => row.group === group);
@@ -94,7 +96,7 @@ function poolLines(snapshot: RolloutSnapshot, { style, nowMs }: TreeOptions): re
   return [first, config, ...blocker];
 }
 
-/** Nobody may take them for machines. */
+/** Simulated hosts must not be mistaken for machines. */
 export function simulatedHosts(pool: {
   readonly machineCount: number;
   readonly simulatedCount: number;
@@ -105,7 +107,7 @@ export function simulatedHosts(pool: {
   return [all ? 'all hosts simulated' : `${simulatedCount} of ${machineCount} hosts simulated`];
 }
 
-/** One line below the name of a group: a node, or several that say the same. */
+/** One line below a group: a node, or several with the same text. */
 interface Line {
   readonly names: string;
   readonly count: number;
@@ -122,7 +124,7 @@ function lineOf({ node, since, detail }: NodeRow): Line {
   };
 }
 
-/** One line for each thing that is said, in the order of the nodes; who says nothing comes last. */
+/** One line per text, in the order of the nodes; nodes without text come last. */
 function foldedLines(rows: readonly NodeRow[]): readonly Line[] {
   const bySaying = new Map<string | undefined, NodeRow[]>();
   for (const row of rows) {
@@ -142,7 +144,7 @@ function foldedLines(rows: readonly NodeRow[]): readonly Line[] {
   ];
 }
 
-/** What they say stands beside their names: of many names there are only the first. */
+/** The text stands beside the names, so a long list of names is cut. */
 function shortNames(rows: readonly NodeRow[]): string {
   const names = foldNames(rows.map(({ node }) => node));
   return names.length <= NAMES_WIDTH
@@ -159,13 +161,13 @@ function rowLines(
   const open = lines.slice(0, most);
   const nameWidth = open.reduce((widest, { names }) => Math.max(widest, names.length), 0);
   const more = lines.slice(most).reduce((sum, { count }) => sum + count, 0);
-  const shown = open.map(({ names, since, detail }, index) => {
-    const branch = index === open.length - 1 && more === 0 ? '└─' : '├─';
+  const texts = open.map(({ names, since, detail }) => {
     const age = since === undefined ? '' : formatDuration((nowMs - Date.parse(since)) / 1000);
     const says = detail === undefined ? '' : `  ${detail}`;
-    return `${indent}${branch} ${names.padEnd(nameWidth)}  ${style.dim(age.padStart(6))}${says}`;
+    return `${names.padEnd(nameWidth)}  ${style.dim(age.padStart(6))}${says}`;
   });
-  return more === 0 ? shown : [...shown, `${indent}└─ ${style.dim(`and ${more} more`)}`];
+  const shown = fewLines(texts, { most, total: texts.length + more });
+  return shown.map((text, i) => `${indent}${i === shown.length - 1 ? '└─' : '├─'} ${text}`);
 }
 
 function paintGroup(group: NodeGroup, text: string, style: Style): string {
@@ -201,7 +203,7 @@ function paintState(state: string, style: Style): string {
 
 /**
  * Names on one line: runs of numbers behind a common prefix are folded, `worker-0…3 worker-7`.
- * The order is kept.
+ * Keeps the order.
  */
 export function foldNames(names: readonly string[]): string {
   const parts = names.map((name) => /^(.*?)(\d+)$/.exec(name));

@@ -1,4 +1,4 @@
-/** What the controllers see of the cluster: one watch-fed cache per kind. */
+/** The controllers' caches of the cluster, one per kind. */
 
 import { WatchCache, type CacheView } from '../adapters/kube/cache';
 import { createPoolCaches, type PoolCaches } from '../adapters/kube/cluster-caches';
@@ -8,7 +8,7 @@ import type { MachineConfig } from '../core/machine-config/types';
 import type { MachineConfigNode, Node } from '../core/node/types';
 import type { MachineConfigPool, RolloutPolicy } from '../core/pool/types';
 
-/** The lookups that controllers decide from. They cost no request. */
+/** Reads from caches; they cost no request. */
 export interface ClusterPicture {
   readonly nodes: CacheView<Node>;
   readonly pools: CacheView<MachineConfigPool>;
@@ -18,7 +18,6 @@ export interface ClusterPicture {
   readonly controllerConfigs: CacheView<KubeObject>;
 }
 
-/** The caches behind a picture. */
 export interface ControllerCaches extends PoolCaches {
   readonly machineConfigs: WatchCache<MachineConfig>;
   readonly controllerConfigs: WatchCache<KubeObject>;
@@ -39,7 +38,7 @@ export function createControllerCaches(log: Log): ControllerCaches {
   };
 }
 
-/** The pools that own a rendered config: one, or none for what a person wrote. */
+/** The pools that own a rendered config; none for a MachineConfig of a person. */
 export function owningPools(config: MachineConfig): readonly string[] {
   return (config.metadata.ownerReferences ?? [])
     .filter(({ kind, controller }) => kind === 'MachineConfigPool' && controller === true)

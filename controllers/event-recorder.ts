@@ -1,5 +1,3 @@
-/** Kubernetes Events about pools and nodes: what `kubectl describe` and `kubectl get events` show. */
-
 import { apiVersionOf, NODES, type KubeObject, type Resource } from '../adapters/kube/resources';
 import type { Log } from '../adapters/kube/transport';
 import type { EventWriter } from '../adapters/kube/writers';
@@ -9,11 +7,11 @@ export type EventType = 'Normal' | 'Warning';
 
 export interface EventRecorder {
   /**
-   * Tells something about an object. The same sentence for the same reason is told once until
-   * another one comes. Losing an Event never fails the work that it is about.
+   * Records an Event. Repetitions of a message are dropped until another one with the same reason
+   * comes. A lost Event never fails the work that it is about.
    */
   record(subject: Subject, type: EventType, reason: string, message: string): void;
-  /** What was told for that reason is over: when it comes back, it is told again. */
+  /** The cause for that reason is gone: if it comes back, its message is recorded again. */
   over(subject: Subject, reason: string): void;
 }
 
@@ -22,7 +20,7 @@ export interface Subject {
   readonly object: KubeObject;
 }
 
-/** @param leading - nothing is told after it has aborted */
+/** @param leading - records nothing after it has aborted */
 export function createEventRecorder(
   writer: Pick<EventWriter, 'on'>,
   leading: AbortSignal,

@@ -1,4 +1,4 @@
-/** The only way in which controllers write: nothing leaves this process after the lease is lost. */
+/** The only writer of controllers: it sends nothing after the lease is lost. */
 
 import type { KubeClient, PatchKind } from '../adapters/kube/client';
 import type { KubeObject, ObjectKey, Resource } from '../adapters/kube/resources';
@@ -6,23 +6,25 @@ import type { Leadership } from './leader';
 
 type Named = ObjectKey & { readonly name: string };
 
-/** The fields of an object that the writer wants to own. */
 export interface Applied {
   readonly [field: string]: unknown;
   readonly metadata: {
     readonly name: string;
     readonly uid?: string;
-    /** The version that it must still have. */
+    /** Precondition: the object still has this version. */
     readonly resourceVersion?: string;
   };
   readonly spec?: object;
   readonly status?: object;
 }
 
-/** Writes of a leader. Every reply is taken over into the caches. */
+/** Writes of a leader. Every reply updates the caches. */
 export interface Writer {
   create<T extends KubeObject>(resource: Resource<T>, object: T, manager: string): Promise<T>;
-  /** Server-side apply; `metadata.uid` makes sure that it is still the same object, `resourceVersion` that nobody changed it. */
+  /**
+   * Server-side apply. `metadata.uid` requires the same object, `resourceVersion` that nobody
+   * changed it.
+   */
   apply<T extends KubeObject>(
     resource: Resource<T>,
     object: Applied,
@@ -34,13 +36,13 @@ export interface Writer {
     patch: object,
     options: { readonly manager: string; readonly kind?: PatchKind },
   ): Promise<T>;
-  /** An object that is gone already is fine; another one of the same name stays. */
+  /** Succeeds when the object is gone; never deletes another object of the same name. */
   delete(resource: Resource, object: KubeObject): Promise<void>;
 }
 
 /**
- * A writer that refuses, with the reason, once the leadership is over. What was sent before may still
- * arrive: every write of a controller is safe to arrive late or twice.
+ * A writer that throws the reason once the leadership is over. Earlier requests may still arrive,
+ * so every write of a controller is safe to arrive late or twice.
  */
 export function fencedWriter(
   client: Pick<KubeClient, 'create' | 'apply' | 'patch' | 'delete'>,

@@ -1,17 +1,15 @@
 /**
- * One leader among the replicas, by a `Lease`.
- *
- * The leader's work gets a signal that aborts as soon as the lease is lost, or could not be renewed
- * for so long that another replica may soon take it. A lease counts from when it was asked for, never
- * from when the answer came: the others count from before that. A leader that stops in order gives the lease
- * back, so that the next one need not wait.
+ * Leader election among the replicas, by a `Lease`. The leader's signal aborts when the lease is
+ * lost, or is so old that another replica may soon take it. A lease counts from the time of its
+ * request, because other replicas may count from then. An orderly stop releases it.
  */
 
+import { setTimeout as delay } from 'node:timers/promises';
 import { failureName, messageOf } from '../core/errors';
 import { LEASES, type Lease } from '../adapters/kube/resources';
 import type { Log } from '../adapters/kube/transport';
 
-/** What the election needs of a client; `KubeClient` is one. */
+/** The part of `KubeClient` that the election needs. */
 export interface LeaseApi {
   get(resource: typeof LEASES, key: LeaseKey, signal?: AbortSignal): Promise<Lease>;
   create(resource: typeof LEASES, lease: Lease): Promise<Lease>;
@@ -27,26 +25,23 @@ export interface LeaderOptions {
   readonly api: LeaseApi;
   readonly namespace: string;
   readonly name: string;
-  /** Who we are: unique among the replicas, and the same for one process. */
+  /** Unique among the replicas, and constant for one process. */
   readonly identity: string;
-  /** A lease that was not renewed for this long may be taken. */
+  /** Another replica may take a lease that was not renewed for this long. */
   readonly leaseMs: number;
-  /** The leader stops by itself when it could not renew for this long; less than `leaseMs`. */
+  /** The leader stops when it could not renew for this long; less than `leaseMs`. */
   readonly renewDeadlineMs: number;
-  /** How often the leader renews and the others look. */
+  /** Interval of renewals, and of attempts of the other replicas. */
   readonly retryMs: number;
   readonly log: Log;
   /** Called when the namespace of the lease does not exist. */
   readonly createNamespace?: () => Promise<void>;
 }
 
-/** What the leader's work must heed. */
 export interface Leadership {
-  /** Aborts when the lease is lost. */
   readonly signal: AbortSignal;
   /**
-   * Asks the clock, too: a process that stood still may write before its timers tell it that the
-   * time is over.
+   * Checks the clock, too: a process that was suspended may write before its timers fire.
    *
    * @throws the reason of the loss
    */
@@ -54,8 +49,8 @@ export interface Leadership {
 }
 
 /**
- * Takes part in the election until `signal` aborts. Whenever this process leads, `lead` runs with a
- * leadership that ends at the loss; the election goes on when `lead` has returned.
+ * Takes part in the election until `signal` aborts. On each win `lead` runs with a leadership that
+ * ends at the loss; the election goes on when `lead` has returned.
  */
 export async function runForLeader(
   options: LeaderOptions,
@@ -86,13 +81,13 @@ async function leadOnce(
   };
   const throwIfOver = (): void => {
     const stale = candidate.staleness();
-    // Ended here, not only refused: the write that asked is no failure of its own to be told.
+    // The leadership ends here, so that the refused write is not reported as a failure of its own.
     if (stale !== undefined) end(stale);
     leading.throwIfAborted();
   };
   const work = lead({ signal: leading, throwIfOver })
     .catch((error: unknown) => {
-      log.error({ err: error }, 'leading failed; giving the lease up');
+      log.error({ err: error }, 'leading failed; releasing the lease');
     })
     .finally(() => {
       lost.abort(new Error('nothing left to lead'));
@@ -104,12 +99,12 @@ async function leadOnce(
 
 class Candidate {
   readonly #options: LeaderOptions;
-  /** The lease as last seen, and when it was first seen so, by the local clock. */
+  /** The last version of the lease, and when this process first saw it, by the local clock. */
   #seen: { readonly lease: Lease; readonly version: string; readonly at: number } | undefined;
   #waitingFor: string | undefined;
-  /** Why the API server refuses the lease, as it was last told. */
+  /** The last reported refusal of the lease by the API server. */
   #refused: string | undefined;
-  /** When the last write of the lease was sent that succeeded, by the local clock. */
+  /** When the last successful write of the lease was sent, by the local clock. */
   #renewedAt = -Infinity;
 
   constructor(options: LeaderOptions) {
@@ -117,8 +112,8 @@ class Candidate {
   }
 
   /**
-   * One attempt to get the lease. Never throws: a server that is away is waited for. False also when
-   * the answer came so late that another replica may take the lease soon; it is ours to take again.
+   * One attempt to get the lease; never throws. False also when the answer came so late that
+   * another replica may soon take the lease.
    */
   async tryToLead(): Promise<boolean> {
     try {
@@ -142,7 +137,9 @@ class Candidate {
     }
   }
 
-  /** That another replica was faster is no news; that the API server is away, its client says once. */
+  /**
+   * A faster replica is not worth a log line; the client reports once that the API server is away.
+   */
   #tellFailure(error: unknown): void {
     const { log } = this.#options;
     const reason = messageOf(error);
@@ -155,14 +152,14 @@ class Candidate {
     log.warn({ reason }, 'the API server refuses the lease; this process cannot lead');
   }
 
-  /** Why another replica may take the lease soon: it was last renewed too long ago. */
+  /** Why another replica may soon take the lease; undefined = it was renewed in time. */
   staleness(): string | undefined {
     const ageMs = performance.now() - this.#renewedAt;
     if (ageMs < this.#options.renewDeadlineMs) return undefined;
     return `not renewed for ${Math.round(ageMs)} ms`;
   }
 
-  /** Renews until the signal aborts or the lease is lost; then says why. */
+  /** Renews until the signal aborts or the lease is lost; returns the reason. */
   async keep(leading: AbortSignal): Promise<string> {
     const { renewDeadlineMs, retryMs } = this.#options;
     let failed = 'the answer came late';
@@ -179,7 +176,7 @@ class Candidate {
     }
   }
 
-  /** Lets the next leader in at once, if the lease is still ours. */
+  /** Releases the lease for the next leader, if this process still holds it. */
   async giveBack(): Promise<void> {
     const seen = this.#seen;
     if (seen?.lease.spec?.holderIdentity !== this.#options.identity) return;
@@ -187,12 +184,12 @@ class Candidate {
       const spec = { ...seen.lease.spec, holderIdentity: '', leaseDurationSeconds: 1 };
       this.#remember(await this.#replace(seen.lease, spec));
     } catch (error) {
-      this.#options.log.debug({ reason: messageOf(error) }, 'did not give the lease back');
+      this.#options.log.debug({ reason: messageOf(error) }, 'did not release the lease');
       this.#seen = undefined;
     }
   }
 
-  /** One renewal, given up at the deadline so that a hanging request cannot hide the loss. */
+  /** One renewal, abandoned at the deadline so that a hanging request cannot hide the loss. */
   async #renew(
     remainingMs: number,
   ): Promise<{ readonly final: boolean; readonly reason: string } | undefined> {
@@ -210,7 +207,7 @@ class Candidate {
       const lease = await within(remainingMs, this.#read()).catch(() => undefined);
       const holder = lease?.spec?.holderIdentity;
       if (holder === identity) return { final: false, reason };
-      return { final: true, reason: holder ? `${holder} holds it` : 'it was taken away' };
+      return { final: true, reason: holder ? `${holder} holds it` : 'it was deleted or released' };
     }
   }
 
@@ -233,7 +230,7 @@ class Candidate {
       return await api.create(LEASES, lease);
     } catch (error) {
       if (failureName(error) !== 'ObjectNotFound' || createNamespace === undefined) throw error;
-      // The namespace is what is missing.
+      // The namespace is missing.
       await createNamespace();
       return api.create(LEASES, lease);
     }
@@ -257,8 +254,8 @@ class Candidate {
   }
 
   /**
-   * Free = given back, ours from before, or seen unchanged for its whole duration by our own clock,
-   * because the clocks of two machines may differ.
+   * Free = released, held by this identity, or unchanged for its whole duration by the local clock,
+   * because clocks of machines may differ.
    */
   #isFree(lease: Lease): boolean {
     const { identity, leaseMs } = this.#options;
@@ -281,7 +278,7 @@ class Candidate {
   }
 }
 
-/** RFC 3339 with microseconds, as Lease wants it. */
+/** RFC 3339 with microseconds, the format of Lease. */
 function microTime(): string {
   return new Date().toISOString().replace('Z', '000Z');
 }
@@ -297,15 +294,6 @@ function within<T>(limitMs: number, promise: Promise<T>): Promise<T> {
   });
 }
 
-function pause(delayMs: number, signal: AbortSignal): Promise<void> {
-  if (signal.aborted) return Promise.resolve();
-  return new Promise((resolve) => {
-    const done = (): void => {
-      clearTimeout(timer);
-      signal.removeEventListener('abort', done);
-      resolve();
-    };
-    const timer = setTimeout(done, delayMs);
-    signal.addEventListener('abort', done);
-  });
+async function pause(delayMs: number, signal: AbortSignal): Promise<void> {
+  await delay(delayMs, undefined, { signal }).catch(() => undefined);
 }

@@ -1,6 +1,6 @@
 /**
- * The controllers as one process: render, pool status, MachineConfigNodes and rollouts. Several may
- * run; one of them leads, by a Lease, and only that one writes.
+ * The controllers as one process: render, pool status, MachineConfigNodes and rollouts. Of several
+ * replicas only the leader writes.
  */
 
 import { randomBytes } from 'node:crypto';
@@ -23,10 +23,10 @@ import { fail, failureName } from '../core/errors';
 import { FIELD_MANAGER } from '../core/names';
 import { assignNodes } from '../core/pool/membership';
 import type { MachineConfigPool } from '../core/pool/types';
-import { startHealthServer } from '../workers/health-server';
-import { createLogger, type Logger } from '../workers/logging';
-import { untilAvailable } from '../workers/waiting';
-import { whenAborted } from '../workers/when-aborted';
+import { startHealthServer } from '../process/health-server';
+import { createLogger, type Logger } from '../process/logging';
+import { untilAvailable } from '../process/until-available';
+import { whenAborted } from '../process/when-aborted';
 import { createControllerCaches, type ControllerCaches } from './cluster-picture';
 import { createEventRecorder } from './event-recorder';
 import { fencedWriter } from './fenced-writer';
@@ -44,11 +44,10 @@ import {
 import { identityOf, type ControllerSettings } from './settings';
 import { packageVersion } from './version';
 
-/** What a caller may bring instead of what the process makes itself. */
 export interface ControllerParts {
   readonly log?: Logger;
   readonly gateway?: RolloutGateway;
-  /** Told where health and metrics are served, and the metrics themselves. */
+  /** Called with the address of health and metrics, and the metrics. */
   readonly onStarted?: (started: {
     readonly url: string;
     readonly metrics: ControllerMetrics;
@@ -56,8 +55,8 @@ export interface ControllerParts {
 }
 
 /**
- * Runs until the signal aborts; then gives the lease back and resolves. Servers that are away are
- * waited for, at start and later.
+ * Runs until the signal aborts; then releases the lease and resolves. Waits for servers that are
+ * away, at start and later.
  *
  * @throws `McoPresent` on a cluster that the Machine Config Operator manages
  * @throws an `Error` that says what is wrong with the kubeconfig, or which port is taken
@@ -128,7 +127,7 @@ interface Standing {
   readonly version: string;
 }
 
-/** Takes part in the election. Caches are warm before, so that a new leader acts at once. */
+/** Takes part in the election. The caches are filled first, so that a new leader acts at once. */
 async function stand(standing: Standing, signal: AbortSignal): Promise<void> {
   const { kube, caches, settings, log } = standing;
   await Promise.race([whenCachesSynced(caches), whenAborted(signal)]);
@@ -150,7 +149,6 @@ async function stand(standing: Standing, signal: AbortSignal): Promise<void> {
   );
 }
 
-/** All controllers at work, until the leadership is over and the last one has stopped. */
 async function lead(standing: Standing, leadership: Leadership): Promise<void> {
   const leading = leadership.signal;
   const { kube, caches, metrics, gateway, log, settings, version } = standing;
@@ -196,7 +194,7 @@ async function lead(standing: Standing, leadership: Leadership): Promise<void> {
   await whenAborted(leading);
   metrics.setLeader(false);
   await Promise.all(controllers.map((controller) => controller.idle()));
-  // What this replica saw last is not how the pools stand from now on: the next leader shows that.
+  // The gauges of this replica would go stale; the next leader shows the pools.
   metrics.poolsObserved([], [], assignNodes([], []));
 }
 
@@ -221,7 +219,7 @@ async function refuseMco(
   );
   if (found === undefined) return;
   if (settings.allowMco) {
-    options.log.warn({ found }, 'MCO runs on this cluster; starting all the same, as told');
+    options.log.warn({ found }, 'MCO runs on this cluster; starting because allowMco is set');
     return;
   }
   throw fail(
@@ -230,7 +228,7 @@ async function refuseMco(
   );
 }
 
-/** A cluster on which nothing of Slipway is deployed yet, as in development. */
+/** A cluster without any object of Slipway, as in development. */
 async function createNamespace(kube: KubeClient, name: string): Promise<void> {
   try {
     await kube.create(NAMESPACES, { metadata: { name } });

@@ -1,4 +1,4 @@
-/** Metrics of the controllers: MCO's names where MCO has one. Labels are few and bounded. */
+/** Metrics of the controllers, under MCO's names where MCO has one. Labels are few and bounded. */
 
 import { Counter, Gauge, Histogram, Registry } from 'prom-client';
 import { ANNOTATION } from '../core/names';
@@ -67,7 +67,7 @@ export function createMetrics(registry = new Registry()): ControllerMetrics {
     help: '1 per node, with what its state annotation says; the reason only of a failed one',
     labelNames: ['node', 'pool', 'state', 'reason'],
     registers,
-    // Counted when somebody asks: at 5,000 nodes this is not for every look at the pools.
+    // Counted at scrape time: with 5,000 nodes this is too much for every change of a pool.
     collect() {
       this.reset();
       for (const [pool, nodes] of members) {
@@ -109,7 +109,7 @@ export function createMetrics(registry = new Registry()): ControllerMetrics {
   };
 }
 
-/** A label is no place for an essay: the condition of the pool has the whole reason. */
+/** The condition of the pool has the whole reason; a label must be short. */
 const REASON_LENGTH = 120;
 
 function stateLabels(node: Node): { node: string; state: string; reason: string } {
@@ -121,7 +121,7 @@ function stateLabels(node: Node): { node: string; state: string; reason: string 
   };
 }
 
-/** Nodes in several custom pools, and masters with a custom role that is ignored. */
+/** Nodes in several custom pools, and masters whose custom role is ignored. */
 function contradictory(
   pools: readonly MachineConfigPool[],
   { conflicts, invalidPools, members }: Membership,

@@ -1,4 +1,4 @@
-/** What a pool waits for. Counted when somebody asks, from the last look at the pools. */
+/** Gauges of waiting pools, computed at scrape time from the last evaluation of the pools. */
 
 import { Counter, Gauge, type Registry } from 'prom-client';
 import { PoolCondition } from '../core/names';
@@ -13,7 +13,6 @@ import {
   takesSlot,
 } from '../core/rollout';
 
-/** Where the nodes of a pool stand; every node is in one place. */
 export type Place = 'updated' | 'pending' | 'failed' | 'held';
 
 interface PoolCounts {
@@ -22,9 +21,11 @@ interface PoolCounts {
   /** Absent = the pool's maxUnavailable is impossible. */
   readonly slots?: number;
   readonly slotsInUse: number;
-  /** Free slots that a node could have now and has not. */
+  /** Free slots that a node could use now and does not. */
   readonly idleSlots: number;
-  /** When the oldest pending node fell behind, ms; absent = none is pending, or it is not known yet. */
+  /**
+   * When the oldest pending node fell behind, ms; absent = none is pending, or the time is unknown.
+   */
   readonly pendingSince?: number;
 }
 
@@ -105,13 +106,12 @@ export function createPoolGauges(registry: Registry, now: () => number = Date.no
 }
 
 interface IdleSlots {
-  /** To be called before the pools change. */
   settle(): void;
-  /** A pool that is gone, or that another replica shows, is not shown any more. */
+  /** Drops pools that are gone or that another replica shows. */
   forgetOthers(pools: readonly string[]): void;
 }
 
-/** Free slots add up to slot seconds while they are free. */
+/** Adds up slot seconds while slots are free. */
 function countIdleSlots(
   registry: Registry,
   look: () => readonly PoolCounts[],
@@ -180,15 +180,15 @@ function countsOf(
   };
 }
 
-/** A node that cannot be taken now is pending all the same: it is to be updated. */
+/** A node that cannot be taken now is pending, too: it still has to be updated. */
 function placeOf(found: NodePlacement | undefined): Place {
   const place = found?.in ?? 'candidates';
   return place === 'candidates' || place === 'blocked' ? 'pending' : place;
 }
 
 /**
- * Since the pool has not been up to date, or since the node is there. The status keeps the first of
- * these times, so that it survives a change of the leader.
+ * The later of the pool's last change away from Updated and the Node's creation. The status keeps
+ * the former, so that it survives a change of the leader.
  */
 function pendingSince(pool: MachineConfigPool, node: Node): number | undefined {
   const updated = pool.status?.conditions?.find(({ type }) => type === PoolCondition.UPDATED);
@@ -198,7 +198,7 @@ function pendingSince(pool: MachineConfigPool, node: Node): number | undefined {
   return creationTimestamp === undefined ? behind : Math.max(behind, Date.parse(creationTimestamp));
 }
 
-/** An impossible limit is said by the status of the pool. */
+/** The status of the pool reports an impossible limit. */
 function slotsOf(
   pool: MachineConfigPool,
   nodes: readonly Node[],

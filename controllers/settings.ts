@@ -1,5 +1,3 @@
-/** Settings of the controllers. */
-
 import { hostname } from 'node:os';
 import { z } from 'zod';
 import {
@@ -10,7 +8,7 @@ import {
   TemporalSettings,
   type Environment,
   type Fragment,
-} from '../workers/config';
+} from '../process/settings';
 
 const seconds = z.coerce.number().positive();
 
@@ -18,19 +16,16 @@ export const ControllerSettings = z.object({
   ...TemporalSettings.shape,
   ...KubeFileSettings.shape,
   ...ProcessSettings.shape,
-  /** Namespace of the Lease. */
   namespace: z.string().min(1).default('slipway'),
   leaseName: z.string().min(1).default('slipway-controllers'),
   /** Unique among the replicas; absent = host name, process id and a random part. */
   identity: z.string().min(1).optional(),
   /** A leader that has not renewed for this long may be replaced. */
   leaseSeconds: seconds.default(15),
-  /** A leader that could not renew for this long stops by itself. */
+  /** A leader that could not renew for this long stops. */
   renewDeadlineSeconds: seconds.default(10),
   leaseRetrySeconds: seconds.default(2),
-  /** Unused rendered configs that each pool keeps. */
   keepRendered: z.coerce.number().int().min(0).default(5),
-  /** Requests to the Kubernetes API at once. */
   maxKubeRequests: z.coerce.number().int().positive().default(32),
   /** Start although MCO runs on this cluster; for a migration under supervision. */
   allowMco: z.union([z.boolean(), z.stringbool()]).default(false),
@@ -38,9 +33,9 @@ export const ControllerSettings = z.object({
 export type ControllerSettings = Readonly<z.infer<typeof ControllerSettings>>;
 
 /**
- * Reads the settings: flags win over the environment, which wins over the defaults.
+ * Flags win over the environment, which wins over the defaults.
  *
- * @throws SettingsError naming every setting that cannot be used
+ * @throws SettingsError naming every unusable setting
  */
 export function controllerSettings(flags: Fragment, environment: Environment): ControllerSettings {
   const settings = readSettings(ControllerSettings, flags, environment);
@@ -52,7 +47,6 @@ export function controllerSettings(flags: Fragment, environment: Environment): C
   return settings;
 }
 
-/** Who this process is in the election. */
 export function identityOf(settings: ControllerSettings, random: string): string {
   return settings.identity ?? `${hostname()}_${process.pid}_${random}`;
 }

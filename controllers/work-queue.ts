@@ -1,30 +1,29 @@
 /**
- * Runs a piece of work per key: never twice at once for one key, never lost, and as seldom as bursts
- * allow.
+ * Runs work per key: never twice at once, never lost, and rarely during bursts.
  *
- * The first change of a key after a quiet time runs at once. Changes that follow closely are folded:
- * they wait until no more have come for `quietMs`, yet never longer than `longestMs`. So a single
- * `kubectl apply` costs no delay, and fifty of them cost two runs. Failures are tried again with
- * growing delays, per key.
+ * The first change after a quiet time runs at once. Further changes wait until none has come for
+ * `quietMs`, but at most `longestMs`: one `kubectl apply` costs no delay, and fifty cost two runs.
+ * Failures are retried with growing delays.
  */
 
+import { backoffMs, type Backoff } from '../core/backoff';
 import type { Log } from '../adapters/kube/transport';
 import { failureName, messageOf } from '../core/errors';
 
 export interface WorkQueueOptions {
-  /** The work; it reads the present state itself, so running it too often does no harm. */
+  /** The work; it reads the present state itself, so extra runs do no harm. */
   readonly work: (key: string, signal: AbortSignal) => Promise<void>;
   /** Called before a failed key waits for its next try. */
   readonly onFailure: (failure: WorkFailure) => void;
   readonly quietMs: number;
   readonly longestMs: number;
-  readonly backoff?: { readonly firstMs: number; readonly maxMs: number };
+  readonly backoff?: Backoff;
 }
 
 export interface WorkFailure {
   readonly key: string;
   readonly error: unknown;
-  /** How many times in a row, 1 at first. */
+  /** Failures in a row, 1 at first. */
   readonly failures: number;
   readonly retryMs: number;
 }
@@ -33,17 +32,15 @@ const BACKOFF = { firstMs: 200, maxMs: 60_000 };
 
 interface Entry {
   running: boolean;
-  /** Set while the key waits for a run. */
   timer?: NodeJS.Timeout;
-  /** When the waiting run happens. */
   dueAt?: number;
   /** When the running work asked to be run again. */
   againAt?: number;
-  /** When the oldest change came that no run has seen. */
+  /** Time of the oldest change that no run has seen. */
   pendingSince?: number;
-  /** When the last change or run was; decides whether a change is part of a burst. */
+  /** Time of the last change or run; decides whether a change is part of a burst. */
   lastActivityAt?: number;
-  /** Set when the running work said that the key will not come back. */
+  /** Set when the running work forgot its key. */
   forgotten?: boolean;
   failures: number;
 }
@@ -54,7 +51,9 @@ export class WorkQueue {
   readonly #running = new Set<Promise<void>>();
   readonly #signal: AbortSignal;
 
-  /** @param signal - ends the queue: waiting runs are dropped, and running ones see the same signal */
+  /**
+   * @param signal - ends the queue: waiting runs are dropped, and running ones see the same signal
+   */
   constructor(options: WorkQueueOptions, signal: AbortSignal) {
     this.#options = options;
     this.#signal = signal;
@@ -67,7 +66,7 @@ export class WorkQueue {
     );
   }
 
-  /** Something about the key changed: it runs at once, or with the burst that it is part of. */
+  /** The key changed: it runs at once, or with its burst. */
   add(key: string): void {
     if (this.#signal.aborted) return;
     const entry = this.#entryOf(key);
@@ -78,13 +77,13 @@ export class WorkQueue {
       (entry.lastActivityAt !== undefined && now - entry.lastActivityAt < this.#options.quietMs);
     entry.lastActivityAt = now;
     entry.pendingSince ??= now;
-    // A run under way may have read the state before this change: the next one starts after it.
+    // The running work may have read the state before this change, so the next run starts after it.
     if (entry.running) return;
     const longest = entry.pendingSince + this.#options.longestMs;
     this.#schedule(key, entry, inBurst ? Math.min(now + this.#options.quietMs, longest) : now);
   }
 
-  /** Runs the key after a delay, unless a change makes it run before; also from within its work. */
+  /** Runs the key after a delay, or earlier after a change; also callable from its work. */
   addAfter(key: string, delayMs: number): void {
     if (this.#signal.aborted) return;
     const entry = this.#entryOf(key);
@@ -94,8 +93,8 @@ export class WorkQueue {
   }
 
   /**
-   * Forgets a key that will not come back; its waiting run is dropped. From within the key's own
-   * work it takes effect when that has ended well and nothing changed meanwhile.
+   * Forgets a key and drops its waiting run. Within the key's own work this takes effect when the
+   * work has succeeded without a change meanwhile.
    */
   forget(key: string): void {
     const entry = this.#entries.get(key);
@@ -108,7 +107,6 @@ export class WorkQueue {
     this.#entries.delete(key);
   }
 
-  /** How many keys are remembered. */
   get size(): number {
     return this.#entries.size;
   }
@@ -165,7 +163,7 @@ export class WorkQueue {
     this.#options.onFailure({ key, error, failures: entry.failures, retryMs });
   }
 
-  /** What comes after a run: the changes that came meanwhile, the next try, what it asked for. */
+  /** Schedules the next run: for changes meanwhile, a retry, or the work's own request. */
   #next(key: string, entry: Entry): void {
     if (this.#signal.aborted) return;
     const now = Date.now();
@@ -184,14 +182,13 @@ export class WorkQueue {
   }
 
   #retryMs(failures: number): number {
-    const { firstMs, maxMs } = this.#options.backoff ?? BACKOFF;
-    return Math.min(maxMs, firstMs * 2 ** Math.min(failures - 1, 20));
+    return backoffMs(this.#options.backoff ?? BACKOFF, failures);
   }
 }
 
 /**
- * Says what failed, why, and when it is tried again. That a server is away is said by whoever talks to
- * it, once, and not again for everything that waits for it.
+ * Logs what failed, why, and when it is retried. Outages are left out: the client of the server
+ * logs them once.
  */
 export function tellFailure(
   log: Pick<Log, 'debug' | 'warn'>,

@@ -1,14 +1,14 @@
 /**
- * The failure catalogue: everything that Slipway throws on purpose, by name. The kind decides what
- * happens next, so nobody writes a retry rule at a call site:
+ * The failure catalogue: every error that Slipway throws on purpose, by name. The kind decides what
+ * happens next, so no call site has a retry rule of its own:
  *
- * - `transient`: retried with backoff, nothing shown until it persists
- * - `waiting`: come back later; the status says what for
- * - `stalled`: a person must change something; never retried by itself
- * - `cancelled`: superseded or aborted; cleaned up after
+ * - `transient`: retried with backoff, shown only if it lasts
+ * - `waiting`: tried again later; the status says what it waits for
+ * - `stalled`: a person must change something
+ * - `cancelled`: superseded or aborted, and cleaned up
  * - `bug`: cannot happen; shown with its stack
  *
- * `docs/errors.md` is the human form; a test compares both ways.
+ * `docs/errors.md` is generated from it.
  */
 
 export type FailureKind = 'transient' | 'waiting' | 'stalled' | 'cancelled' | 'bug';
@@ -26,22 +26,22 @@ export const FAILURES = {
   InvalidIgnition: {
     kind: 'stalled',
     means: 'a MachineConfig has an Ignition config that cannot be read, translated or merged',
-    next: 'correct the field that the message names, or delete the MachineConfig',
+    next: 'correct the field in the message, or delete the MachineConfig',
   },
   InvalidMachineConfig: {
     kind: 'stalled',
-    means: 'a MachineConfig has a field with a value that no node can apply',
-    next: 'correct the field that the message names',
+    means: 'a MachineConfig has a value that no node can apply',
+    next: 'correct the field in the message',
   },
   InvalidPool: {
     kind: 'stalled',
-    means: 'a MachineConfigPool has a field with an impossible value',
-    next: 'correct the field that the message names',
+    means: 'a MachineConfigPool has an invalid value',
+    next: 'correct the field in the message',
   },
   InvalidPolicy: {
     kind: 'stalled',
-    means: 'a RolloutPolicy has a field with an impossible value',
-    next: 'correct the field that the message names',
+    means: 'a RolloutPolicy has an invalid value',
+    next: 'correct the field in the message',
   },
   NoMachineConfigs: {
     kind: 'stalled',
@@ -50,12 +50,12 @@ export const FAILURES = {
   },
   ConfigTooLarge: {
     kind: 'stalled',
-    means: 'the rendered config is larger than the API server can store, or than a host takes',
+    means: 'the rendered config is too large for the API server or for a host',
     next: 'compress large files (compression: gzip), or move data out of the MachineConfig',
   },
   Unreconcilable: {
     kind: 'stalled',
-    means: 'the difference between two configs cannot be applied to a running machine',
+    means: 'the change cannot be applied to a running machine',
     next: 'revert the change, or reprovision the machines',
   },
   NodeInSeveralPools: {
@@ -67,115 +67,114 @@ export const FAILURES = {
   ObjectNotFound: {
     kind: 'stalled',
     means: 'an object that the rollout needs does not exist',
-    next: 'create it, or correct the name',
+    next: 'create the object, or correct the name',
   },
   Conflict: {
     kind: 'transient',
-    means: 'somebody else changed the object in between',
-    next: 'nothing; it is read and tried again',
+    means: 'another writer changed the object at the same time',
+    next: 'nothing; Slipway reads it and tries again',
   },
   ApiUnavailable: {
     kind: 'transient',
-    means: 'the Kubernetes API server does not answer or is overloaded',
-    next: 'nothing at first; check the API server when it lasts',
+    means: 'the Kubernetes API server does not answer, or is overloaded',
+    next: 'nothing at first; if it lasts, check the API server',
   },
   WatchBehind: {
     kind: 'transient',
-    means: 'a cluster worker does not see yet what was seen of the cluster already',
-    next: 'nothing at first; check its connection to the API server when it lasts',
+    means: 'the cache of a cluster worker is older than what another process has seen',
+    next: 'nothing at first; if it lasts, check the connection of the worker to the API server',
   },
   ApiForbidden: {
     kind: 'transient',
-    means: 'the Kubernetes API server does not know or does not permit this process',
-    next: 'apply deploy/rbac, and check the credentials of the process that is named',
+    means: 'the Kubernetes API server rejects the credentials or the rights of a process',
+    next: 'apply deploy/rbac, and check the credentials of the process in the message',
   },
   ApiRefused: {
     kind: 'stalled',
-    means: 'the Kubernetes API server refuses a request as invalid',
+    means: 'the Kubernetes API server rejects a request as invalid',
     next: 'correct what the message names; apply deploy/crds of the same version',
   },
   TemporalUnavailable: {
     kind: 'transient',
     means: 'the Temporal server does not answer',
-    next: 'nothing at first; check the Temporal server when it lasts',
+    next: 'nothing at first; if it lasts, check the Temporal server',
   },
   DrainBlocked: {
     kind: 'waiting',
-    means: 'a disruption budget or an admission policy refuses an eviction, or a pod does not go',
-    next: 'scale the workload up, correct its budget or the policy, or delete the pod that is named',
+    means: 'a disruption budget or an admission policy refuses an eviction, or a pod does not end',
+    next: 'scale the workload up, correct the budget or the policy, or delete the pod in the message',
   },
   DrainTimedOut: {
     kind: 'stalled',
-    means: 'the node could not be drained within drain.timeoutSeconds',
-    next: 'look at the pods, budgets and policies that are named; the node is tried again by itself, last of all, unless drain.onTimeout is Fail: then retry it',
+    means: 'the node was not drained within drain.timeoutSeconds',
+    next: 'check the pods, budgets and policies in the message; Slipway tries the node again after the others; with drain.onTimeout Fail, retry the node',
   },
   UncordonedByUser: {
     kind: 'stalled',
-    means:
-      'somebody uncordoned the node while it was being drained, or between that and its reboot',
-    next: 'leave the cordon alone until the update ends, then retry the node',
+    means: 'a person uncordoned the node between the start of its drain and its reboot',
+    next: 'leave the cordon until the update ends, then retry the node',
   },
   CordonedByUser: {
     kind: 'waiting',
     means:
-      'a person cordoned the node, or cordoned it anew between the start of its drain and its reboot, so it is left alone',
-    next: 'uncordon it to let it be updated',
+      'a person cordoned the node, before its update or between the start of its drain and its reboot',
+    next: 'uncordon the node, then Slipway updates it',
   },
   SlotNeeded: {
     kind: 'waiting',
     means:
-      'the slot is good for nothing any more: no update has left the node to be repaired as it is, or other nodes of the pool have gone out of service since',
-    next: 'nothing; its update waits for another slot',
+      'the slot can no longer be used: other nodes of the pool became unavailable, or the node is no longer left unavailable by a failed update',
+    next: 'nothing; the update waits for another slot',
   },
   HeldByUser: {
     kind: 'cancelled',
     means:
-      'a person skipped the node, or cancelled its update, and the rollout that should have told the update was lost',
-    next: 'slipway node retry when it may be updated to this config after all',
+      'a person skipped the node or cancelled its update, and the rollout was lost before it could stop the update',
+    next: 'slipway node retry, if the node should get this config after all',
   },
   RolloutGone: {
     kind: 'cancelled',
-    means: 'an update waited for its slot, but no rollout of the pool ran any more',
-    next: 'nothing; the next rollout of the pool starts it again',
+    means: 'an update waited for its slot, but no rollout of the pool was running',
+    next: 'nothing; the next rollout of the pool updates the node',
   },
   NodeDeleted: {
     kind: 'cancelled',
-    means: 'the Node was deleted while it was being updated',
-    next: 'nothing; a machine that comes back under its name is a new node',
+    means: 'the Node was deleted during its update',
+    next: 'nothing; if the machine comes back under this name, it is a new node',
   },
   NodeMoved: {
     kind: 'cancelled',
-    means: 'the node was moved to another pool while it was being updated',
+    means: 'the node was moved to another pool during its update',
     next: 'nothing; the rollout of its new pool updates it',
   },
   UpdateSuperseded: {
     kind: 'cancelled',
     means:
-      'a step of an update wanted to write or drain a Node that a later update has written, or that was given back already',
-    next: 'nothing; it has written and evicted nothing, and the later update goes on; the open update of a node is never refused',
+      'a late step wanted to change a Node after its update had ended, or after a later update had begun',
+    next: 'nothing; the step changed nothing, and the later update continues',
   },
   EarlierUpdateLost: {
     kind: 'cancelled',
     means:
-      'the host still had an update to another config whose workflow was lost; it was taken back first',
-    next: 'nothing; the node is tried again from its previous config',
+      'the host had an unfinished update to another config, whose workflow was lost; the host was rolled back first',
+    next: 'nothing; the node is updated again from its previous config',
   },
   EarlierUpdateFailed: {
     kind: 'stalled',
     means:
-      'an update to this config had failed on the host, and was lost before its node could say so; the host was taken back, and the config is not tried again',
-    next: 'look at the failure that the message names; correct the config, or retry the node',
+      'an update to this config failed on the host, and its workflow was lost before it could report that; the host was rolled back',
+    next: 'check the failure in the message; correct the config, or retry the node',
   },
   NodeNotReady: {
     kind: 'stalled',
     means: 'the node did not become Ready in time after its update',
-    next: 'look at the kubelet of the node; it was taken back to its previous config, unless the reason says that its host had committed the new one',
+    next: 'check the kubelet of the node; the node was rolled back, unless the reason says that its host had committed the new config',
   },
   // Host
   HostUnreachable: {
     kind: 'stalled',
-    means: 'the host worker of the node did not pick its work up in time',
-    next: 'check that the slipway host worker runs on the machine and reaches Temporal',
+    means: 'the host worker of the node did not accept its work in time',
+    next: 'check that slipway-host runs on the machine and reaches Temporal',
   },
   ConfigFetchFailed: {
     kind: 'transient',
@@ -184,76 +183,76 @@ export const FAILURES = {
   },
   ConfigForbidden: {
     kind: 'stalled',
-    means: 'the server refuses this config to this node',
+    means: 'the server does not give this config to this node',
     next: 'check the certificate of the host and the pool of the node',
   },
   DigestMismatch: {
     kind: 'stalled',
-    means: 'the bytes of the fetched config do not have the digest that the order names',
-    next: 'check what stands between host and server; retry the node',
+    means: 'the fetched config does not have the digest in the order',
+    next: 'check proxies between host and server; retry the node',
   },
   OrderRefused: {
     kind: 'stalled',
     means:
-      'an order was for another node, had expired, or was of an update that had been taken back',
-    next: 'read the message, then retry the node; check the clocks if an order expires again',
+      'an order was for another node, had expired, or belonged to an update that was rolled back',
+    next: 'read the message, then retry the node; if orders keep expiring, check the clocks',
   },
   ConfigDrift: {
     kind: 'stalled',
-    means: 'the disk no longer matches the current config of the node',
-    next: 'restore the path that is named, and the node is tried again by itself (slipway drift)',
+    means: 'the disk does not match the current config of the node',
+    next: 'restore the path in the message (slipway drift); Slipway then updates the node by itself',
   },
   ApplyFailed: {
     kind: 'stalled',
-    means: 'writing the config to the host failed; everything was put back',
+    means: 'the config could not be written to the host; everything was undone',
     next: 'correct what the message names, then retry the node or change the config',
   },
   ImageRefused: {
     kind: 'stalled',
-    means: 'the host does not take an OS image: digest, signature, architecture, space or driver',
+    means:
+      'the host does not accept the OS image: digest, signature, architecture, space or driver',
     next: 'correct what the message names: the image reference, the policy or the disk of the host',
   },
   PullFailed: {
     kind: 'transient',
     means: 'an OS image could not be pulled from its registry',
-    next: 'check that the registry runs, that the host reaches it and has credentials for it',
+    next: 'check that the registry runs, and that the host reaches it and has credentials for it',
   },
   OsCommandFailed: {
     kind: 'stalled',
     means: 'a program that manages the operating system of the host failed',
-    next: 'look at what it said, and at its log on the machine; then retry the node',
+    next: 'check its output in the message and its log on the machine; then retry the node',
   },
   ServiceFailed: {
     kind: 'stalled',
-    means:
-      'a service did not come back after it was reloaded or restarted; the files were put back',
-    next: 'look at the log of the service that is named, and correct its config',
+    means: 'a service did not start again after its reload or restart; the files were undone',
+    next: 'check the log of the service in the message, and correct its config',
   },
   WrongDeployment: {
     kind: 'stalled',
-    means: 'after the reboot the host runs another deployment than the expected one',
-    next: 'look at the boot log of the host; it is on its previous config',
+    means: 'after the reboot the host runs another deployment than expected',
+    next: 'check the boot log of the host; it is on its previous config',
   },
   VerifyFailed: {
     kind: 'stalled',
     means:
-      'after the update the host does not match its config, or it fell silent before it was told to keep it',
-    next: 'look at the path or argument that is named, or at the network of the host; it was taken back',
+      'after the update the host does not match its config, or did not reach Temporal before its commit',
+    next: 'check the path or argument in the message, or the network of the host; the host was rolled back',
   },
   JournalFailed: {
     kind: 'stalled',
-    means: 'the host cannot read or write the undo journal that every change of it needs',
-    next: 'mend the disk as the message says, then retry the node',
+    means: 'the host cannot read or write its undo journal',
+    next: 'repair the disk as the message says, then retry the node',
   },
   RollbackFailed: {
     kind: 'stalled',
-    means: 'the host could not be taken back to its previous config',
-    next: 'look at the machine: the message names the step that failed; then retry the node',
+    means: 'the host could not be rolled back to its previous config; it stays cordoned',
+    next: 'check the machine: the message names the failed step; then retry the node',
   },
   NotYetRebooted: {
     kind: 'waiting',
     means: 'the machine has not come back from its reboot',
-    next: 'wait; look at its console when it lasts',
+    next: 'wait; if it lasts, check the console of the machine',
   },
   // Workflows and operators
   WrongWorkflowId: {
@@ -263,13 +262,13 @@ export const FAILURES = {
   },
   RefusedRequest: {
     kind: 'stalled',
-    means: 'a request makes no sense in the present state of the rollout',
-    next: 'read the message; look at the progress of the rollout',
+    means: 'a request does not fit the state of the rollout',
+    next: 'read the message; check slipway rollout status',
   },
   McoPresent: {
     kind: 'stalled',
-    means: 'the Machine Config Operator already manages this cluster',
-    next: 'run Slipway on clusters without it, or remove it first',
+    means: 'the Machine Config Operator manages this cluster',
+    next: 'remove it first, or use another cluster',
   },
 } as const satisfies Record<string, FailureEntry>;
 

@@ -1,10 +1,7 @@
 /**
- * Every name that Slipway shares with the cluster, once: API groups, labels, annotations, condition
- * types, states, field managers, task queues, workflow IDs.
- *
- * The `machineconfiguration.openshift.io` names are MCO's, spelled as there
- * (pkg/daemon/constants/constants.go, 7ff337a4), so that manifests, `kubectl get mcp` and runbooks
- * keep working.
+ * Names that Slipway shares with the cluster. Those of `machineconfiguration.openshift.io` are
+ * MCO's (pkg/daemon/constants/constants.go, 7ff337a4), so that manifests, `kubectl get mcp` and
+ * runbooks keep working.
  */
 
 export const MCO_GROUP = 'machineconfiguration.openshift.io';
@@ -23,31 +20,34 @@ export const ANNOTATION = {
   REASON: `${MCO_GROUP}/reason`,
   /** The rendered config that the machine booted with for the first time. */
   FIRST_PIVOT_CONFIG: `${MCO_GROUP}/firstPivotConfig`,
-  /** On MachineConfigs that a controller made: that controller's version. */
+  /** On generated MachineConfigs: the version of the controller. */
   GENERATED_BY_CONTROLLER_VERSION: `${MCO_GROUP}/generated-by-controller-version`,
   RELEASE_IMAGE_VERSION: `${MCO_GROUP}/release-image-version`,
   OS_IMAGE_URL_OVERRIDDEN: `${MCO_GROUP}/os-image-url-overridden`,
-  /** Ours, on a Node: the workflow ID that set the cordon. Absent = a person's cordon. */
+  /** On a Node: the workflow ID that set the cordon. Absent = a person's cordon. */
   CORDONED_BY: `${SLIPWAY_GROUP}/cordoned-by`,
-  /** Ours, on a Node: the run of an update that wrote it last, `v1/<started>/<run ID>`, with `/over` when it is over. */
+  /**
+   * On a Node: the run of an update that wrote it last, `v1/<started>/<run ID>`, with `/over` when it
+   * is over.
+   */
   UPDATE_RUN: `${SLIPWAY_GROUP}/update-run`,
-  /** Ours, on a pool: the rendered config whose rollout a person cancelled; not restarted by itself. */
+  /** On a pool: the rendered config whose rollout a person cancelled; only a person restarts it. */
   ROLLOUT_CANCELLED: `${SLIPWAY_GROUP}/rollout-cancelled`,
-  /** Ours, on a pool whose policy says Manual: the rendered config that a person started, until every node is on it. */
+  /**
+   * On a pool with policy Manual: the rendered config that a person started, until every node is on
+   * it.
+   */
   ROLLOUT_STARTED: `${SLIPWAY_GROUP}/rollout-started`,
-  /** Ours, on a Node: the rendered config that a person skipped or cancelled on this node. */
+  /** On a Node: the rendered config that a person skipped or cancelled on this node. */
   HELD_FOR: `${SLIPWAY_GROUP}/held-for`,
-  /** Ours, on a Node: why it is held. */
   HELD_REASON: `${SLIPWAY_GROUP}/held-reason`,
-  /** Ours, on a pool: why a person paused it. */
   PAUSED_REASON: `${SLIPWAY_GROUP}/paused-reason`,
-  /** Ours, on the Secret of a join token: RFC 3339. Written by the server, at most once a minute. */
+  /** On the Secret of a join token: RFC 3339. Written by the server, at most once a minute. */
   LAST_USED: `${SLIPWAY_GROUP}/last-used`,
-  /** Ours, on a MachineConfig as a machine gets it: so many of its last kernel arguments are its Ignition's. */
+  /** On a MachineConfig as served: so many of its last kernel arguments come from its Ignition. */
   MOVED_KERNEL_ARGUMENTS: `${SLIPWAY_GROUP}/moved-kernel-arguments`,
 } as const;
 
-/** How Kubernetes lets objects be named. */
 export const OBJECT_NAME = /^[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?$/;
 
 export const LABEL = {
@@ -56,20 +56,18 @@ export const LABEL = {
   ZONE: 'topology.kubernetes.io/zone',
   OS: 'kubernetes.io/os',
   CONTROL_PLANE: 'node-role.kubernetes.io/control-plane',
-  /** What it was called before Kubernetes 1.20, and is by MCO. */
+  /** The name before Kubernetes 1.20, which MCO uses. */
   MASTER: 'node-role.kubernetes.io/master',
   WORKER: 'node-role.kubernetes.io/worker',
-  /** Ours, on the Secret of a join token: the pool that it opens. */
+  /** On the Secret of a join token: the pool that it opens. */
   JOIN_POOL: `${SLIPWAY_GROUP}/join-pool`,
 } as const;
 
 /**
- * Where join tokens are kept, and nothing else: whoever may read Secrets there sees no keys of the
- * processes.
+ * Holds join tokens and nothing else, so that readers of its Secrets see no keys of the processes.
  */
 export const JOIN_TOKEN_NAMESPACE = 'slipway-join';
 
-/** Type of the Secret of a join token. */
 export const JOIN_TOKEN_TYPE = `${SLIPWAY_GROUP}/join-token`;
 
 /** On a Node that a rollout will drain, as in MCO (NodeUpdateInProgressTaint). */
@@ -85,18 +83,20 @@ export const NodeState = {
 } as const;
 export type NodeState = (typeof NodeState)[keyof typeof NodeState];
 
-/** Condition types of a MachineConfigPool. */
 export const PoolCondition = {
   UPDATED: 'Updated',
   UPDATING: 'Updating',
   NODE_DEGRADED: 'NodeDegraded',
   RENDER_DEGRADED: 'RenderDegraded',
-  /** Of a pool that MCO layers; Slipway clears what is left of it. */
+  /** Of a pool that MCO layers; Slipway clears a stale one. */
   IMAGE_BUILD_DEGRADED: 'ImageBuildDegraded',
-  /** MCO's; Slipway reads it. */
+  /** Written by MCO; Slipway reads it. */
   PINNED_IMAGE_SETS_DEGRADED: 'PinnedImageSetsDegraded',
   DEGRADED: 'Degraded',
-  /** Ours: the quorum of the control plane allows fewer nodes at once than the pool. Absent = it does not. */
+  /**
+   * Slipway's: the quorum of the control plane allows fewer nodes at once than the pool. Absent =
+   * it does not.
+   */
   CONTROL_PLANE_LIMITED: 'ControlPlaneLimited',
 } as const;
 export type PoolCondition = (typeof PoolCondition)[keyof typeof PoolCondition];
@@ -117,9 +117,12 @@ export const NodeCondition = {
   RESUMED: 'Resumed',
   UPDATED: 'Updated',
   NODE_DEGRADED: 'NodeDegraded',
-  /** Ours: the disk of the node is no longer as its config says. Written by the server. */
+  /** Slipway's: the disk differs from the config of the node. Written by the server. */
   DRIFTED: 'Drifted',
-  /** Ours: another program would update or reboot the machine, too. Written by the server; absent = none. */
+  /**
+   * Slipway's: another program would update or reboot the machine, too. Written by the server;
+   * absent = none.
+   */
   FOREIGN_UPDATER: 'ForeignUpdater',
 } as const;
 export type NodeCondition = (typeof NodeCondition)[keyof typeof NodeCondition];
@@ -138,39 +141,38 @@ export const TEMPORAL_NAMESPACE = 'slipway';
 /** Task queue of all workflows and cluster activities. */
 export const CLUSTER_QUEUE = 'slipway';
 
-/** Task queue of the one host worker on a node. */
 export function hostQueue(node: string): string {
   return `host/${node}`;
 }
 
-/** How the identity of a simulated host worker begins: nobody may take one for a machine. */
+/** Prefix of the identity of a simulated host worker, which must not be mistaken for a machine. */
 export const SIMULATED_HOST = 'SIMULATED-host@';
 
-/** What a simulated machine calls its operating system, so also `status.nodeInfo.osImage` of its Node. */
+/** Operating system of a simulated machine, also in `status.nodeInfo.osImage` of its Node. */
 export const SIMULATED_OS = 'Simulated host (Slipway)';
 
-/** Whether a rendered config of this pool can have this name: `rendered-<pool>-<hash>`. */
+/** Whether the name has the form `rendered-<pool>-<hash>` for this pool. */
 export function isRenderedNameOf(pool: string, name: string): boolean {
   const prefix = `rendered-${pool}-`;
   return name.startsWith(prefix) && /^[0-9a-f]+$/.test(name.slice(prefix.length));
 }
 
-/** Workflow ID of a pool's rollout: at most one per pool by construction. */
+/** Workflow ID of a pool's rollout, which limits it to one per pool. */
 export function poolRolloutId(pool: string): string {
   return `pool-rollout/${pool}`;
 }
 
-/** Workflow ID of a node's update: at most one per machine, whatever the config. */
+/** Workflow ID of a node's update, which limits it to one per machine. */
 export function updateNodeId(node: string): string {
   return `update-node/${node}`;
 }
 
-/** Pools whose machines are installed from files; those of others wait for the cluster. */
+/** Pools whose machines are installed from files; other machines wait for the cluster. */
 export const BOOTSTRAP_POOLS: readonly string[] = ['master', 'arbiter'];
 
 const OWN_SERVICE = /^slipway-host(-settle|-first-boot|-fallback)?(\.service)?$/;
 
-/** The services of Slipway's that a machine needs to be reached, and to go back by itself. */
+/** Slipway's services that a machine needs to be reached, and to roll back by itself. */
 export function isOwnService(unit: string): boolean {
   return OWN_SERVICE.test(unit);
 }

@@ -1,4 +1,7 @@
-/** The Kubernetes object fields that the domain reads, spelled as in Kubernetes, and how their versions compare. */
+/**
+ * The Kubernetes object fields that the domain reads, spelled as in Kubernetes, and the order of
+ * their versions.
+ */
 
 export interface OwnerReference {
   readonly apiVersion: string;
@@ -20,13 +23,13 @@ export interface ObjectMeta {
   readonly ownerReferences?: readonly OwnerReference[];
   /** RFC 3339. */
   readonly creationTimestamp?: string;
-  /** RFC 3339; present = being deleted. When it was asked for, and the grace period on top. */
+  /** RFC 3339; present = being deleted. The time of the request plus the grace period. */
   readonly deletionTimestamp?: string;
   readonly deletionGracePeriodSeconds?: number;
   readonly finalizers?: readonly string[];
 }
 
-/** A label selector; `undefined` or empty matches nothing, as everywhere in MCO. */
+/** `undefined` or empty matches nothing, as everywhere in MCO. */
 export interface LabelSelector {
   readonly matchLabels?: Readonly<Record<string, string>>;
   readonly matchExpressions?: readonly {
@@ -36,7 +39,7 @@ export interface LabelSelector {
   }[];
 }
 
-/** A condition as Kubernetes writes it. `lastTransitionTime` is RFC 3339. */
+/** `lastTransitionTime` is RFC 3339. */
 export interface Condition {
   readonly type: string;
   readonly status: 'True' | 'False' | 'Unknown';
@@ -45,7 +48,7 @@ export interface Condition {
   readonly lastTransitionTime?: string;
 }
 
-/** Versions are numbers that grow, which the API conventions promise since Kubernetes 1.35. */
+/** Versions are growing numbers, which the API conventions promise since Kubernetes 1.35. */
 export function versionOf({
   metadata: { resourceVersion },
 }: {

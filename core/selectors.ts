@@ -1,10 +1,9 @@
-/** Label selectors, with Kubernetes' rules for matching. */
+/** Label selectors with Kubernetes' rules. */
 
 import type { LabelSelector } from './object-meta';
 
 export type Labels = Readonly<Record<string, string>>;
 
-/** A selector that was read once and is matched often. */
 export interface CompiledSelector {
   /** No requirement at all. Kubernetes then matches everything; pools match nothing. */
   readonly empty: boolean;
@@ -14,10 +13,8 @@ export interface CompiledSelector {
 type Requirement = (labels: Labels) => boolean;
 
 /**
- * Reads a selector.
- *
- * @throws `Error` with Kubernetes' own words when an operator is unknown or its values are missing or
- * too many; the caller names the object that has the selector
+ * @throws `Error` with Kubernetes' own words when an operator is unknown or its values are missing
+ * or too many; the caller names the object that has the selector
  * @see apimachinery metav1.LabelSelectorAsSelector
  */
 export function compileSelector(selector: LabelSelector | undefined): CompiledSelector {

@@ -1,4 +1,4 @@
-/** Who may read which config. Pure decisions on what the cluster shows. */
+/** Which node may read which config. Pure. */
 
 import { messageOf } from '../core/errors';
 import type { MachineConfigNode, Node } from '../core/node/types';
@@ -13,7 +13,7 @@ const MASTER_POOL = 'master';
 export type Verdict =
   { readonly allowed: true } | { readonly allowed: false; readonly reason: string };
 
-/** The node behind a kubelet's client certificate; undefined when it is not one. */
+/** The node of a kubelet's client certificate; undefined for any other subject. */
 export function nodeOfPeer(peer: PeerSubject | undefined): string | undefined {
   if (peer === undefined || !peer.organizations.includes(NODES_GROUP)) return undefined;
   const [name, another] = peer.commonNames;
@@ -31,15 +31,13 @@ export interface Asked {
 }
 
 /**
- * Whether a node may read a config: one of its own pool, or of the pool that its MachineConfigNode still
- * names while it goes over to its own. A node that is taken out of all pools may read none: no update of it
- * goes on, and what an update takes back is on its disk.
+ * A node may read configs of its own pool, and of the pool that its MachineConfigNode still names
+ * while it moves between pools. A node that was taken out of all pools reads none: no update of it
+ * runs, and a rollback uses its disk.
  *
- * Both are what only others write, as far as pools select by labels that NodeRestriction keeps from
- * kubelets: a pool that only another label tells from the rest is open to whoever controls a kubelet, which
- * may set that on its own Node. Its annotations are not asked, because a kubelet may write those, too; nor
- * are the configs that a MachineConfigNode names, which come from them at first. Configs of the `master` pool hold the secrets
- * of the control plane, and are for its members only.
+ * Only labels that NodeRestriction protects keep a kubelet out of other pools. Annotations of the
+ * Node do not count, because a kubelet may write them. Configs of the `master` pool hold secrets of
+ * the control plane and are for its members only.
  */
 export function mayRead(input: Asked): Verdict {
   const { nodeName, node, config } = input;

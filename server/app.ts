@@ -1,6 +1,6 @@
 /**
- * The server as values: the host endpoint for its TLS port, and health and metrics for a plain one.
- * Requests can be injected into both; `main.ts` makes them listen.
+ * Builds the host endpoint (TLS) and the plain endpoint for health and metrics. Requests can be
+ * injected; `main.ts` makes them listen.
  */
 
 import type { Server as HttpsServer } from 'node:https';
@@ -15,7 +15,7 @@ import { failureName, messageOf } from '../core/errors';
 import { OBJECT_NAME } from '../core/names';
 import type { MachineConfigPool } from '../core/pool/types';
 import { type Asked, mayRead, nodeOfPeer, type Verdict } from './access';
-import { later, refuse } from './answers';
+import { later, refuse } from './refusals';
 import { createConfigStore } from './config-store';
 import { limitConnections, type ConnectionLimits } from './connections';
 import {
@@ -46,25 +46,23 @@ export interface ServerDependencies {
   readonly logger: FastifyBaseLogger;
   /** Key, certificate and client authority of the host endpoint; absent = requests are injected. */
   readonly tls?: HostTls;
-  /** Bytes of rendered configs to keep in memory. */
   readonly maxConfigBytes?: number;
-  /** Who sent a request; the default reads the verified client certificate. */
+  /** The sender of a request; default: the subject of the verified client certificate. */
   readonly identify?: (request: FastifyRequest) => PeerSubject | undefined;
-  /** Of the limits of requests: milliseconds of a clock that never goes back; the default is the process'. */
+  /** For request limits: milliseconds of a monotonic clock; default: that of the process. */
   readonly clock?: () => number;
-  /** Of the turns of repairs: milliseconds since 1970; the default is the machine's. */
+  /** For repair turns: milliseconds since 1970; default: the machine's clock. */
   readonly wallClock?: () => number;
-  /** Absent = metrics of its own. */
   readonly metrics?: ServerMetrics;
-  /** Of the host endpoint; absent = none. */
+  /** Of the host endpoint; absent = unlimited. */
   readonly limits?: ConnectionLimits;
-  /** Shorter times of the host endpoint, for tests. */
+  /** Shorter timeouts of the host endpoint, for tests. */
   readonly timeouts?: Partial<typeof HOST_TIMEOUTS>;
-  /** What `/readyz` waits for beside the cluster. */
+  /** Reasons of `/readyz` to fail, beside the cluster. */
   readonly alsoMissing?: () => readonly string[];
 }
 
-/** Times of a connection of a host, in milliseconds. */
+/** Timeouts of a host's connection, in milliseconds. */
 const HOST_TIMEOUTS: Readonly<
   Record<'handshake' | 'headers' | 'request' | 'keepAlive' | 'idle' | 'patience', number>
 > = {
@@ -74,16 +72,16 @@ const HOST_TIMEOUTS: Readonly<
   /** The same to the end of its body. */
   request: 60_000,
   keepAlive: 10_000,
-  /** Without a byte in either direction, also while an answer is waited for. */
+  /** Without a byte in either direction, also while an answer is prepared. */
   idle: 120_000,
-  /** So long a connection keeps its place without a word when others of its address have none. */
+  /** A silent connection keeps its place for this long when others of its address have none. */
   patience: 1_000,
 };
 
-/** Looks at a Node in the API before it is refused a config: no node makes a load of them. */
+/** Reads of a Node in the API before a refusal, so that no node can load the API server. */
 const LOOK_LIMIT: LimitSettings = { burst: 5, perSecond: 1 / 10, maxAddresses: 10_000 };
 
-/** Requests of one node: an update asks for two configs, and what is not answered is asked again slowly. */
+/** Requests of one node: an update asks for two configs and repeats unanswered requests slowly. */
 const NODE_LIMIT: LimitSettings = { burst: 60, perSecond: 1, maxAddresses: 10_000 };
 
 export interface Server {
@@ -91,11 +89,9 @@ export interface Server {
   readonly host: FastifyInstance;
   /** `GET /healthz`, `/readyz`, `/metrics`. */
   readonly plain: FastifyInstance;
-  /** Ends every connection of a host. */
   readonly cutOffHosts: () => void;
 }
 
-/** Builds both applications; opens nothing. */
 export function buildServer(dependencies: ServerDependencies): Server {
   const store = createConfigStore(dependencies.readMachineConfig, {
     maxBytes: dependencies.maxConfigBytes,
@@ -116,7 +112,7 @@ export function buildServer(dependencies: ServerDependencies): Server {
         }
       },
     });
-  // TLS has let it in: a host is answered to the end, however full it is.
+  // A request that TLS admitted is answered to its end, also when the server is full.
   host.addHook('onRequest', async ({ raw: { socket } }, { raw }) => {
     connections?.atWork(socket);
     raw.once('close', () => connections?.waitFor(socket));
@@ -141,8 +137,8 @@ export function buildServer(dependencies: ServerDependencies): Server {
       return refuse(reply, 400, 'BadName', 'this is not the name of a rendered config');
     }
     const node = cluster.node(nodeName);
-    // A node that registers may be faster than the watch; one that is gone asks in vain, and nothing is
-    // read for it.
+    // The Node may have registered before the watch saw it; the API server is not asked about
+    // unknown nodes.
     if (node === undefined) return later(reply, `node ${nodeName} is not known to the cluster`);
     const config = await store.get(name);
     const line = { node: nodeName, config: name };
@@ -155,12 +151,12 @@ export function buildServer(dependencies: ServerDependencies): Server {
     const judge = (seen: Pick<Asked, 'node' | 'pools'>): Verdict =>
       mayRead({ nodeName, ...seen, machineConfigNode, config });
     let verdict = judge({ node, pools });
-    // A pool that was just made may be slower in the watch than its config is in a read.
+    // The watch may not have seen a new pool whose config is readable already.
     if (!verdict.allowed && isOfUnknownPool(config, pools)) {
       return later(reply, `pool ${config.pool} of config ${name} is not known to the server`);
     }
-    // Whoever was just moved here, by a label or by the selector of a pool, may be faster than the watch, and a
-    // refusal is final.
+    // The node may have just joined the pool, before the watch saw its label or the selector. A
+    // refusal is final, so the API server is asked.
     if (!verdict.allowed && looks.take(nodeName) === 0) {
       const [nodeNow = node, poolsNow] = await Promise.all([readNode(nodeName), readPools()]);
       verdict = judge({ node: nodeNow, pools: poolsNow });
@@ -194,7 +190,7 @@ export function buildServer(dependencies: ServerDependencies): Server {
   };
 }
 
-/** Nodes by their name, because many may share an address; whoever else has a certificate by address. */
+/** Limits nodes by name, because many may share an address, and other certificates by address. */
 function limitRequests(host: FastifyInstance, dependencies: ServerDependencies): void {
   const { clock = () => performance.now(), identify = peerOf, logger } = dependencies;
   const nodes = createAddressLimit(NODE_LIMIT, clock);
@@ -227,7 +223,7 @@ function createHostApp(
     connectionTimeout: idle,
     https: {
       ...tls,
-      // Who names no host is answered like everybody else.
+      // Requests without a Host header are answered as all others.
       requireHostHeader: false,
       handshakeTimeout: handshake,
       headersTimeout: headers,
@@ -258,8 +254,8 @@ export function buildPlain(dependencies: {
 }
 
 /**
- * Fastify finds no route for a name of more than 100 characters, and a rendered config has 42 more than its
- * pool. The longest that gets here is bounded by what Node reads of headers; the route says what is a name.
+ * Fastify routes parameters of up to 100 characters by default, and the name of a rendered config
+ * may be longer. Node bounds the headers; the route checks the name.
  */
 const MAX_PARAMETER = 16 * 1024;
 
@@ -282,7 +278,7 @@ function isOfUnknownPool(
   return config.pool !== undefined && !pools.some(({ metadata }) => metadata.name === config.pool);
 }
 
-/** Counts answers, and turns errors into JSON without their inside. */
+/** Counts answers, and turns errors into JSON without their details. */
 function observe(app: FastifyInstance, metrics: ServerMetrics): void {
   app.addHook('onResponse', async (request, reply) => {
     metrics.answered(
@@ -313,7 +309,6 @@ function clientFault(error: unknown): number | undefined {
     : undefined;
 }
 
-/** The subject of the client certificate that TLS has verified. */
 function peerOf(request: FastifyRequest): PeerSubject | undefined {
   const socket = request.raw.socket as Partial<TLSSocket>;
   if (socket.authorized !== true || socket.getPeerCertificate === undefined) return undefined;
@@ -322,7 +317,7 @@ function peerOf(request: FastifyRequest): PeerSubject | undefined {
   return { commonNames: listOf(subject.CN), organizations: listOf(subject.O) };
 }
 
-/** Node gives a repeated attribute as an array, whatever its types say. */
+/** Node returns an array for a repeated attribute, contrary to its types. */
 function listOf(value: unknown): readonly string[] {
   const values: readonly unknown[] = Array.isArray(value) ? value : [value];
   return values.filter((entry) => typeof entry === 'string');

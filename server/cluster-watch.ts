@@ -1,4 +1,4 @@
-/** What the server watches of the cluster, and how it writes to it. */
+/** The server's watches of the cluster, and its writes to it. */
 
 import {
   type KubeClient,
@@ -22,10 +22,10 @@ import { updatersShown } from '../core/machine/updaters';
 import { FIELD_MANAGER } from '../core/names';
 import type { MachineConfigNode, Node } from '../core/node/types';
 import type { MachineConfigPool } from '../core/pool/types';
-import type { Logger } from '../workers/logging';
+import type { Logger } from '../process/logging';
 import type { ClusterView, ReadMachineConfig, ReadNode, ReadPools, WriteDrift } from './ports';
 
-/** Where MCO keeps it: the one MachineConfiguration of a cluster. */
+/** The name of MCO's one MachineConfiguration. */
 const MACHINE_CONFIGURATION = 'cluster';
 
 export interface ClusterWatch {
@@ -33,9 +33,8 @@ export interface ClusterWatch {
   readonly pools: CacheView<MachineConfigPool>;
   readonly nodes: CacheView<Node>;
   readonly controllerConfigs: CacheView<KubeObject>;
-  /** For how long the API server has said nothing of what first configs are made from. */
+  /** Milliseconds since the last news of the objects that first configs are made from. */
   silentMs(): number;
-  /** Follows the cluster until the signal aborts. */
   run(client: KubeClient, signal: AbortSignal): Promise<void>;
 }
 
@@ -72,7 +71,7 @@ export function watchCluster(log: Logger): ClusterWatch {
   };
 }
 
-/** Of thousands of them, only what a report is compared with is kept, and to which Node it belongs. */
+/** There are thousands: only the owner and the fields that a report is compared with are kept. */
 export function trimMachineConfigNode(known: MachineConfigNode): MachineConfigNode {
   const { name, uid, resourceVersion, ownerReferences } = known.metadata;
   const owners = ownerReferences?.filter(({ kind }) => kind === 'Node');
@@ -93,7 +92,10 @@ export function trimMachineConfigNode(known: MachineConfigNode): MachineConfigNo
   };
 }
 
-/** Owns two conditions and one field, so that nothing else of the status can be lost to it. */
+/**
+ * Applies only the server's conditions and its field, so that it overwrites nothing else of the
+ * status.
+ */
 export function driftWriter(client: KubeClient): WriteDrift {
   return (name, { condition, drift, updaters }) =>
     client.apply(
@@ -115,7 +117,7 @@ export function poolReader(client: KubeClient): ReadPools {
   return async () => (await client.list(MACHINE_CONFIG_POOLS)).items;
 }
 
-/** The smallest question there is; that no such pool exists is an answer, too. */
+/** The smallest read; NotFound is an answer, too. */
 export function clusterQuestion(client: KubeClient): () => Promise<unknown> {
   return () => unlessGone(client.get(MACHINE_CONFIG_POOLS, { name: 'worker' }));
 }

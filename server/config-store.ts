@@ -1,7 +1,6 @@
 /**
- * Rendered configs as bytes, kept in memory up to a bound. A rendered config should never change under
- * its name, but one can be deleted and made again: what is kept is looked at again after a moment, and
- * serves on while the API server is away.
+ * Caches rendered configs as bytes. A config can be deleted and made again under its name, so an
+ * entry is checked again after a while; it is served on while the API server is away.
  */
 
 import { createHash } from 'node:crypto';
@@ -12,30 +11,28 @@ import type { ReadMachineConfig } from './ports';
 
 export interface StoredConfig {
   readonly name: string;
-  /** Canonical bytes: what the digest of an order covers. */
+  /** Canonical bytes, which the digest in an order covers. */
   readonly bytes: Buffer;
-  /** SHA-256 of the bytes, hex. */
   readonly digest: string;
-  /** The pool that it was rendered for; absent on a MachineConfig that no pool owns. */
+  /** The pool that owns it; absent on a MachineConfig without a pool. */
   readonly pool?: string;
 }
 
 export interface ConfigStore {
   /** @throws `ApiUnavailable` when it is not in memory and cannot be read */
   get(name: string): Promise<StoredConfig | undefined>;
-  /** For metrics. */
   readonly counts: { hits: number; misses: number };
 }
 
 /** Two configs of two pools during a rollout, and some history. */
 const DEFAULT_MAX_BYTES = 64 * 1024 * 1024;
 
-/** A pool that rolls out asks all the time; one read in this many milliseconds answers all of it. */
+/** One read per this many milliseconds serves all requests of a pool that rolls out. */
 const FRESH_MS = 10_000;
 
 export interface ConfigStoreOptions {
   readonly maxBytes?: number | undefined;
-  /** Milliseconds of a clock that never goes back. */
+  /** Milliseconds of a monotonic clock. */
   readonly now?: () => number;
 }
 
@@ -45,12 +42,12 @@ interface KeptConfig extends StoredConfig {
   readonly readAt: number;
 }
 
-/** Keeps the configs that were asked for last, up to `maxBytes` of them. */
+/** Keeps the configs that were requested last, up to `maxBytes`. */
 export function createConfigStore(
   read: ReadMachineConfig,
   { maxBytes = DEFAULT_MAX_BYTES, now = () => performance.now() }: ConfigStoreOptions = {},
 ): ConfigStore {
-  // A Map remembers the order of insertion: the first entry is the one not used for longest.
+  // A Map keeps the order of insertion: the first entry was unused for longest.
   const kept = new Map<string, KeptConfig>();
   const underWay = new Map<string, Promise<StoredConfig | undefined>>();
   const counts = { hits: 0, misses: 0 };
@@ -97,7 +94,7 @@ export function createConfigStore(
         return known;
       }
       counts.misses += 1;
-      // A pool that starts to roll asks for the same config many times at once.
+      // A pool that starts a rollout requests one config many times at once.
       let loading = underWay.get(name);
       if (loading === undefined) {
         loading = load(name)
@@ -110,20 +107,20 @@ export function createConfigStore(
   };
 }
 
-/** Without the API server, what is kept is the best there is: the host checks the digest. */
+/** Without the API server the cached bytes are served: the host checks the digest. */
 function servedAnyway(error: unknown, known: StoredConfig | undefined): StoredConfig {
   if (known !== undefined && failureName(error) === 'ApiUnavailable') return known;
   throw error;
 }
 
-/** Undefined when the object names none: its bytes are prepared again then. */
+/** Undefined without uid or resourceVersion: the bytes are then prepared again. */
 function versionOf({ metadata: { uid, resourceVersion } }: MachineConfig): string | undefined {
   return uid === undefined || resourceVersion === undefined
     ? undefined
     : `${uid}/${resourceVersion}`;
 }
 
-/** A small `Buffer.from` is a slice of Node's pool, and what is kept of it keeps all 64 KiB. */
+/** A small `Buffer.from` is a slice of Node's 64 KiB pool and would keep all of it alive. */
 function bytesOf(text: string): Buffer {
   const bytes = Buffer.allocUnsafeSlow(Buffer.byteLength(text));
   bytes.write(text);

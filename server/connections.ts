@@ -1,11 +1,11 @@
 /**
- * Bounds on connections: how many at once, in all and of one address, and how long each may take. What
- * is too much is closed before TLS costs anything; first of all those go that leave the server waiting.
+ * Limits connections, in all and per address, and how long each may take. Excess connections are
+ * closed before TLS costs anything; those that keep the server waiting go first.
  */
 
 import type { Server as HttpsServer } from 'node:https';
 import type { Socket } from 'node:net';
-import { createWaiting } from './giving-way';
+import { createWaiting } from './waiting-connections';
 import { countedAs, plainAddress } from './join-networks';
 
 export interface ConnectionLimits {
@@ -15,8 +15,8 @@ export interface ConnectionLimits {
 }
 
 /**
- * Times of a connection, in milliseconds. A silent one costs little, and machines that share a slow network,
- * or a busy host of virtual machines, take their time.
+ * Timeouts of a connection, in milliseconds. They are long because a silent connection costs little
+ * and machines on a slow network or a busy hypervisor need time.
  */
 export const TIMEOUTS = {
   /** From the connection to its first byte. */
@@ -25,62 +25,58 @@ export const TIMEOUTS = {
   handshake: 30_000,
   /** From the connection, or the last answer, to the end of the next request's headers. */
   headers: 30_000,
-  /** The same to the end of its body, which nobody needs. */
+  /** The same to the end of its body, which is ignored. */
   request: 35_000,
-  /** Between requests. */
   keepAlive: 10_000,
   /** Without a byte in either direction. */
   idle: 30_000,
-  /** From a request to the last byte of its answer: 15 MB at a hundred kilobytes a second. */
+  /** From a request to the last byte of its answer: 15 MB at 100 kB/s. */
   answer: 150_000,
-  /** So long a connection keeps its place without a word when others of its address have none. */
+  /** A silent connection keeps its place for this long when others of its address have none. */
   patience: 1_000,
 } as const;
 
-/** Why a connection is closed: a new one at once, or one that the server waits for (`gave-way`). */
+/**
+ * Why a connection is closed; `gave-way`: the server waited for its client, and a new connection
+ * needed the place.
+ */
 export type DropReason = 'too-many' | 'too-many-of-address' | 'network' | 'gave-way';
 
-/** The part of a server that is bounded. */
 type BoundedServer = Pick<HttpsServer, 'on'>;
 
-/** The open connections of a server. A connection is named by TCP's socket, or by that of TLS on it. */
+/** The open connections of a server. A TCP or TLS socket names a connection. */
 export interface Connections {
   readonly count: () => number;
-  /** From now on it is this server's turn: the connection gives way to nobody. */
+  /** The server works for this connection, so it does not give way. */
   readonly atWork: (socket: Peer) => void;
   /**
-   * Once for each `atWork`, because a client may ask again before it has its answer: when all is done it is
-   * the client's turn, as when a connection begins, and where there is no room, it gives way.
+   * Ends one `atWork`; a client may send several requests before the first answer. After the last
+   * one the server waits for the client again, and the connection may give way.
    */
   readonly waitFor: (socket: Peer) => void;
-  /** Ends all of them, whatever they are at. */
   readonly destroyAll: () => void;
 }
 
-/** What names a connection. */
 export type Peer = Pick<Socket, 'remoteAddress' | 'remotePort' | 'localAddress' | 'localPort'>;
 
 /**
- * The same for a connection and for the TLS on it. From one port, a client may connect to several addresses
- * of a server.
+ * Equal for a TCP connection and the TLS on it. One client port may connect to several addresses of
+ * a server, so both ends count.
  */
 export function peerOf({ remoteAddress, remotePort, localAddress, localPort }: Peer): string {
   return [remoteAddress, remotePort, localAddress, localPort].join(' ');
 }
 
-/** Keeps the server within the limits. */
 export function limitConnections(
   server: BoundedServer,
   limits: ConnectionLimits,
   told: {
     readonly dropped: (reason: DropReason, address: string) => void;
-    /** Of every connection that may stay. */
     readonly admitted?: ((socket: Socket) => void) | undefined;
-    /** Whether an address may connect at all; absent = every one. */
+    /** Whether an address may connect; absent = all may. */
     readonly isAllowed?: ((address: string) => boolean) | undefined;
-    /** Milliseconds, as `TIMEOUTS` has it. */
     readonly patience?: number | undefined;
-    /** Milliseconds of a clock that never goes back; the default is the process'. */
+    /** Milliseconds of a monotonic clock; default: that of the process. */
     readonly now?: () => number;
   },
 ): Connections {
@@ -102,7 +98,7 @@ export function limitConnections(
     else byAddress.set(counted, left);
   }
 
-  /** False = there is nobody who gives way. */
+  /** False = no connection gives way. */
   function makeRoom(giving: OpenConnection | undefined): boolean {
     if (giving === undefined) return false;
     dropped('gave-way', giving.address);
@@ -123,7 +119,7 @@ export function limitConnections(
       : undefined;
   }
 
-  /** A client that was reset may come back from the same port before its old socket has closed. */
+  /** After a reset, a client may return from the same port before its old socket has closed. */
   function forgetEarlier(peer: string): void {
     const earlier = open.get(peer);
     if (earlier === undefined) return;
@@ -131,10 +127,10 @@ export function limitConnections(
     earlier.socket.destroy();
   }
 
-  // The connection of TCP; that of TLS is 'secureConnection'.
+  // The TCP connection; that of TLS is 'secureConnection'.
   server.on('connection', (socket: Socket) => {
     if (socket.remoteAddress === undefined) {
-      // Reset before it was accepted: nobody is there.
+      // It was reset before it was accepted.
       socket.destroy();
       return;
     }
@@ -168,7 +164,7 @@ export function limitConnections(
       }),
     waitFor: (socket) =>
       known(socket, (connection) => {
-        // Of an answer that ended with an earlier connection from the same port.
+        // The answer belongs to an earlier connection from the same port.
         if (connection.works === 0) return;
         connection.works -= 1;
         if (connection.works === 0) waiting.add(connection, connection.address);
@@ -181,11 +177,10 @@ export function limitConnections(
 
 interface OpenConnection {
   readonly socket: Socket;
-  /** In one spelling. */
+  /** In canonical spelling. */
   readonly address: string;
   readonly peer: string;
-  /** What the server is at for it. */
+  /** Number of requests that the server works on. */
   works: number;
-  /** No longer counted. */
   isOver: boolean;
 }

@@ -1,4 +1,4 @@
-/** Records what hosts report on their MachineConfigNodes. It decides nothing. */
+/** Writes reports of hosts to their MachineConfigNodes. Decides nothing. */
 
 import { failureName } from '../core/errors';
 import { belongsTo } from '../core/node/adoption';
@@ -10,24 +10,24 @@ import type { ClusterView, WriteDrift } from './ports';
 
 export interface DriftRecorder {
   /**
-   * Writes the report, unless it is shown already.
+   * Writes the report, unless the object shows it already.
    *
-   * @returns false when the node has no MachineConfigNode yet, or one that goes with an earlier Node
+   * @returns false when the node has no MachineConfigNode yet, or one of an earlier Node
    * @throws `ApiUnavailable`
    */
   record(node: string, report: DriftReport): Promise<boolean>;
-  /** Nodes whose last write the watch has not brought yet, as far as anybody looked. */
+  /** Nodes whose last write the watch has not shown yet, as of the last check. */
   readonly waiting: number;
 }
 
-/** One write at a time for each node, so that an older report never ends up on top of a newer one. */
+/** Writes one report at a time per node, so that an older one never overwrites a newer one. */
 export function createDriftRecorder(
   cluster: Pick<ClusterView, 'node' | 'machineConfigNode'>,
   write: WriteDrift,
   now: () => Date = () => new Date(),
 ): DriftRecorder {
   const running = new Map<string, Promise<unknown>>();
-  // What was written a moment ago; the watch brings it later.
+  // Recent writes that the watch may not show yet.
   const written = new Map<string, MachineConfigNode>();
 
   async function recordNow(node: string, report: DriftReport): Promise<boolean> {
@@ -55,13 +55,13 @@ export function createDriftRecorder(
       forgetShown();
       return true;
     } catch (error) {
-      // Deleted in between: as if it had not been there.
+      // It was deleted in between.
       if (failureName(error) === 'ObjectNotFound') return false;
       throw error;
     }
   }
 
-  /** What the watch has brought, and nodes that are gone: also of those that never report again. */
+  /** Forgets writes that the watch has shown, and nodes that are gone. */
   function forgetShown(): void {
     for (const [node, own] of written) {
       const seen = cluster.machineConfigNode(node);
@@ -86,7 +86,9 @@ export function createDriftRecorder(
   };
 }
 
-/** Of one object only: one that was made again under the name begins anew. */
+/**
+ * Compares versions of one object only: an object that was recreated under the name starts anew.
+ */
 function newerOf(seen: MachineConfigNode, own: MachineConfigNode | undefined): MachineConfigNode {
   if (own === undefined || own.metadata.uid !== seen.metadata.uid) return seen;
   const version = ({ metadata }: MachineConfigNode) => Number(metadata.resourceVersion ?? 0);

@@ -1,4 +1,4 @@
-/** Files that change while the process runs: mounted Secrets, renewed certificates. */
+/** Follows files that change while the process runs: mounted Secrets, renewed certificates. */
 
 import { type FSWatcher, readlinkSync, statSync, watch } from 'node:fs';
 import { dirname, join, parse, resolve, sep } from 'node:path';
@@ -9,7 +9,7 @@ export interface FollowLog {
   warn(fields: object, message: string): void;
 }
 
-/** A directory that cannot be watched now (too many watches, no permission) is tried again after this. */
+/** Retry for a directory that cannot be watched now (too many watches, no permission). */
 const RETRY_MS = 10_000;
 /** As many as Linux follows. */
 const MAX_LINKS = 40;
@@ -17,11 +17,10 @@ const MAX_LINKS = 40;
 const SETTLE_MS = 200;
 
 /**
- * Calls back a moment after one of the files has changed, until the signal aborts. Instead of a directory
- * that is not there yet, the nearest one around it is followed: it tells when that comes. Links are
- * followed to their ends, also those that lead to a directory of the way.
+ * Calls back a moment after one of the files has changed, until the signal aborts. Follows links to
+ * their ends, and watches the nearest existing parent of a missing directory.
  *
- * @param files - a function is asked again after every change: the files of a directory
+ * @param files - a function is evaluated again after every change, for the files of a directory
  */
 export function followFiles(
   files: readonly string[] | (() => readonly string[]),
@@ -36,15 +35,15 @@ export function followFiles(
   let hasNews = false;
   const soon = (afterMs = SETTLE_MS): void => {
     const at = performance.now() + afterMs;
-    // A directory in which something changes all the time, such as a log, must not put it off for ever.
+    // Constant changes in a directory, such as in a log, must not delay the call for ever.
     if (at >= due) return;
     due = at;
     clearTimeout(timer);
     timer = setTimeout(() => {
       due = Infinity;
-      // A link may lead somewhere else now.
+      // A link may have a new target.
       const hasCome = follow();
-      // What changes around a directory that is still to come is none.
+      // Changes beside a missing directory are no news.
       if (!hasNews && !hasCome) return;
       hasNews = false;
       changed();
@@ -58,7 +57,7 @@ export function followFiles(
     hasNews = true;
     if (!signal.aborted) soon(RETRY_MS);
   };
-  /** True = a directory of the files is followed that was not, or a link leads elsewhere. */
+  /** True = a directory is watched that was not before, or a link has a new target. */
   const follow = (): boolean => {
     const listed = typeof files === 'function' ? files() : files;
     const ways = listed.map((file) => ({ file, ...wayTo(file) }));
@@ -100,11 +99,11 @@ export function followFiles(
 
 interface Watched {
   readonly watcher: FSWatcher;
-  /** Another one = the directory was replaced, and the watcher would see nothing any more. */
+  /** Another inode = the directory was replaced, and its watcher sees nothing. */
   readonly inode: bigint;
 }
 
-/** One that cannot be looked at is opened anew, which says what is wrong. */
+/** A directory whose inode cannot be read is opened again, which reports the cause. */
 function isStill(directory: string, inode: bigint): boolean {
   try {
     return inodeOf(directory) === inode;
@@ -113,7 +112,7 @@ function isStill(directory: string, inode: bigint): boolean {
   }
 }
 
-/** One that cannot be looked at stands for itself: opening it says what is wrong. */
+/** A directory that cannot be read is returned as it is: opening it reports the cause. */
 function nearestDirectory(directory: string): string {
   const around = dirname(directory);
   try {
@@ -124,14 +123,13 @@ function nearestDirectory(directory: string): string {
   return nearestDirectory(around);
 }
 
-/** Undefined while there is no such directory. */
 function inodeOf(directory: string): bigint | undefined {
   return statSync(directory, { bigint: true, throwIfNoEntry: false })?.ino;
 }
 
 /**
- * Where the file is in the end, and the directories of the links on the way. Directories and not files
- * are followed, because files are replaced by renaming. Of a link to nothing it is where that would be.
+ * The final place of the file and the directories of all links to it. Directories are watched,
+ * because files are replaced by renaming. For a dangling link, the place it names.
  */
 function wayTo(file: string): { readonly end: string; readonly links: readonly string[] } {
   const links: string[] = [];
@@ -159,7 +157,7 @@ function targetOf(path: string): string | undefined {
   try {
     return readlinkSync(path);
   } catch {
-    // No link, or gone for the moment: its directory tells when it comes.
+    // Not a link, or missing: the watch of its directory reports when it appears.
     return undefined;
   }
 }

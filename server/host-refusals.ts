@@ -1,27 +1,27 @@
-/** Refusals of the host endpoint that no route gives, in the form of all others. */
+/** Refusals of the host endpoint before any route, in the form of all refusals. */
 
 import { METHODS } from 'node:http';
 import type { Server as HttpsServer } from 'node:https';
 import type { FastifyInstance, FastifyReply } from 'fastify';
-import { refuse, type Refusable } from './answers';
+import { refuse, type Refusable } from './refusals';
 import {
   answerOddRequests,
   refusalOf,
   refuseUnreadable,
   type RefusalStatus,
   type Wording,
-} from './odd-clients';
+} from './malformed-requests';
 
 const REASONS: Readonly<Record<RefusalStatus | 505, readonly [reason: string, message: string]>> = {
-  400: ['BadRequest', 'this is no request of HTTP'],
-  405: ['MethodNotAllowed', 'this is no method of the endpoint'],
+  400: ['BadRequest', 'this is not an HTTP request'],
+  405: ['MethodNotAllowed', 'the endpoint has no such method'],
   408: ['RequestTimeout', 'the request did not come in time'],
-  417: ['ExpectationFailed', 'nothing but 100-continue can be expected'],
+  417: ['ExpectationFailed', 'Expect may only be 100-continue'],
   431: ['HeadersTooLarge', 'the headers are too long'],
   505: ['VersionNotSupported', 'HTTP/1.1 is the only version'],
 };
 
-/** Methods of all routes: where the parser knows no method, it is none of any of them. */
+/** Methods of all routes, for requests with a method that the parser does not know. */
 const ALL_METHODS = 'GET, HEAD, PUT';
 
 function wordingOf(status: RefusalStatus): Wording {
@@ -35,15 +35,17 @@ function wordingOf(status: RefusalStatus): Wording {
   };
 }
 
-/** For Fastify's `frameworkErrors`: a path that it cannot decode. */
+/** For Fastify's `frameworkErrors`: a path that cannot be decoded. */
 export function refuseBadUrl(_error: unknown, _request: unknown, reply: Refusable): void {
-  refuse(reply, 400, 'BadRequest', 'the path is not one of a URL');
+  refuse(reply, 400, 'BadRequest', 'the path cannot be decoded');
 }
 
-/** For Fastify's `clientErrorHandler`. */
 export const refuseUnreadableHost = refuseUnreadable(wordingOf);
 
-/** Answers what Node does not hand on, and requests that name no host or another version of HTTP. */
+/**
+ * Answers requests that Node does not pass on, that have no Host header, or that use another HTTP
+ * version.
+ */
 export function refuseOddRequests(host: FastifyInstance): void {
   answerOddRequests(host.server as unknown as HttpsServer, wordingOf);
   host.addHook('onRequest', async ({ raw }, reply) => {
@@ -53,7 +55,7 @@ export function refuseOddRequests(host: FastifyInstance): void {
     const [reason, message] = status === 400 ? ['BadRequest', 'name one host'] : REASONS[status];
     return refuse(reply, status, reason, message);
   });
-  // Fastify has no name for many; what it cannot name, it finds no route for.
+  // Adds the methods that only Node's parser knows: Fastify finds no route for an unknown method.
   for (const method of METHODS) {
     if (method !== 'CONNECT' && !host.supportedMethods.includes(method)) host.addHttpMethod(method);
   }

@@ -1,9 +1,9 @@
 /**
- * Who may have the first config of a pool: a config holds secrets, and a machine that has not booted
- * yet has no identity, so it shows a join token, or is at least on a network where machines boot.
+ * Admits machines to the first config of a pool, which holds secrets. A machine has no identity
+ * yet, so it shows a join token, or is at least on an allowed network.
  */
 
-import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
+import { randomBytes, timingSafeEqual } from 'node:crypto';
 import { messageOf } from '../core/errors';
 import {
   bearerToken,
@@ -15,60 +15,58 @@ import {
 import { createAddressLimit, FAILED_LIMIT, GOOD_LIMIT } from './join-limit';
 import { plainAddress, readNetworks } from './join-networks';
 
-/** One request for a pool's first config, before anything about the pool has been looked at. */
+/** A request for a pool's first config, before the pool is looked up. */
 export interface JoinRequest {
-  /** As it stands in the path, decoded; whether there is such a pool is not known. */
+  /** From the decoded path; it may not exist. */
   readonly pool: string;
-  /** The `Authorization` header. */
   readonly authorization: string | undefined;
-  /** Address of the peer's end of the connection; IPv4 may come as `::ffff:192.0.2.1`. */
+  /** Address of the peer; IPv4 may come as `::ffff:192.0.2.1`. */
   readonly address: string;
 }
 
 /**
- * Whether a machine gets a config. A refusal says nothing about pools: a wrong token, one for another
- * pool and none at all are the same to who asks.
+ * A refusal reveals nothing about pools: a wrong token, one for another pool and a missing one get
+ * the same answer.
  */
 export type JoinVerdict =
   | {
       readonly admitted: true;
-      /** What let it in, for the log; absent without tokens. Never the token. */
+      /** The ID of the token, for the log; absent without tokens. Never the token. */
       readonly tokenId?: string;
     }
   | {
       readonly admitted: false;
       /**
-       * 503: the tokens have not been seen yet, nobody says whether this one is new, or machines behind
-       * this address ask for too much at once. Ignition asks again after 5xx and gives up at 4xx.
+       * 503: the tokens are not synced, whether this one is new is unknown, or this address has too
+       * many requests. Ignition asks again after 5xx and gives up at 4xx.
        */
       readonly status: 401 | 403 | 429 | 503;
-      /** Seconds until asking again makes sense. */
+      /** Seconds until the next request makes sense. */
       readonly retryAfterSeconds?: number;
-      /** One of many: the log names the first of a minute. */
+      /** The log names the first of these per minute. */
       readonly isRepeated?: true;
       /** For the log, never for the reply. */
       readonly reason: string;
     };
 
 /**
- * Admits from memory, and what it has to write, it writes behind this call; only a refusal that would be
- * final may wait for the API server.
+ * Admits from memory and writes behind the call. Only a final refusal may wait for the API server.
  */
 export interface JoinGate {
   ask(request: JoinRequest): Promise<JoinVerdict>;
 }
 
-/** What is known of a machine before it has said anything. */
+/** Judges a machine by its address alone. */
 export interface NetworkGate {
-  /** @param address - of the peer, as in a request; one that is on no allowed network is counted */
+  /** @param address - of the peer; a refused one is counted */
   allows(address: string): boolean;
 }
 
-/** `open`: everybody on an allowed network, as MCO's server does it. */
+/** `open`: everyone on an allowed network, as in MCO's server. */
 export const JOIN_MODES = ['tokens', 'open'] as const;
 export type JoinMode = (typeof JOIN_MODES)[number];
 
-/** How a request was judged; the label of the metric. */
+/** Verdicts; label of the metric. */
 export const JOIN_OUTCOMES = [
   'admitted',
   'no_token',
@@ -82,7 +80,6 @@ export const JOIN_OUTCOMES = [
 ] as const;
 export type JoinOutcome = (typeof JOIN_OUTCOMES)[number];
 
-/** The stored tokens, in memory. */
 export interface TokenView {
   /** False until all of them have been seen once. */
   readonly isSynced: boolean;
@@ -91,48 +88,43 @@ export interface TokenView {
 
 export interface JoinGateOptions {
   readonly mode: JoinMode;
-  /** `192.0.2.0/24`, `2001:db8::/32` or single addresses; empty = from everywhere. */
+  /** `192.0.2.0/24`, `2001:db8::/32` or single addresses; empty = all. */
   readonly allowedNetworks: readonly string[];
   readonly tokens: TokenView;
   /**
-   * The tokens as they are stored now, looked at before anybody is refused for good; absent = `tokens` is
-   * never behind. Rejects when nobody knows.
+   * The stored tokens, read before a final refusal; absent = `tokens` is never stale. Rejects when
+   * they cannot be read.
    */
   readonly tokensNow?: () => Promise<ReadonlyMap<string, JoinTokenRecord>>;
-  /** Milliseconds since 1970: what expiry is compared with. */
+  /** Milliseconds since 1970, to compare with the expiry. */
   readonly now: () => number;
-  /** Told of each use of a token; must return at once. */
+  /** Called for each use of a token; must return at once. */
   readonly used?: (tokenId: string) => void;
-  /** Milliseconds of a clock that never goes back; the default is the process'. */
+  /** Milliseconds of a monotonic clock; default: that of the process. */
   readonly clock?: () => number;
 }
 
-/** The gate, and how often it judged how since it was made. */
+/** A gate that counts its verdicts. */
 export interface CountingJoinGate extends JoinGate, NetworkGate {
   readonly counts: Readonly<Record<JoinOutcome, number>>;
 }
 
-/** Until the first picture of the tokens is there. */
+/** Until the tokens are synced. */
 const NOT_READY_SECONDS = 5;
-
-const ports = {
-  sha256Hex: (text: string) => createHash('sha256').update(text).digest('hex'),
-};
 
 /** What the secret of an unknown token is compared with, so that this takes as long as any other. */
 const NO_HASH = randomBytes(32).toString('hex');
 
 /**
- * Makes the gate. First the network, then the token, then how often this address asks.
+ * Makes the gate. It checks the network, then the token, then the rate of the address.
  *
- * A valid token counts against a wide limit only and never against failures of its neighbours: machines
- * behind one address must not be shut out by somebody there who guesses, and Ignition takes a 429 for
- * final. It takes a 401 so, too: a token may be too new to be known, so nobody is refused before the tokens
- * have been read once more, and where they cannot be, whoever is refused may ask again. That takes the same
- * time whatever was shown. What makes guessing hopeless is the size of the secret; the limit on failures
- * keeps it cheap.
+ * A valid token counts only against a wide limit, and never against failures of its neighbours:
+ * somebody who guesses must not shut out machines behind the same address. 429 and 401 are final
+ * for Ignition, so the tokens are read again before a refusal, and when that fails, the machine may
+ * ask again. All refusals take the same time. The size of the secret makes guessing hopeless; the
+ * limit keeps it cheap.
  *
- * @throws an Error that names the network that is none
+ * @throws an Error that names the invalid network
  */
 export function createJoinGate(options: JoinGateOptions): CountingJoinGate {
   const { mode, tokens, tokensNow, now, used, clock = () => performance.now() } = options;
@@ -146,7 +138,7 @@ export function createJoinGate(options: JoinGateOptions): CountingJoinGate {
 
   function admit(address: string, tokenId?: string): JoinVerdict {
     const wait = good.take(address);
-    // Not the fault of this machine: a 429 would be final for it.
+    // A 429 would be final for this machine, which did nothing wrong.
     if (wait > 0) return tooMany(503, wait, 'too many requests from this address');
     counts.admitted += 1;
     if (tokenId === undefined) return { admitted: true };
@@ -154,7 +146,7 @@ export function createJoinGate(options: JoinGateOptions): CountingJoinGate {
     return { admitted: true, tokenId };
   }
 
-  /** Whatever is wrong with it: nobody learns from the answer which token is unknown. */
+  /** One answer for all faults, so that it does not reveal which token is unknown. */
   function refuseToken(address: string, { outcome, reason, isFinal }: Refusal): JoinVerdict {
     const wait = failed.take(address);
     if (wait > 0) {
@@ -208,7 +200,7 @@ interface Objection {
 }
 
 interface Refusal extends Objection {
-  /** Whether it stays so however often the machine asks. */
+  /** Asking again would not change the refusal. */
   readonly isFinal: boolean;
 }
 
@@ -218,7 +210,6 @@ interface Against {
   readonly nowMs: number;
 }
 
-/** Which token opens a pool, or why none does. */
 function judge(
   authorization: string | undefined,
   against: Against,
@@ -231,7 +222,6 @@ function judge(
   return objectionTo(shown, against) ?? { tokenId: shown.id };
 }
 
-/** What becomes of an objection when the tokens are looked at as they are stored now. */
 async function judgeAgain(
   objection: Objection,
   request: Pick<JoinRequest, 'authorization' | 'pool'> &
@@ -250,13 +240,13 @@ async function judgeAgain(
   }
 }
 
-/** Why a token does not open a pool; undefined = it does. The secret comes first: it is what counts. */
+/** Why a token does not open a pool; undefined = it does. The secret is checked first. */
 function objectionTo(
   { id, secret }: JoinTokenParts,
   { pool, find, nowMs }: Against,
 ): Objection | undefined {
   const known = find(id);
-  const isRight = sameHash(hashJoinSecret(secret, ports), known?.hash ?? NO_HASH);
+  const isRight = sameHash(hashJoinSecret(secret), known?.hash ?? NO_HASH);
   if (known === undefined) return { outcome: 'unknown_token', reason: `unknown join token ${id}` };
   if (!isRight) {
     return { outcome: 'wrong_secret', reason: `the secret of join token ${id} is wrong` };

@@ -1,9 +1,7 @@
-/** How requests of joining machines were judged, as a metric. */
-
 import { Counter, type Registry } from 'prom-client';
 import { JOIN_OUTCOMES, type CountingJoinGate } from './join-gate';
 
-/** Adds `slipway_server_joins_total` by outcome, every outcome from zero on. */
+/** Adds `slipway_server_joins_total` by outcome, each outcome from zero on. */
 export function addJoinMetrics(
   registry: Registry,
   { counts }: Pick<CountingJoinGate, 'counts'>,

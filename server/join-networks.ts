@@ -2,20 +2,19 @@
 
 import { BlockList, isIP, isIPv4 } from 'node:net';
 
-/** Which addresses are meant. */
 export interface Networks {
-  /** @param address - as `plainAddress` gives it */
+  /** @param address - from `plainAddress` */
   include(address: string): boolean;
 }
 
 /**
  * Reads `192.0.2.0/24`, `2001:db8::/32` and single addresses; none = every address.
  *
- * @throws an Error that names the entry that is none of these
+ * @throws an Error that names the invalid entry
  */
 export function readNetworks(entries: readonly string[]): Networks {
   if (entries.length === 0) return { include: () => true };
-  // One list of both would find every IPv4 address in ::/0, as ::ffff:192.0.2.1.
+  // In one list, ::/0 would match every IPv4 address as ::ffff:192.0.2.1.
   const lists = { ipv4: new BlockList(), ipv6: new BlockList() };
   for (const entry of entries) addTo(lists, entry);
   return {
@@ -27,11 +26,11 @@ export function readNetworks(entries: readonly string[]): Networks {
   };
 }
 
-/** `plainAddress` leaves none of these. */
+/** `plainAddress` never returns one of these. */
 const MAPPED_ADDRESSES = new BlockList();
 MAPPED_ADDRESSES.addSubnet('::ffff:0:0', 96, 'ipv6');
 
-/** Why an entry names no network; undefined = it does. For settings, which list all that is wrong. */
+/** Why an entry is not a network; undefined = it is. Settings list all problems. */
 export function networkProblem(entry: string): string | undefined {
   const [address = '', bits, more] = entry.split('/');
   const version = isIP(address);
@@ -63,15 +62,15 @@ function addTo(lists: Readonly<Record<'ipv4' | 'ipv6', BlockList>>, entry: strin
 
 const MAPPED = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i;
 
-/** An address without zone; IPv4 that came through an IPv6 socket as IPv4. */
+/** An address without zone; an IPv4-mapped address as IPv4. */
 export function plainAddress(address: string): string {
   const [plain = ''] = address.split('%');
   return MAPPED.exec(plain)?.[1] ?? plain;
 }
 
 /**
- * Who is meant when somebody's requests are counted: an IPv4 address, or the /64 of an IPv6 one, of
- * which one machine can have as many addresses as it likes.
+ * The unit of counting: an IPv4 address, or the /64 of an IPv6 one, because one machine can have
+ * all addresses of it.
  */
 export function countedAs(address: string): string {
   if (isIP(address) !== 6) return address;
@@ -83,7 +82,7 @@ export function countedAs(address: string): string {
   return `${groups.slice(0, 4).map(withoutZeros).join(':')}::/64`;
 }
 
-/** A dotted quad at the end stands for two groups; it is in the half that does not count. */
+/** A dotted quad at the end is two groups of the half that does not count. */
 function groupsOf(text: string): readonly string[] {
   if (text === '') return [];
   return text.split(':').flatMap((group) => (group.includes('.') ? ['0', '0'] : [group]));

@@ -1,4 +1,4 @@
-/** Writes down when tokens were last used, behind the requests: a machine never waits for it. */
+/** Records when tokens were last used, behind the requests: no machine waits for it. */
 
 import { failureName, messageOf } from '../core/errors';
 import { instantOf, JOIN_TOKEN_USE_SECONDS } from '../core/join';
@@ -9,7 +9,7 @@ export type WriteTokenUse = (tokenId: string, at: string) => Promise<void>;
 export interface JoinUses {
   /** Notes a use; returns at once. */
   note(tokenId: string): void;
-  /** Ends, once what was not written yet has been tried once more. */
+  /** Ends after one last attempt to write what is pending. */
   stop(): Promise<void>;
 }
 
@@ -19,7 +19,7 @@ interface Log {
 
 export interface JoinUsesOptions {
   readonly write: WriteTokenUse;
-  /** The last use that is written already (RFC 3339), by whatever server; undefined = none is known. */
+  /** The last use that any server has written (RFC 3339); undefined = none is known. */
   readonly known?: (tokenId: string) => string | undefined;
   readonly log: Log;
   /** Milliseconds since 1970. */
@@ -27,7 +27,6 @@ export interface JoinUsesOptions {
 }
 
 interface Entry {
-  /** The last use that is not written yet. */
   pending: number | undefined;
   timer: NodeJS.Timeout | undefined;
 }
@@ -35,8 +34,8 @@ interface Entry {
 const INTERVAL_MS = JOIN_TOKEN_USE_SECONDS * 1000;
 
 /**
- * The first use of a token is written at once, the last of each following minute at its end. While the
- * API server is away, the last use is kept and tried once a minute.
+ * Writes the first use of a token at once, and the last one of each following minute at its end.
+ * While the API server is away, it keeps the last use and tries once a minute.
  */
 export function createJoinUses({ write, known, log, now }: JoinUsesOptions): JoinUses {
   const entries = new Map<string, Entry>();
@@ -45,7 +44,7 @@ export function createJoinUses({ write, known, log, now }: JoinUsesOptions): Joi
 
   function flush(tokenId: string, entry: Entry): void {
     const at = entry.pending;
-    // A minute without a use: the next one is written at once again.
+    // After a minute without a use, the next one is written at once.
     if (at === undefined || isStopped) {
       entries.delete(tokenId);
       return;
@@ -57,11 +56,11 @@ export function createJoinUses({ write, known, log, now }: JoinUsesOptions): Joi
   }
 
   function begin(tokenId: string, entry: Entry, at: number): void {
-    // Another server may have written a later one, and this one's clock may have been set back.
+    // Another server may have written a later use, or this clock was set back.
     const instant = instantOf(at);
     if (Date.parse(known?.(tokenId) ?? '') >= Date.parse(instant)) return;
     const under = write(tokenId, instant).catch((error: unknown) => {
-      // Revoked in between: nobody will ask when it was used last.
+      // The token was revoked in between.
       if (failureName(error) === 'ObjectNotFound') return;
       entry.pending ??= at;
       log.warn(
@@ -88,7 +87,7 @@ export function createJoinUses({ write, known, log, now }: JoinUsesOptions): Joi
     async stop() {
       isStopped = true;
       for (const { timer } of entries.values()) clearTimeout(timer);
-      // What is being written comes first: an older use must not end up on top.
+      // Writes under way come first: an older use must not overwrite a newer one.
       await Promise.all(writing);
       for (const [tokenId, entry] of entries) {
         if (entry.pending !== undefined) begin(tokenId, entry, entry.pending);

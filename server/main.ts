@@ -1,6 +1,6 @@
 /**
- * The server process. In a cluster: first configs for machines that join, rendered configs for hosts,
- * and what hosts report. On the machine that installs a cluster: first configs of files.
+ * The server process. In a cluster: first configs, rendered configs for hosts, and their reports.
+ * On the machine that installs a cluster: first configs from files.
  */
 
 import type { Server as HttpsServer } from 'node:https';
@@ -9,7 +9,7 @@ import type { FastifyInstance } from 'fastify';
 import { connectKube } from '../adapters/kube';
 import { readJoinTokens, watchJoinTokens, writeJoinTokenUse } from '../adapters/kube/join-tokens';
 import { FIELD_MANAGER } from '../core/names';
-import { createLogger, type Logger } from '../workers/logging';
+import { createLogger, type Logger } from '../process/logging';
 import { buildPlain, buildServer } from './app';
 import {
   clusterQuestion,
@@ -30,12 +30,11 @@ import { createThreadPreparer } from './ignition/thread-preparer';
 import { createJoinGate, type JoinGateOptions, type TokenView } from './join-gate';
 import { createJoinUses } from './join-uses';
 import { createServerMetrics, type ServerMetrics } from './metrics';
-import { closeAll, listenAt, type Opened } from './opened';
+import { closeAll, listenAt, type Opened } from './closing';
 import { readServerSettings, type ServerOptions, type ServerSettings } from './settings';
 import { followTls, readTls } from './tls';
-import { createTokensNow } from './tokens-now';
+import { createTokensNow } from './stored-tokens';
 
-/** A server that listens. */
 export interface RunningServer {
   /** `https://address:port` of first configs. */
   readonly ignitionUrl: string;
@@ -47,16 +46,14 @@ export interface RunningServer {
   readonly stopped: Promise<void>;
 }
 
-/** What a test brings itself. */
 export interface ServerParts {
-  /** Absent = a thread, whose program stands beside this one. */
+  /** Absent = a thread with the program beside this one. */
   readonly preparer?: Preparer;
 }
 
-/** How long answers that are under way may take when the process ends. */
+/** Time for answers under way when the process ends. */
 const CLOSING_MS = 10_000;
 
-/** What both modes have. */
 interface Context {
   readonly settings: ServerSettings;
   readonly logger: Logger;
@@ -64,16 +61,15 @@ interface Context {
   readonly preparer: Preparer;
   /** Fires with the caller's, and when starting fails. */
   readonly signal: AbortSignal;
-  /** What has to be closed in the end. */
   readonly opened: Opened[];
 }
 
 /**
- * Starts the server and resolves when it listens; it answers `/readyz` once it has seen the cluster.
- * An API server that is away is waited for.
+ * Starts the server and resolves when it listens; `/readyz` succeeds once it has seen the cluster.
+ * It waits for an API server that is away.
  *
- * @throws an Error that lists every wrong setting, or names the file that cannot be used or the port that
- *   is taken; nothing is left open then
+ * @throws an Error that lists every wrong setting, or names the unusable file or the port that is
+ * taken; nothing stays open then
  */
 export async function startServer(
   options: ServerOptions,
@@ -183,7 +179,7 @@ async function startInCluster(context: Context): Promise<Urls> {
   followTls(host.server as unknown as HttpsServer, settings, { tls, signal, log: logger });
   await listenPlain(context, plain);
   watching.push(watch.run(client, signal));
-  // Whoever asks for no tokens needs no right to see them.
+  // In mode open, the server needs no right to read tokens.
   if (isAsked) watching.push(tokens.run(client, signal));
   const urls = {
     ignitionUrl: urlOf('https', ignition),

@@ -1,4 +1,4 @@
-/** The server's own metrics, in Prometheus' text format. */
+/** The server's metrics, in Prometheus' text format. */
 
 import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client';
 import type { ConfigStore } from './config-store';
@@ -8,7 +8,7 @@ export interface ServerMetrics {
   answered(endpoint: string, code: number, seconds: number): void;
   text(): Promise<string>;
   readonly contentType: string;
-  /** For what only some servers count. */
+  /** For metrics of some servers only. */
   readonly registry: Registry;
 }
 
@@ -39,7 +39,6 @@ export function createServerMetrics(): ServerMetrics {
   };
 }
 
-/** How often the host endpoint found a config in memory. */
 export function addConfigLookups(registry: Registry, store: Pick<ConfigStore, 'counts'>): void {
   new Gauge({
     name: 'slipway_server_config_lookups',

@@ -1,4 +1,4 @@
-/** `PUT /host/report`: a node says how its disk differs from its config, and hears what its pool wants. */
+/** `PUT /host/report`: a node reports drift and receives the drift policy of its pool. */
 
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { readDisruptionPolicy } from '../core/disruption';
@@ -7,9 +7,9 @@ import { failureName, messageOf } from '../core/errors';
 import type { Node } from '../core/node/types';
 import { primaryPoolForNode } from '../core/pool/membership';
 import { nodeOfPeer } from './access';
-import { later, refuse } from './answers';
+import { later, refuse } from './refusals';
 import { createDriftRecorder } from './drift-recorder';
-import { DriftTurns } from './drift-turns';
+import { RepairWindows } from './repair-windows';
 import { refuseOtherMethods } from './host-refusals';
 import type { ClusterView, PeerSubject, WriteDrift } from './ports';
 import { createReportLimit } from './report-limit';
@@ -19,18 +19,18 @@ export interface ReportDependencies {
   readonly cluster: ClusterView;
   readonly writeDrift: WriteDrift;
   readonly identify: (request: FastifyRequest) => PeerSubject | undefined;
-  /** Milliseconds of a clock that never goes back. */
+  /** Milliseconds of a monotonic clock. */
   readonly clock?: () => number;
-  /** Milliseconds since 1970, the same on all servers; the default is the machine's. */
+  /** Milliseconds since 1970, the same on all servers; default: the machine's clock. */
   readonly wallClock?: () => number;
 }
 
-/** Adds the endpoint. Whose report it is says the certificate, and nothing else. */
+/** Adds the endpoint. Only the certificate says which node reports. */
 export function serveReports(host: FastifyInstance, dependencies: ReportDependencies): void {
   const { cluster, identify, wallClock = Date.now } = dependencies;
   const recorder = createDriftRecorder(cluster, dependencies.writeDrift);
   const limit = createReportLimit(dependencies.clock);
-  const turns = new DriftTurns(cluster, wallClock);
+  const turns = new RepairWindows(cluster, wallClock);
 
   async function answer(request: FastifyRequest, reply: FastifyReply): Promise<unknown> {
     const name = nodeOfPeer(identify(request));
@@ -60,11 +60,11 @@ export function serveReports(host: FastifyInstance, dependencies: ReportDependen
   refuseOtherMethods(host, '/host/report', ['PUT']);
 }
 
-/** A policy that makes no sense never makes a host change anything. */
+/** With an impossible policy a host repairs nothing. */
 function answerFor(
   node: Node,
   drifted: number,
-  { cluster, turns }: { readonly cluster: ClusterView; readonly turns: DriftTurns },
+  { cluster, turns }: { readonly cluster: ClusterView; readonly turns: RepairWindows },
   request: FastifyRequest,
 ): DriftAnswer {
   const disruptionPolicies = readDisruptionPolicy(cluster.disruptionPolicy());
@@ -72,7 +72,7 @@ function answerFor(
     const pool = primaryPoolForNode(node, cluster.pools());
     const policy = pool === undefined ? undefined : cluster.policy(pool.metadata.name)?.spec;
     const drift = resolveDriftPolicy(policy);
-    // The pool is looked through only for a host that has something to repair.
+    // The pool is evaluated only for a host with something to repair.
     const isAsking = pool !== undefined && drift.mode === 'Repair' && drifted > 0;
     const mayDisturb = isAsking && turns.mayDisturb(node, pool);
     return { drift, disruptionPolicies, mayDisturb };

@@ -1,11 +1,11 @@
-/** How often one host may report: a disk that flaps must not become a load on the API server. */
+/** Limits reports per host: a flapping disk must not load the API server. */
 
 /** So many at once, and then one in `INTERVAL_MS`. */
 const BURST = 10;
 const INTERVAL_MS = 2_000;
 
 export interface ReportLimit {
-  /** Seconds to wait; 0 = go on. Only ask for nodes that exist: each is remembered for a while. */
+  /** Seconds to wait; 0 = go on. Only for existing nodes: each is remembered for a while. */
   ask(node: string): number;
 }
 
@@ -14,7 +14,7 @@ interface Bucket {
   at: number;
 }
 
-/** @param now - milliseconds of a clock that never goes back */
+/** @param now - milliseconds of a monotonic clock */
 export function createReportLimit(now: () => number = () => performance.now()): ReportLimit {
   const buckets = new Map<string, Bucket>();
   return {
@@ -34,7 +34,7 @@ export function createReportLimit(now: () => number = () => performance.now()): 
   };
 }
 
-/** The oldest entries come first; one that is full again says nothing. */
+/** The oldest entries come first. A full bucket holds no information. */
 function forgetFull(buckets: Map<string, Bucket>, at: number): void {
   for (const [node, bucket] of buckets) {
     if (at - bucket.at < BURST * INTERVAL_MS) return;

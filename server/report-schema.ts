@@ -1,4 +1,4 @@
-/** The body of `PUT /host/report`: nothing but what is declared here is taken from a host. */
+/** The body of `PUT /host/report`: undeclared fields of a host are dropped. */
 
 import { z } from 'zod';
 import {
@@ -41,7 +41,7 @@ const Report = z.strictObject({
   updaters: z.exactOptional(z.array(text(UPDATER_LIMIT)).min(1).max(UPDATERS_REPORTED)),
 });
 
-/** A report of this many bytes is none: all limits together stay below it. */
+/** All field limits together stay below this many bytes. */
 export const REPORT_BYTES = 256 * 1024;
 
 /** Reads a body. @returns every problem by field, when there are some */

@@ -1,7 +1,7 @@
-/** Settings of the server process: from flags and environment to values that are right. */
+/** Settings of the server process, from flags and environment. */
 
 import { z } from 'zod';
-import { LOG_LEVELS } from '../workers/logging';
+import { LOG_LEVELS } from '../process/logging';
 import { registryAuthorityProblem } from './ignition/facts';
 import { JOIN_MODES } from './join-gate';
 import { networkProblem } from './join-networks';
@@ -9,7 +9,7 @@ import { networkProblem } from './join-networks';
 const port = z.coerce.number().int().min(0).max(65_535);
 const count = z.coerce.number().int().positive();
 
-/** Several values: an array of flags, or a text with commas between them. */
+/** Several values: an array of flags, or a text with commas. */
 const several = z
   .union([z.string(), z.array(z.string())])
   .transform((given) =>
@@ -27,20 +27,19 @@ const registryAuthority = z.string().superRefine((entry, context) => {
   if (problem !== undefined) context.addIssue({ code: 'custom', message: problem });
 });
 
-/** Where the server listens, and with what. Port 0 = any free one. */
+/** Port 0 = any free one. */
 export const ServerSettings = z
   .object({
     /** Path of a kubeconfig; absent = the pod's service account. */
     kubeconfig: z.string().min(1).optional(),
     address: z.string().min(1).default('0.0.0.0'),
     hostPort: port.default(22_624),
-    /** Where machines that join get their first config. */
     ignitionPort: port.default(22_623),
     plainAddress: z.string().min(1).default('0.0.0.0'),
     plainPort: port.default(8_080),
     certificateFile: z.string().min(1),
     keyFile: z.string().min(1),
-    /** Without it there is no host endpoint, which only goes with `bootstrapDir`. */
+    /** Required for the host endpoint; absent only with `bootstrapDir`. */
     clientAuthorityFile: z.string().min(1).optional(),
     maxConfigBytes: count.default(64 * 1024 * 1024),
     /** Serves first configs of these files, and nothing of a cluster. */
@@ -70,7 +69,7 @@ export const ServerSettings = z
   );
 export type ServerSettings = z.infer<typeof ServerSettings>;
 
-/** Settings as a person gives them: everything with a default may be missing. */
+/** As a person gives them: settings with a default may be missing. */
 export type ServerOptions = z.input<typeof ServerSettings>;
 
 /**

@@ -1,4 +1,4 @@
-/** Keys, certificates and client authority of the endpoints, and their renewal without a restart. */
+/** Keys, certificates and client authority of the endpoints, renewed without a restart. */
 
 import { createHash, X509Certificate } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
@@ -7,15 +7,14 @@ import { createSecureContext, DEFAULT_CIPHERS } from 'node:tls';
 import { messageOf } from '../core/errors';
 import { followFiles, type FollowLog } from './follow-files';
 
-/** Key and certificate of an endpoint. */
 export interface CertificateFiles {
   readonly certificateFile: string;
   readonly keyFile: string;
-  /** Authority of the client certificates; absent = clients need none. */
+  /** Authority of the client certificates; absent = none are required. */
   readonly clientAuthorityFile?: string | undefined;
 }
 
-/** Those of the host endpoint: the authority is the cluster's client CA. */
+/** For the host endpoint: the authority is the cluster's client CA. */
 export interface TlsFiles extends CertificateFiles {
   readonly clientAuthorityFile: string;
 }
@@ -27,7 +26,7 @@ export interface ServerTls {
   readonly ciphers: string;
 }
 
-/** What Node takes, the fastest first: encryption is most of what a large answer costs. */
+/** Node's ciphers, the fastest first: encryption is most of the cost of a large answer. */
 const CIPHERS = ['TLS_AES_128_GCM_SHA256', ...DEFAULT_CIPHERS.split(':')]
   .filter((name, index, all) => all.indexOf(name) === index)
   .join(':');
@@ -38,7 +37,7 @@ export interface HostTls extends ServerTls {
   readonly rejectUnauthorized: true;
 }
 
-/** Reads the files. @throws an Error named SettingsError that names the file that cannot be used */
+/** Reads the files. @throws an Error named SettingsError that names the unusable file */
 export function readTls(files: TlsFiles): Promise<HostTls>;
 export function readTls(files: CertificateFiles): Promise<ServerTls>;
 export async function readTls(files: CertificateFiles): Promise<ServerTls | HostTls> {
@@ -52,7 +51,7 @@ export async function readTls(files: CertificateFiles): Promise<ServerTls | Host
   ]);
   const tls = { cert, key, minVersion: 'TLSv1.2', ciphers: CIPHERS } as const;
   try {
-    // Finds out now whether key and certificate belong together.
+    // Fails now when key and certificate do not match.
     createSecureContext({ ...tls, ca });
   } catch (error) {
     throw unusable(
@@ -72,11 +71,13 @@ async function readPem(setting: keyof CertificateFiles, file: string): Promise<B
   }
 }
 
-/** The names that OpenSSL takes; one that is cut off goes to the end of the file. */
+/** The PEM labels that OpenSSL takes; an unterminated block extends to the end of the file. */
 const CERTIFICATE =
   /-----BEGIN (?:X509 |TRUSTED )?CERTIFICATE-----[\s\S]*?(?:-----END [A-Z0-9 ]+-----|$)/g;
 
-/** What is no certificate, and all that follows it, is passed over by Node: no host would get in. */
+/**
+ * Node silently skips a broken certificate and all that follow it, so that no host would get in.
+ */
 async function readAuthority(setting: keyof CertificateFiles, file: string): Promise<Buffer> {
   const bytes = await readPem(setting, file);
   const blocks = bytes.toString('latin1').match(CERTIFICATE) ?? [];
@@ -96,16 +97,15 @@ async function readAuthority(setting: keyof CertificateFiles, file: string): Pro
   return bytes;
 }
 
-/** Ends the process as every other setting that cannot be used. */
 function unusable(message: string, cause?: unknown): Error {
   return Object.assign(new Error(message, { cause }), { name: 'SettingsError' });
 }
 
 /**
- * Gives the server new files whenever they change, until the signal aborts. New connections get the
- * new certificate. Files that do not fit together are reported, and the old ones stay.
+ * Loads changed files into the server until the signal aborts. New connections get the new
+ * certificate. Files that do not match are logged, and the old ones stay.
  *
- * @param options - `tls`: what the server has, which may have changed on disk since it was read
+ * @param options - `tls`: what the server has; the files may have changed since
  */
 export function followTls(
   server: Pick<HttpsServer, 'setSecureContext'>,
@@ -121,7 +121,7 @@ export function followTls(
   const reload = (): void => {
     readTls(files).then(
       (tls) => {
-        // Other files of the directory change, too: this log may be one of them.
+        // Other files of the directory change, too, possibly this log.
         const print = fingerprint(tls);
         if (print === known) return;
         known = print;

@@ -1,8 +1,8 @@
-/** Patience with the API server: a machine waits for an answer, and not for what is behind it. */
+/** Limits how long a machine waits for the API server. */
 
 import { fail } from '../core/errors';
 
-/** @throws (rejects) `ApiUnavailable` when it takes longer; what was asked goes on */
+/** @throws (rejects) `ApiUnavailable` when it takes longer; the request goes on */
 export function within<T>(ms: number, answer: Promise<T>): Promise<T> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<never>((_resolve, reject) => {

@@ -6,11 +6,10 @@ export { BINARY_NAMES, CLUSTER_BINARY_NAMES, type BinaryName } from './binaries/
 export { ensureRustProgram, RUST_PROGRAMS, type RustProgram } from './binaries/rust-programs';
 
 /**
- * The path of a program of the development servers, ready to run. Finds it (environment variable,
- * PATH, cache) or makes it (official release, build with Go), which takes minutes the first time
- * and is reported on stderr.
+ * The path of a program of the development servers, ready to run. Finds it (environment variable, PATH, cache) or
+ * gets it (official release, build with Go). The first time takes minutes; progress goes to stderr.
  *
- * @throws Error saying what was tried and which Go is needed
+ * @throws Error that names what was tried and which Go is needed
  */
 export function ensureBinary(name: BinaryName): Promise<string> {
   return resolveBinary(name, { settings: readSettings() });

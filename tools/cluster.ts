@@ -34,27 +34,22 @@ export type { ClusterProcess } from './cluster/control-plane';
 export { readCredentials, Signer, type CredentialFiles } from './cluster/credentials';
 export type { NodeSpec, NodeTaint } from './cluster/nodes';
 
-/** How to start a cluster. Everything has a default. */
 export interface ClusterOptions {
-  /** False: no KWOK, so nodes and pods have no kubelet unless the caller plays it. */
+  /** False = no KWOK: nodes and pods have no kubelet unless the caller plays it. */
   readonly kwok?: boolean;
-  /**
-   * Where to keep everything; stays after `stop()`. Otherwise a temporary directory that is
-   * removed with the cluster.
-   */
+  /** Keeps all files, also after `stop()`; absent = a temporary directory that is removed with the cluster. */
   readonly directory?: string;
-  /** Of this machine, beside loopback: machines with a network of their own reach the API there. */
+  /** Address of this machine, in addition to loopback, for machines with a network of their own. */
   readonly address?: string;
-  /** Writes down what Slipway's users do to Nodes and pods (`auditLog`). */
+  /** Records requests of Slipway's users on Nodes and pods in `auditLog`. */
   readonly audit?: boolean;
   /**
-   * Of the nodes that KWOK plays, 40 like a kubelet's; renewed four times in it. The controller manager
-   * waits for 120 s before it calls a node Unknown, so up to 400 is safe.
+   * Duration of the Leases that KWOK renews, four times in each; 40 as for a kubelet. Up to 400 is safe: the
+   * controller manager then still sees a renewal within its 120 s.
    */
   readonly leaseSeconds?: number;
 }
 
-/** A running process of the control plane. */
 export interface ProcessInfo {
   readonly name: ClusterProcess;
   readonly pid: number;
@@ -62,59 +57,58 @@ export interface ProcessInfo {
   readonly memory: number;
 }
 
-/** A running cluster. Its processes end with this process, however that ends. */
 export interface Cluster {
   readonly directory: string;
-  /** URL of the API server; the same after a restart. */
+  /** URL of the API server; stays the same after a restart. */
   readonly server: string;
-  /** PEM of the authority behind the API server's and every client's certificate. */
+  /** PEM of the authority that signs the certificates of the API server and of all clients. */
   readonly ca: string;
   readonly caFile: string;
-  /** Path of a kubeconfig whose user may do everything. */
+  /** Path of a kubeconfig whose user has all rights. */
   readonly adminKubeconfig: string;
-  /** JSON lines; undefined = the cluster was started without. */
+  /** Path of the audit log, JSON lines; undefined = the cluster was started without `audit`. */
   readonly auditLog: string | undefined;
   /** The admin's client, for set-up and assertions. */
   readonly admin: ApiClient;
-  /** What runs at present, with memory. */
+  /** Processes that run, with their memory. */
   processes(): readonly ProcessInfo[];
-  /** The API server's own metrics in Prometheus' text format. */
+  /** The API server's own metrics, in Prometheus text format. */
   apiServerMetrics(): Promise<string>;
   /**
-   * Path of a kubeconfig for another user, with a certificate signed through the cluster's CSR
-   * API. Such a user may do nothing until a RoleBinding says so.
+   * Path of a kubeconfig for another user, with a certificate signed through the cluster's CSR API. The user has
+   * no rights until a RoleBinding grants some.
    *
-   * @throws ApiError for the organization `system:masters`, which that signer refuses
+   * @throws ApiError for the organization `system:masters`, which the signer refuses
    */
   kubeconfigFor(user: Subject): Promise<string>;
-  /** The credentials of one node's kubelet: `system:node:<name>`, through the CSR API. */
+  /** The credentials of a node's kubelet: `system:node:<name>`, through the CSR API. */
   nodeCredentials(nodeName: string): Promise<CredentialFiles>;
-  /** Those of many nodes, in the order of the names. `Signer.AUTHORITY` suits hundreds of them. */
+  /** Credentials of many nodes, in the order of the names. Use `Signer.AUTHORITY` for hundreds. */
   nodeCredentialsBulk(
     nodeNames: readonly string[],
     options?: { readonly signer?: Signer },
   ): Promise<readonly CredentialFiles[]>;
   /** A server's key and certificate from the cluster's authority, for these names and addresses. */
   serverCertificate(name: string, addresses: readonly string[]): Promise<CredentialFiles>;
-  /** Ends the API server as a crash does. etcd keeps everything. */
+  /** Kills the API server as a crash does. etcd keeps all data. */
   killApiServer(): Promise<void>;
   /** Starts the API server again on its port and waits until it is ready. */
   startApiServer(): Promise<void>;
-  /** Ends any process of the control plane as a crash does. */
+  /** Kills a process of the control plane as a crash does. */
   kill(name: ClusterProcess): Promise<void>;
   /** Ends it in order. */
   end(name: ClusterProcess): Promise<void>;
-  /** Starts it again on its ports with its data, and waits until it is ready. */
+  /** Starts it again with the same ports and data, and waits until it is ready. */
   start(name: ClusterProcess): Promise<void>;
-  /** Ends and starts every process, on the same ports with the same data. */
+  /** Ends and starts every process, with the same ports and data. */
   restart(): Promise<void>;
-  /** Ends every process, and removes the directory if it is a temporary one. */
+  /** Ends every process; removes a temporary directory. */
   stop(): Promise<void>;
 }
 
 /**
- * Starts a whole control plane on free loopback ports: etcd, API server, controller manager,
- * scheduler, and KWOK in place of kubelets. Ready when every process says so.
+ * Starts a control plane on free loopback ports: etcd, API server, controller manager, scheduler, and KWOK in
+ * place of kubelets. Resolves when every process is ready.
  *
  * @throws Error with the end of the log of the process that does not start; nothing is left running
  */
@@ -147,10 +141,7 @@ export async function startCluster(options: ClusterOptions = {}): Promise<Cluste
   return describeCluster(layout, controlPlane, stop);
 }
 
-/**
- * Creates Node objects, a few at a time, and waits until KWOK has made them Ready and pods can be
- * scheduled to them.
- */
+/** Creates Nodes, a few at a time, and waits until KWOK has made them Ready and pods can be scheduled to them. */
 export async function createNodes(
   cluster: Cluster,
   nodes: readonly NodeSpec[],
@@ -191,7 +182,7 @@ function createControlPlane(layout: ClusterLayout, names: readonly ClusterProces
       await started.get(name)?.stop();
     },
     start: async () => {
-      // The others are clients of the API server and of nobody else.
+      // All other processes are clients of the API server only.
       const clients = names.filter((name) => name !== 'etcd' && name !== 'kube-apiserver');
       await startOne('etcd');
       await startOne('kube-apiserver');
@@ -201,7 +192,7 @@ function createControlPlane(layout: ClusterLayout, names: readonly ClusterProces
     },
     stop: async ({ inOrder }) => {
       if (!inOrder) {
-        // Their data goes too, so they need no time to put it away.
+        // Their data is removed too, so they need no orderly end.
         await Promise.all(running().map((process) => process.kill()));
         return;
       }

@@ -1,9 +1,6 @@
 import { BINARY_NAMES, CLUSTER_BINARY_NAMES, ensureBinary } from './binaries';
 
-/**
- * Makes programs available and prints where each is: those that the arguments name, else all of the
- * development servers.
- */
+/** Makes programs available and prints their paths: the named ones, or all of the development servers. */
 async function main(): Promise<void> {
   const wanted = process.argv.slice(2);
   for (const name of wanted.length === 0 ? CLUSTER_BINARY_NAMES : wanted.map(known))

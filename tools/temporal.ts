@@ -12,7 +12,7 @@ import {
   type ProcessSpec,
 } from './processes/managed-process';
 import { residentBytes } from './processes/identity';
-import { freePorts } from './processes/ports';
+import { freePorts } from './processes/free-ports';
 import { adoptDirectory } from './processes/watchdog';
 
 /** The search attributes of Slipway's workflows, all of type Keyword. */
@@ -20,48 +20,46 @@ export const DEFAULT_SEARCH_ATTRIBUTES: readonly string[] = Object.values(SEARCH
   ({ name }) => name,
 );
 
-/** How to start a Temporal server. Everything has a default. */
 export interface TemporalOptions {
   readonly namespace?: string;
   /**
-   * Under which address it is reached; loopback unless machines with a network of their own are to
-   * reach it. With another one it listens on all, because its parts talk to each other on loopback.
+   * Address of the server; loopback by default. With another address it listens on all of them, because its own
+   * parts use loopback.
    */
   readonly ip?: string;
-  /** False: no web UI, which saves memory and a port. */
+  /** False = no web UI, which saves memory and a port. */
   readonly ui?: boolean;
   /**
-   * Keeps workflows in a file, so that they survive `restart()`; otherwise they are in memory.
-   * `true`: in the server's own directory, removed with it. A path: that file, which stays.
+   * Keeps workflows in a file, so that they survive `restart()`; absent = in memory. `true` = in the server's own
+   * directory, removed with it. A path = that file, which stays.
    */
   readonly database?: boolean | string;
-  /** Names of search attributes to register, all of type Keyword. */
+  /** Search attributes to register, all of type Keyword. */
   readonly searchAttributes?: readonly string[];
   /** More dynamic configuration; the values are JSON. */
   readonly dynamicConfig?: Readonly<Record<string, unknown>>;
-  /** How long the server may take to be ready; generous, because machines are busy. */
+  /** Generous, because machines are busy. */
   readonly startTimeoutMs?: number;
 }
 
-/** A running Temporal server. It ends with this process, however that ends. */
 export interface TemporalServer {
   /** `host:port` of the gRPC API. */
   readonly address: string;
   readonly namespace: string;
-  /** Web UI at the namespace's workflows; undefined without one. */
+  /** URL of the web UI with the namespace's workflows; undefined without `ui`. */
   readonly uiUrl: string | undefined;
-  /** Of the present process: another one after a restart. */
+  /** ID of the running process; changes with a restart. */
   readonly pid: number;
   readonly logFile: string;
   /** Resident memory in bytes; undefined while it does not run. */
   memory(): number | undefined;
-  /** Ends it as a crash does. Workflows survive only with a database. */
+  /** Kills it as a crash does. Workflows survive only with a database. */
   kill(): Promise<void>;
-  /** Starts it again on the same ports, ending it first if it runs. */
+  /** Starts it again on the same ports; ends it first if it runs. */
   restart(): Promise<void>;
   /**
-   * What nobody wants to happen: it crashes, its database is gone, and an empty server takes its place,
-   * on the same ports or on others (`address` is another one then).
+   * Loses the database: kills the server and starts an empty one, on the same ports or on others (`address`
+   * changes then).
    */
   lose(options?: { readonly newPorts?: boolean }): Promise<void>;
   /** Ends it in order and removes its directory. */
@@ -71,18 +69,15 @@ export interface TemporalServer {
 const START_TIMEOUT_MS = 120_000;
 
 /**
- * What Slipway needs from a development server. The limits are per namespace and made for shared
- * clusters; here one namespace has the whole server. One partition per task queue keeps the
- * latency of a queue with a single poller low.
+ * Settings of a development server for Slipway. Limits per namespace are made for shared clusters; here one
+ * namespace has the whole server. One partition per task queue keeps the latency of a queue with one poller low.
  *
- * All that is kept goes through one connection, and each host has task queues of its own: with
- * thousands of them most of what went through it was the question, once a minute, whether another
- * server had taken a queue over, twice for each one that may have tasks of an older layout; and the
- * search attributes, which never change, asked for with each workflow.
+ * The database has one connection, and each host has its own task queues. With thousands of queues most of its
+ * load was the check, once a minute, whether another server had taken over a queue, two reads per queue for tasks
+ * of an older layout, and the search attributes, which never change, read with each workflow.
  *
- * Events that reach a workflow while its task is under way are buffered, and with more than 100 of
- * them the server drops the task with what it decided: a rollout that starts hundreds of updates at
- * once hears of each.
+ * Events for a workflow are buffered while its task runs. With more than 100 of them the server drops the task and
+ * its decisions: a rollout that starts hundreds of updates at once gets an event from each.
  */
 const DYNAMIC_CONFIG: Readonly<Record<string, unknown>> = {
   'frontend.namespaceCount': 20_000,
@@ -105,8 +100,8 @@ const DYNAMIC_CONFIG: Readonly<Record<string, unknown>> = {
 };
 
 /**
- * Starts Temporal's development server on free loopback ports and waits until its namespace and
- * search attributes can be used.
+ * Starts Temporal's development server on free loopback ports; resolves when its namespace and search attributes
+ * can be used.
  *
  * @throws Error with the end of the server's log when it does not start
  */
@@ -195,7 +190,7 @@ async function pickPorts(): Promise<Ports> {
   return { port, uiPort, httpPort, metricsPort };
 }
 
-/** With what SQLite keeps beside it. */
+/** Also removes the files that SQLite keeps beside it. */
 async function removeDatabase(file: string | undefined): Promise<void> {
   if (file === undefined) return;
   for (const ending of ['', '-wal', '-shm', '-journal'])
@@ -228,7 +223,7 @@ function serverArguments(options: TemporalOptions, placement: Placement): readon
     ],
     ...['--http-port', String(placement.httpPort), '--metrics-port', String(placement.metricsPort)],
     ...['--namespace', placement.namespace, '--log-level', 'warn'],
-    // Nothing of the user's own Temporal settings may change how this server starts.
+    // The user's own Temporal settings must not affect this server.
     ...['--disable-config-file', '--disable-config-env'],
     ...(options.ui === false
       ? ['--headless']
@@ -242,7 +237,7 @@ function serverArguments(options: TemporalOptions, placement: Placement): readon
   ];
 }
 
-/** Usable: the namespace answers a query over every search attribute, as Slipway will ask it. */
+/** Whether the namespace answers a query over every search attribute, as Slipway will use it. */
 async function isUsable(
   address: string,
   namespace: string,

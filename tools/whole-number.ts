@@ -1,8 +1,8 @@
-/** Counts that people give. `Number` takes no text at all for 0, and a loop to NaN, -1 or 0.5 does little or nothing. */
+/** Strict counts from the command line: `Number('')` is 0, and a loop to NaN, -1 or 0.5 does little or nothing. */
 
 import { InvalidArgumentError } from 'commander';
 
-/** undefined = the text is no whole number from `least` to `most`. */
+/** @returns undefined when the text is no whole number from `least` to `most` */
 export function wholeNumberOf(
   text: string,
   least: number,
@@ -12,7 +12,7 @@ export function wholeNumberOf(
   return value >= least && value <= most ? value : undefined;
 }
 
-/** The same for a flag of commander, which says which flag it is. */
+/** A parser for a flag of commander, whose error names the flag. */
 export function wholeNumber(least: number, most?: number): (text: string) => number {
   return (text) => {
     const value = wholeNumberOf(text, least, most);

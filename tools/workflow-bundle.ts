@@ -5,18 +5,17 @@ import { mkdir, readdir, readFile, rename, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { repositoryRoot } from './repository-root';
 
-/** Folders whose sources can end up in the bundle. */
 const INPUTS = ['core', 'workflows'];
 
 /**
- * Bundles the workflows into one file that workers load (`workflowBundle: {codePath}`). Does nothing
- * when the sources, the SDK and the bundler are the same as last time, so every build may call it.
+ * Bundles the workflows into one file that workers load (`workflowBundle: {codePath}`). Does nothing when the
+ * sources, the SDK and the bundler are unchanged, so every build may call it.
  *
- * Production mode: a smaller bundle costs less memory per cached workflow. The inline source map
- * stays, because the SDK refuses a bundle without it and stack traces need it.
+ * Production mode: a smaller bundle costs less memory per cached workflow. The inline source map stays, because
+ * the SDK refuses a bundle without it and stack traces need it.
  *
  * @param out - path of the bundle; replaced atomically
- * @returns whether it was made anew
+ * @returns whether a new bundle was made
  */
 export async function bundleWorkflows(out: string): Promise<boolean> {
   const inputs = await fingerprint();

@@ -1,7 +1,7 @@
 /**
- * `ms@3.0.0-canary.1` ships types that its `exports` map does not reach, which silently turns every
- * Temporal `Duration` option into `any`: `startToCloseTimeout: 'banana'` would compile. This shim
- * gives the one type that the SDK uses.
+ * The `exports` map of `ms@3.0.0-canary.1` does not reach its types, so every Temporal `Duration`
+ * option would be `any`: `startToCloseTimeout: 'banana'` would compile. This shim has the one type
+ * that the SDK uses.
  */
 declare module 'ms' {
   type Unit =

@@ -1,7 +1,7 @@
 /** Before a machine boots back: nothing runs on its node that the boot would end. */
 
 import { log } from '@temporalio/workflow';
-import type { UpdatePlan } from '../core/node/plan';
+import type { UpdatePlan } from '../core/node/plan-types';
 import { explain, sentence, type Failure } from './failures';
 import type { NodeUpdate } from './node-update';
 

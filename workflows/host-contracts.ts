@@ -7,7 +7,7 @@
  */
 
 import type { NodeDisruptionPolicy } from '../core/disruption/types';
-import type { UpdatePlan } from '../core/node/plan';
+import type { UpdatePlan } from '../core/node/plan-types';
 
 /** A rendered config: its object name and the SHA-256 (hex) of its canonical bytes. */
 export interface ConfigReference {

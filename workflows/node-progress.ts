@@ -2,14 +2,14 @@
 
 import { log, metricMeter, setCurrentDetails, workflowInfo } from '@temporalio/workflow';
 import { mayFollow, NodePhase } from '../core/node/lifecycle';
-import type { UpdatePlan } from '../core/node/plan';
+import type { UpdatePlan } from '../core/node/plan-types';
 import type { Failure } from './failures';
 import type { NodeReport, NodeStatus, Slot, UpdateNodeInput, UpdateOutcome } from './messages';
 
 /** Reports are kept and queried by the hundred. */
 const REASON_AT_MOST = 1000;
 
-/** Its buckets are those of the process, see `workers/temporal-runtime.ts`. */
+/** Its buckets are those of the process, see `process/temporal/runtime.ts`. */
 const PHASE_METRIC = 'slipway_node_phase_duration_seconds';
 
 /** The end of an update. */

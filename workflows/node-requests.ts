@@ -5,6 +5,7 @@
 
 import { condition, setHandler } from '@temporalio/workflow';
 import type { ApplicationFailure } from '@temporalio/workflow';
+import { fewNames } from '../core/few';
 import type { NamedReason } from '../core/rollout/index';
 import type { PoolLook } from './cluster-contracts';
 import { type AcceptedWord, inASentence } from './accepted-words';
@@ -357,7 +358,8 @@ function nodeOf(request: NodeRequest | undefined): string {
 }
 
 function listed(nodes: readonly { readonly node: string }[]): string {
-  const names = nodes.map(({ node }) => node);
-  const more = names.length - 5;
-  return `${names.slice(0, 5).join(', ')}${more > 0 ? ` and ${more} more` : ''}`;
+  return fewNames(
+    nodes.map(({ node }) => node),
+    { most: 5 },
+  );
 }

@@ -11,7 +11,7 @@ import {
   type ActivityOptions,
 } from '@temporalio/workflow';
 import { CLUSTER_QUEUE, hostQueue } from '../core/names';
-import type { UpdatePlan } from '../core/node/plan';
+import type { UpdatePlan } from '../core/node/plan-types';
 import type {
   ClusterActivities,
   CordonNodeInput,

@@ -2,7 +2,7 @@
 
 import { CancellationScope, workflowInfo } from '@temporalio/workflow';
 import { updateNodeId } from '../core/names';
-import type { UpdatePlan } from '../core/node/plan';
+import type { UpdatePlan } from '../core/node/plan-types';
 import { refuse } from './failures';
 import type { UpdateNodeInput } from './messages';
 import { NodeLife } from './node-life';

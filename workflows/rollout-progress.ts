@@ -1,8 +1,8 @@
 /** What a rollout says of itself: how far it is, what it waits for, and why. Decides nothing. */
 
+import { fewNames } from '../core/few';
 import {
   decideSlots,
-  fewNames,
   type NamedReason,
   remainingSeconds,
   rolloutState,

@@ -1,7 +1,7 @@
 /** Compensation of a node update: the node goes back as far as it was disturbed. */
 
 import { CancelledFailure, condition, log } from '@temporalio/workflow';
-import { fewNames } from '../core/rollout/index';
+import { fewNames } from '../core/few';
 import type { WrittenNode } from './cluster-contracts';
 import { clearAgain } from './cleared-again';
 import { complete, keepsReady, noteCommitted } from './completion';

@@ -1,9 +1,9 @@
 /**
- * The update of one node. It promises that the node ends either verified on its config, or back
- * where it was with the reason reported, whatever fails or whoever cancels in between.
+ * The update of one node. Whatever fails or is cancelled, the node ends in one of two states: verified on
+ * its new config, or back on the old one with the reason reported.
  */
 
-import type { UpdatePlan } from '../core/node/plan';
+import type { UpdatePlan } from '../core/node/plan-types';
 import { complete, finish } from './completion';
 import { explain } from './failures';
 import type { NodeReport, UpdateNodeInput } from './messages';
@@ -20,16 +20,16 @@ import {
 } from './node-update';
 
 /**
- * Brings one node to one config. Started by `poolRollout` as `update-node/<node>`: at most one per
- * machine. Answers `status`; hears `proceed` (its slot), `attach` (another rollout takes over) and
- * `nodeGone`.
+ * Brings one node to one config. `poolRollout` starts it as `update-node/<node>`, so a node has at most
+ * one. Its query is `status`. Its signals are `proceed` (here is your slot), `attach` (another rollout
+ * takes over) and `nodeGone`.
  *
- * Cancelling it before the reboot is armed takes everything back; from there on it finishes first. When
- * its Node is deleted it ends at once, as failed with `NodeDeleted`.
+ * A cancellation before the reboot is armed undoes everything. After that the update finishes first. When
+ * its Node is deleted, it fails at once with `NodeDeleted`.
  *
- * @returns the report that the rollout got, too; a failed update fails with the catalogue name of
- * its cause, a cancelled one ends as cancelled, both after the report was sent
- * @throws `WrongWorkflowId` or `RefusedRequest` at once when it was not started by a rollout
+ * @returns the report, which the rollout has got before. A failed update fails with the name of its cause
+ * in the catalogue of errors, a cancelled one ends as cancelled.
+ * @throws `WrongWorkflowId` or `RefusedRequest` at once if no rollout started it
  */
 export async function updateNode(input: UpdateNodeInput): Promise<NodeReport> {
   refuseForeignStart(input);

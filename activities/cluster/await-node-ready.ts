@@ -7,7 +7,7 @@ import type {
   AwaitReadyProgress,
   ClusterActivities,
 } from '../../workflows/cluster-contracts';
-import type { ActivityRun, ClusterPorts } from '../ports';
+import type { ActivityRun, ClusterPorts } from './ports';
 import { orDeleted, refuseAnotherNode } from './known-node';
 import { ReadyCount } from './ready-count';
 import { SILENT_MS } from './silent-picture';
@@ -15,13 +15,13 @@ import { Wakeups } from './wakeups';
 
 const HEARTBEAT_MS = 5_000;
 
-/** So much longer than its last word the picture is trusted: where much happens, no node costs a request. */
+/** How long after its last event the cache counts as current: a busy watch costs no requests. */
 const WORD_HOLDS_MS = 1_000;
 
 /**
  * Waits on the watch until the node has been Ready, on the expected boot, for long enough without a
- * break. Reads only, so running twice only starts that count again. Nothing is decided on a picture of which
- * nothing has been heard: the API server is asked, and while it does not answer no time counts.
+ * break. Reads only; a repetition starts the count again. When the watch is silent, the API server
+ * is asked, and while that does not answer no time counts.
  *
  * @throws `NodeNotReady`, `NodeDeleted`
  */
@@ -48,11 +48,11 @@ class ReadyWait {
   readonly #unsubscribe: () => void;
   readonly #count: ReadyCount;
   #isAsking = false;
-  /** What the API server has answered. */
+  /** The last answer of the API server. */
   #asked: Look | undefined;
-  /** It was away: a watch that is taken up again has yet to show what has happened meanwhile. */
+  /** The API server was absent: a resumed watch does not yet show what happened meanwhile. */
   #mustAnswer = false;
-  /** Why it has not, the last time; undefined = it is known how the node is. */
+  /** Why the last question was not answered; undefined = the node's state is known. */
   #unanswered: string | undefined;
   #failure: Error | undefined;
   #told: string | undefined;
@@ -71,7 +71,6 @@ class ReadyWait {
     this.#count = new ReadyCount(input, { beganAt: run.temporalNow(), waitedMs });
   }
 
-  /** @throws `NodeNotReady`, `NodeDeleted` */
   async untilDecided(): Promise<void> {
     for (;;) {
       if (this.#failure !== undefined) throw this.#failure;
@@ -95,7 +94,6 @@ class ReadyWait {
     this.#wakeups.close();
   }
 
-  /** The newest that is known of the node; undefined = nothing, and the API server is to say it. */
   #look(now: number): Look | undefined {
     if (this.#mustAnswer) return undefined;
     const { node: name, uid } = this.input;
@@ -104,16 +102,19 @@ class ReadyWait {
     const at = now - Math.max(0, nodes.silentMs - WORD_HOLDS_MS);
     const asked = this.#asked;
     if (shown === undefined || !isSameNode(shown, uid)) {
-      // The picture may be behind, or the node gone by now.
+      // The cache may be behind, or the node may be gone.
       return asked !== undefined && now - asked.at <= HEARTBEAT_MS ? asked : undefined;
     }
     if (asked === undefined) return { node: shown, at };
-    // A watch that goes on may have much to show yet from before that answer.
+    // A resumed watch may still show events from before that answer.
     const isBehind = at < asked.at || versionOf(shown) < versionOf(asked.node);
     return isBehind ? asked : { node: shown, at };
   }
 
-  /** Beside the loop, which goes on to say that it lives: a server that hangs is given up after half a minute. */
+  /**
+   * In parallel to the loop, which goes on with its heartbeats: a hanging server is given up after
+   * 30 s.
+   */
   async #ask(at: number): Promise<void> {
     const { node: name } = this.input;
     this.#isAsking = true;
@@ -130,7 +131,7 @@ class ReadyWait {
     }
   }
 
-  /** A server that is away is asked again at the next heartbeat, and knows nothing unless its watch goes on. */
+  /** An absent server is asked again at the next heartbeat; until then only its watch can tell. */
   #notAnswered(error: unknown): void {
     const failure = failureName(error);
     if (failure === undefined || FAILURES[failure].kind !== 'transient') {
@@ -146,13 +147,13 @@ class ReadyWait {
     this.#count.lost(now);
   }
 
-  /** What is waited for, and how much of the node's time is over, for whoever goes on when this worker dies. */
+  /** Reports the blocker, and the counted time for the next attempt. */
   #tell(isUnknown: boolean): void {
     const { waitedMs } = this.#count;
     const missing = isUnknown ? unknown(this.#unanswered) : this.#count.blocker;
-    const blocker = missing ?? 'Ready, watching that it stays so';
+    const blocker = missing ?? 'Ready, but not yet for long enough';
     this.#run.heartbeat({ blocker, waitedMs } satisfies AwaitReadyProgress);
-    // A question that was just put is no news.
+    // A question that was just sent is no blocker yet.
     if (isUnknown && this.#unanswered === undefined) return;
     if (missing !== undefined && missing !== this.#told) {
       this.#run.log.info('waiting for node', { node: this.input.node, blocker: missing });
@@ -161,9 +162,8 @@ class ReadyWait {
   }
 }
 
-/** Nobody can say how the node is. */
-function unknown(reason = 'its watch says nothing'): string {
-  return `the Kubernetes API server to say how the node is: ${reason}`;
+function unknown(reason = 'its watch is silent'): string {
+  return `the state of the node from the Kubernetes API server: ${reason}`;
 }
 
 function waitedBefore(lastHeartbeat: unknown): number {

@@ -10,17 +10,16 @@ import type {
   DrainNodeInput,
   NodeStep,
 } from '../../workflows/cluster-contracts';
-import type { ClusterPorts } from '../ports';
+import type { ClusterPorts } from './ports';
 import { orDeleted, refuseAnotherNode } from './known-node';
 import { marked, refuseHeld } from './node-changes';
 import { mustLeave } from './nothing-to-drain';
 import { isSilent } from './silent-picture';
 
 /**
- * Looks whether a drained node still has the cordon of its update, and whether it is still empty: a reboot would
- * end the pods that came since without asking any budget. Somebody may have uncordoned it while its host was
- * changed, and they are there also when that person has cordoned it again. Or the scheduler had chosen the node
- * before its cordon, and bound a pod to it only after its drain.
+ * Checks that a drained node is still cordoned by its update and still empty: a reboot would end
+ * newer pods without asking their budgets. A person may have uncordoned it meanwhile, or the
+ * scheduler may have bound a pod that it had assigned before the cordon.
  */
 export function createCheckCordon(ports: ClusterPorts): ClusterActivities['checkCordon'] {
   return async (input) => {
@@ -36,9 +35,8 @@ export function createCheckCordon(ports: ClusterPorts): ClusterActivities['check
 }
 
 /**
- * The rule on the cordon.
+ * @param isOnly - the only node of the cluster, which its update does not cordon
  *
- * @param isOnly - it is the only node of the cluster, which its update does not cordon
  * @throws `UncordonedByUser`, `CordonedByUser`, `HeldByUser`
  */
 export function refuseToReboot(node: Node, step: CheckCordonInput, isOnly = false): void {
@@ -49,17 +47,17 @@ export function refuseToReboot(node: Node, step: CheckCordonInput, isOnly = fals
   refuseCordonOfAnother(node, step);
 }
 
-/** Nothing runs well on a machine that fell over, and pods that its kubelet does not end are never gone. */
+/** Pods on a machine that is down do not end, so they are not waited for. */
 export function hasFallenOver(node: Node, { isGoingBack }: CheckCordonInput): boolean {
   return isGoingBack === true && unreadyCondition(node) !== undefined;
 }
 
 /**
- * Refuses to drain a node that this update does not have: what leaves an uncordoned one comes back, and a
- * step that comes late may meet the cordon of a person or of the next update.
+ * Refuses to drain a node that this update does not hold: pods would come back to an uncordoned
+ * one, and the cordon may be that of a person or of the next update.
  *
- * @throws `UncordonedByUser`, `CordonedByUser`, `HeldByUser`, `UpdateSuperseded`; `NodeDeleted` when the node is gone
- *   or is another one of the same name
+ * @throws `UncordonedByUser`, `CordonedByUser`, `HeldByUser`, `UpdateSuperseded`; `NodeDeleted`
+ *   when the node is gone or is another one of the same name
  */
 export async function refuseUnheld(
   ports: Pick<ClusterPorts, 'view' | 'nodes'>,
@@ -70,7 +68,7 @@ export async function refuseUnheld(
   });
 }
 
-/** The same, whatever a process that stood still remembers. */
+/** The same on a fresh read, because the cache may be old. */
 export async function refuseUnheldNow(
   ports: Pick<ClusterPorts, 'nodes'>,
   step: DrainNodeInput,
@@ -80,9 +78,8 @@ export async function refuseUnheldNow(
   });
 }
 
-/** The rule of both. */
 export function refuseToDrain(node: Node, step: DrainNodeInput): void {
-  // A drain writes no mark, but has to be let in like who does.
+  // A drain writes no mark, but must have the turn.
   marked(node, step, 'takes');
   refuseHeld(node, step);
   refuseUncordoned(node, 'while it was being drained');
@@ -90,11 +87,10 @@ export function refuseToDrain(node: Node, step: DrainNodeInput): void {
 }
 
 /**
- * From memory when that shows nothing to refuse. What is to be seen was another activity's work, perhaps
- * in another process, so the watch may still be on its way to show it: then the API server is asked. So it is
- * when the watch has been silent for long.
+ * Checks the cached Node first. If that is refused, or the watch is silent or behind another
+ * process, checks a fresh read.
  *
- * @returns the Node that shows nothing to refuse
+ * @returns the Node that passes
  */
 async function fromMemoryOrNow(
   ports: Pick<ClusterPorts, 'view' | 'nodes'>,

@@ -1,17 +1,17 @@
 import { NodePhase } from '../../core/node/lifecycle';
 import type { Node } from '../../core/node/types';
 import type { ClusterActivities, NodeStep } from '../../workflows/cluster-contracts';
-import type { ClusterPorts, NodeChange } from '../ports';
+import type { ClusterPorts, NodeChange } from './ports';
 import { changeInTurn } from './in-turn';
 import { orDeleted } from './known-node';
 import { written } from './written-node';
 import { completeChange, type Turned } from './node-changes';
 import { showPhase } from './show-phase';
 import { whileWanted } from './still-wanted';
-import { tell } from './tell';
+import { tell } from './node-events';
 
 /**
- * Returns a verified node to service. Safe to run twice, and retried until it holds: the Node is
+ * Returns a verified node to service. Safe to run twice, and retried until it succeeds. The Node is
  * written first, so that a MachineConfigNode that cannot be written never keeps a cordon.
  */
 export function createCompleteNode(ports: ClusterPorts): ClusterActivities['completeNode'] {
@@ -24,7 +24,7 @@ export function createCompleteNode(ports: ClusterPorts): ClusterActivities['comp
       return completeChange(known, step);
     };
     const node = await orDeleted(name, () => changeInTurn(ports, input, change));
-    // The slot is free from here on, and whoever waits for it should not wait for two more writes.
+    // The slot is free from here on; the next update should not wait for two more writes.
     const [shown] = await Promise.allSettled([
       showPhase(ports, {
         node,

@@ -1,11 +1,11 @@
-/** SHA-256 of rendered configs, read once per name: a rendered config never changes. */
+/** SHA-256 of rendered configs, read once per name, because rendered configs never change. */
 
 import { createHash } from 'node:crypto';
 import { canonicalConfig } from '../../core/machine-config/canonical';
 import type { ConfigReference } from '../../workflows/host-contracts';
-import type { ConfigReader } from '../ports';
+import type { ConfigReader } from './ports';
 
-/** More names than a cluster has pools and recent configs; the least recently used goes first. */
+/** More than a cluster has pools and recent configs; the least recently used is dropped. */
 const KEPT = 200;
 
 export class ConfigDigests {

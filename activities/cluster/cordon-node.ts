@@ -4,7 +4,7 @@ import { NodePhase } from '../../core/node/lifecycle';
 import { isCordonedBySlipway } from '../../core/rollout';
 import type { ClusterActivities, CordonNodeInput } from '../../workflows/cluster-contracts';
 import type { Node } from '../../core/node/types';
-import type { ClusterPorts, NodeChange } from '../ports';
+import type { ClusterPorts, NodeChange } from './ports';
 import { changeInTurn } from './in-turn';
 import { orDeleted } from './known-node';
 import { cordonChange, refuseMoved, type Turned } from './node-changes';
@@ -12,14 +12,13 @@ import { nothingToDrain } from './nothing-to-drain';
 import { RoomInPools, type TakeRoom } from './room-in-pool';
 import { SilentPicture } from './silent-picture';
 import { showPhase } from './show-phase';
-import { tell } from './tell';
+import { tell } from './node-events';
 import { whileWanted } from './still-wanted';
 
 /**
- * Targets and cordons a node, and looks whether anything has to leave it. Safe to run twice: a Node
- * that says all of it already is not written again, and neither is its MachineConfigNode.
- *
- * The phase shown is the next one (Draining, Applying): this one is over when it could be seen.
+ * Targets and cordons a node, and checks whether any pod must leave. Safe to run twice: unchanged
+ * objects are not written again. The phase shown is the next one (Draining, Applying), because this
+ * one is too short.
  */
 export function createCordonNode(ports: ClusterPorts): ClusterActivities['cordonNode'] {
   const room = new RoomInPools(ports);
@@ -28,7 +27,7 @@ export function createCordonNode(ports: ClusterPorts): ClusterActivities['cordon
     const { nodes } = ports.view;
     await nodes.synced;
     if (!isOnlyNode(name, nodes.list())) return false;
-    // Others may have joined in silence.
+    // Other nodes may have joined unseen.
     await picture.bringUpToDate();
     return isOnlyNode(name, nodes.list());
   };
@@ -39,7 +38,7 @@ export function createCordonNode(ports: ClusterPorts): ClusterActivities['cordon
     const isCordoning = input.cordon && !isOnly;
     const write = (takeRoom: TakeRoom): Promise<Node> => {
       const change = (known: Node, step: Turned<CordonNodeInput>): NodeChange | undefined => {
-        // An attempt that was given up must not cordon a node that was given back meanwhile.
+        // A late attempt must not cordon a node that was returned to service.
         throwIfGivenUp();
         refuseMoved(known, input, ports.view.pools.list());
         const wanted = cordonChange(known, { ...step, cordon: isCordoning });
@@ -48,7 +47,7 @@ export function createCordonNode(ports: ClusterPorts): ClusterActivities['cordon
       };
       return orDeleted(input.node, () => changeInTurn(ports, input, change));
     };
-    // A repair takes no room.
+    // A repair takes no slot.
     const node = await (input.repair === true
       ? write(() => undefined)
       : room.whileThereIs(input, write));

@@ -1,5 +1,6 @@
 import { fail, failureName, FAILURES, messageOf } from '../../core/errors';
 import { isOnlyNode, type Pod } from '../../core/drain';
+import { fewSentences } from '../../core/few';
 import { NodePhase } from '../../core/node/lifecycle';
 import type {
   ClusterActivities,
@@ -7,73 +8,72 @@ import type {
   DrainNodeInput,
   DrainProgress,
 } from '../../workflows/cluster-contracts';
-import type { ActivityRun, ClusterPorts, EvictionOutcome } from '../ports';
+import type { ActivityRun, ClusterPorts, EvictionOutcome } from './ports';
 import { refuseUnheld, refuseUnheldNow } from './check-cordon';
 import { DrainPods } from './drain-pods';
 import { knownNode } from './known-node';
 import { missingDaemonSets } from './missing-daemon-sets';
 import { showPhase } from './show-phase';
-import { tell } from './tell';
+import { tell } from './node-events';
 import { Wakeups } from './wakeups';
 
-/** Evictions of one node under way at once. */
 const PARALLEL_EVICTIONS = 10;
 
-/** Cancellation arrives in the reply to a heartbeat, so heartbeats come often. */
+/** A cancellation arrives with the reply to a heartbeat, so heartbeats are frequent. */
 const HEARTBEAT_MS = 3_000;
 
 /**
- * How long a look at the Node holds for evictions. Much less than a heartbeat may be missed for, so that
- * whoever looked this long ago has not been given up since.
+ * How long a check of the Node is valid for evictions: much less than the heartbeat timeout, so
+ * that the attempt cannot have been given up meanwhile.
  */
-const LOOK_HOLDS_MS = 5_000;
+const CHECK_VALID_MS = 5_000;
 
-/** A blocker older than this is shown on the MachineConfigNode, at most this often. */
+/** An older blocker is shown on the MachineConfigNode, at most this often. */
 const SHOW_BLOCKER_AFTER_MS = 10_000;
 
 /**
- * An attempt that comes late, as after an outage, sees whether the pods have left meanwhile before it gives up on
- * them: for so long it waits to be told which are there.
+ * After an outage, an attempt past its deadline waits this long for the list of pods, because they
+ * may have left.
  */
 const LISTED_WITHIN_MS = 60_000;
 
-/** Blockers named in a message. */
+/** A message names at most so many blockers. */
 const NAMED = 5;
 
 /**
- * Evicts the pods of a cordoned node and waits until they are gone, by UID. Pods leave through the
- * Eviction API only, so disruption budgets hold. Safe to run twice: it begins with what is there,
- * and the deadline counts from `startedAt` whichever attempt this is. Nothing is evicted before the
- * Node has just shown that this update has it.
+ * Evicts the pods of a cordoned node and waits until they are gone, by UID. Uses only the Eviction
+ * API, so disruption budgets hold. Safe to run twice: it starts from the present pods, and the
+ * deadline counts from `startedAt` in every attempt. Each eviction needs a recent check that this
+ * update holds the Node.
  *
  * @throws `DrainTimedOut`, `UncordonedByUser`, `CordonedByUser`, `NodeDeleted`, `UpdateSuperseded`
  */
 export function createDrainNode(ports: ClusterPorts): ClusterActivities['drainNode'] {
   return async (input) => {
     const run = ports.run();
-    const following = new AbortController();
-    const stop = (): void => {
-      following.abort(run.signal.reason);
+    const ended = new AbortController();
+    const cancel = (): void => {
+      ended.abort(run.signal.reason);
     };
     run.signal.throwIfAborted();
-    run.signal.addEventListener('abort', stop);
-    const drain = new Drain(ports, run, input, following.signal);
-    const follow = drain.followPods();
+    run.signal.addEventListener('abort', cancel);
+    const drain = new Drain(ports, run, input, ended.signal);
+    const podWatch = drain.followPods();
     try {
-      return await Promise.race([drain.untilEmpty(), follow.then(() => neverEnds(run.signal))]);
+      return await Promise.race([drain.untilEmpty(), podWatch.then(() => watchEnded(run.signal))]);
     } finally {
-      run.signal.removeEventListener('abort', stop);
+      run.signal.removeEventListener('abort', cancel);
       drain.close();
-      following.abort();
-      await follow;
+      ended.abort();
+      await podWatch;
     }
   };
 }
 
-/** Following ends only when it is aborted; then the cancellation is what counts. */
-function neverEnds(signal: AbortSignal): Promise<never> {
+/** The watch of the pods ends only by cancellation, so that is what is thrown. */
+function watchEnded(signal: AbortSignal): Promise<never> {
   signal.throwIfAborted();
-  return Promise.reject(new Error('watching the pods of the node ended by itself'));
+  return Promise.reject(new Error('the watch of the pods of the node ended'));
 }
 
 class Drain {
@@ -82,8 +82,8 @@ class Drain {
   readonly #unsubscribe: readonly (() => void)[];
   readonly #deadline: number;
   readonly #begunAt: number;
-  #asking = 0;
-  #look: { readonly at: number; readonly done: Promise<void> } | undefined;
+  #evicting = 0;
+  #lastCheck: { readonly at: number; readonly done: Promise<void> } | undefined;
   #failure: Error | undefined;
   #warned = false;
   #heartbeatAt = 0;
@@ -95,7 +95,7 @@ class Drain {
     readonly ports: ClusterPorts,
     readonly run: ActivityRun,
     readonly input: DrainNodeInput,
-    /** Ends with the activity, however it ends. */
+    /** Aborts when the activity ends. */
     readonly signal: AbortSignal,
   ) {
     const { view } = ports;
@@ -116,7 +116,7 @@ class Drain {
       }),
       view.nodes.subscribe(({ object }) => {
         const isOther = object.metadata.name !== input.node;
-        // The last other one may have gone.
+        // The last other node may be gone.
         if (!isOther || isOnlyNode(input.node, view.nodes.list())) this.#wakeups.ring();
       }),
     ];
@@ -152,12 +152,12 @@ class Drain {
       this.run.signal.throwIfAborted();
       if (this.#failure !== undefined) throw this.#failure;
       await refuseUnheld(this.ports, this.input);
-      if (this.#pods.isDone() && this.#asking === 0) break;
+      if (this.#pods.isDone() && this.#evicting === 0) break;
       await this.#checkTime();
       this.#warnOnce();
       this.#evictSome();
       this.#reportProgress();
-      await this.#wakeups.wait(this.#asking < PARALLEL_EVICTIONS ? this.#dueMs() : HEARTBEAT_MS);
+      await this.#wakeups.wait(this.#evicting < PARALLEL_EVICTIONS ? this.#dueMs() : HEARTBEAT_MS);
     }
     await this.#showing;
     const result = { evicted: this.#pods.evicted, left: this.#pods.left() };
@@ -182,7 +182,7 @@ class Drain {
     if (!this.#pods.isListed && now < this.#begunAt + LISTED_WITHIN_MS) return;
     const { node, drain } = this.input;
     const blockers = this.#pods.blockers().map(({ blocker }) => blocker);
-    const message = `node ${node} was not drained within ${drain.timeoutSeconds} s: ${some(blockers)}`;
+    const message = `node ${node} was not drained within ${drain.timeoutSeconds} s: ${fewSentences(blockers, { most: NAMED })}`;
     await tell(this.ports, await knownNode(this.ports, node), 'Warning', 'FailedToDrain', message);
     throw fail('DrainTimedOut', message, { node, blockers: blockers.slice(0, NAMED) });
   }
@@ -194,13 +194,13 @@ class Drain {
     this.#warned = true;
     this.run.log.warn('pods are deleted that lose something', {
       node: this.input.node,
-      reason: some(warnings),
+      reason: fewSentences(warnings, { most: NAMED }),
     });
   }
 
   #evictSome(): void {
-    for (const pod of this.#pods.take(PARALLEL_EVICTIONS - this.#asking)) {
-      this.#asking += 1;
+    for (const pod of this.#pods.take(PARALLEL_EVICTIONS - this.#evicting)) {
+      this.#evicting += 1;
       void this.#evict(pod)
         .then((answer) => {
           this.#pods.answered(pod, answer);
@@ -209,7 +209,7 @@ class Drain {
           this.#failure = error instanceof Error ? error : new Error(messageOf(error));
         })
         .finally(() => {
-          this.#asking -= 1;
+          this.#evicting -= 1;
           this.#wakeups.ring();
         });
     }
@@ -223,10 +223,10 @@ class Drain {
       ...(gracePeriodSeconds === undefined ? {} : { gracePeriodSeconds }),
     };
     try {
-      await this.#refuseUnheld();
+      await this.#checkNode();
       return await this.ports.pods.evict({ namespace, name, uid }, options);
     } catch (error) {
-      // An API server that is away, or has just started and knows nobody yet: ask again later.
+      // An API server that is absent or just starting is asked again later.
       const failure = failureName(error);
       if (failure === undefined || FAILURES[failure].kind !== 'transient') throw error;
       return { outcome: 'refused', said: messageOf(error) };
@@ -234,23 +234,23 @@ class Drain {
   }
 
   /**
-   * Asks the API server, once for the evictions of a few seconds: memory may be as old as a stand-still, also of
-   * the whole machine, which only the clock of the worker tells.
+   * Asks the API server at most every few seconds: after a pause of the process or the machine, the
+   * cache is old, and only the clock shows it.
    */
-  async #refuseUnheld(): Promise<void> {
+  async #checkNode(): Promise<void> {
     const now = this.ports.now();
-    if (this.#look === undefined || !isFresh(this.#look.at, now)) {
-      this.#look = { at: now, done: refuseUnheldNow(this.ports, this.input) };
+    if (this.#lastCheck === undefined || !isFresh(this.#lastCheck.at, now)) {
+      this.#lastCheck = { at: now, done: refuseUnheldNow(this.ports, this.input) };
     }
-    const look = this.#look;
+    const check = this.#lastCheck;
     try {
-      await look.done;
+      await check.done;
     } catch (error) {
-      if (this.#look === look) this.#look = undefined;
+      if (this.#lastCheck === check) this.#lastCheck = undefined;
       throw error;
     }
-    if (isFresh(look.at, this.ports.now())) return;
-    throw fail('Conflict', `node ${this.input.node} may have changed since it was looked at`);
+    if (isFresh(check.at, this.ports.now())) return;
+    throw fail('Conflict', `node ${this.input.node} may have changed since it was read`);
   }
 
   #reportProgress(): void {
@@ -261,13 +261,13 @@ class Drain {
     this.#showBlockers(now);
   }
 
-  /** On the MachineConfigNode: only what lasts, only when it changes, one write at a time. */
+  /** Shows lasting blockers on the MachineConfigNode, on changes only, one write at a time. */
   #showBlockers(now: number): void {
     const lasting = this.#pods
       .blockers()
       .filter(({ since }) => now - since >= SHOW_BLOCKER_AFTER_MS)
       .map(({ blocker }) => blocker);
-    const message = some(lasting);
+    const message = fewSentences(lasting, { most: NAMED });
     const isTooSoon = now - this.#shownAt < SHOW_BLOCKER_AFTER_MS;
     if (message === '' || message === this.#shown || isTooSoon) return;
     if (this.#showing !== undefined) return;
@@ -286,23 +286,17 @@ class Drain {
       const phase = NodePhase.DRAINING;
       await showPhase(this.ports, { node, pool, config, phase, message, mayBeLate: true });
     } catch (error) {
-      // The heartbeat carries the same words; the drain goes on.
+      // The heartbeat has the same text; the drain goes on.
       this.run.log.debug('blocker is not shown', { node: name, reason: messageOf(error) });
     }
   }
 }
 
 function isFresh(at: number, now: number): boolean {
-  return Math.abs(now - at) < LOOK_HOLDS_MS;
+  return Math.abs(now - at) < CHECK_VALID_MS;
 }
 
 function evictedBefore(lastHeartbeat: unknown): number {
   const progress = lastHeartbeat as Partial<DrainProgress> | undefined | null;
   return typeof progress?.evicted === 'number' ? progress.evicted : 0;
-}
-
-/** The first few, and how many more. */
-function some(sentences: readonly string[]): string {
-  const shown = sentences.slice(0, NAMED).join('; ');
-  return sentences.length > NAMED ? `${shown}; and ${sentences.length - NAMED} more` : shown;
 }

@@ -1,5 +1,6 @@
-/** The pods that a drain waits for: what the API shows, what was asked of them, what holds them. */
+/** The pods that a drain waits for: their state, their evictions, their blockers. */
 
+import { backoffMs } from '../../core/backoff';
 import {
   blockerOf,
   budgetsOf,
@@ -16,38 +17,37 @@ import {
   type PodDisruptionBudget,
 } from '../../core/drain';
 import type { DrainNodeInput, DrainProgress } from '../../workflows/cluster-contracts';
-import type { EvictionOutcome } from '../ports';
+import type { EvictionOutcome } from './ports';
 
-/** How soon a refused eviction is tried again when no budget changes in between. */
+/** When a refused eviction is repeated without a change of budgets. */
 const RETRY_MS = 5_000;
 
 /**
- * How soon at the earliest, whatever the server says. Also for the first time when its budget lets it go by
- * now: the change of the budget came before the answer, so no further one will wake us.
+ * The shortest wait, whatever the server suggests. Also the first wait when the budget allows the
+ * eviction by now: its change came before the answer, and no other change will follow.
  */
 const SOONEST_MS = 250;
 
-/** A broken connection resumes sooner; only who does not is named. */
+/** A broken connection resumes sooner; a longer silence is named. */
 const RESUMES_WITHIN_MS = 10_000;
 
-/** Names in a heartbeat or a message; the count says how many there are. */
+/** Names in a heartbeat or a message, beside the count. */
 const SHOWN = 20;
 
 interface Watched {
   readonly pod: Pod;
-  /** Its eviction is under way; nobody else asks. */
   readonly asking: boolean;
-  /** When to ask (again), ms; absent = it is going. */
+  /** When to ask (again), ms; absent: the pod is terminating. */
   readonly askAt?: number;
   /** Since when it is refused, ms. */
   readonly refusedSince?: number;
   readonly refusals?: number;
-  /** The API's own words, for a refusal that no budget explains. */
+  /** The API's message, for a refusal without a known budget. */
   readonly said?: string;
 }
 
 export interface Blocker {
-  /** Absent = it is not about one pod. */
+  /** Absent: it does not concern one pod. */
   readonly pod?: string;
   readonly blocker: string;
   /** Since when, ms. */
@@ -56,7 +56,7 @@ export interface Blocker {
 
 export interface DrainFacts {
   readonly node: string;
-  /** Nothing has to leave it: there is nowhere to go. */
+  /** No pod has to leave: there is no other node. */
   readonly isOnlyNode: () => boolean;
   readonly budgets: () => readonly PodDisruptionBudget[];
   readonly missingDaemonSets: (pods: readonly Pod[]) => readonly string[];
@@ -66,11 +66,11 @@ export interface DrainFacts {
 export class DrainPods {
   readonly #drain: DrainNodeInput['drain'];
   readonly #facts: DrainFacts;
-  /** By UID: a pod that was recreated under its name is another one. */
+  /** By UID: a recreated pod of the same name is another one. */
   readonly #pods = new Map<string, Watched>();
   #evicted: number;
   #isListed = false;
-  /** Why nothing is heard of the pods, and since when, ms; undefined = it is. */
+  /** Why the watch of pods is silent, and since when, ms. */
   #silence: { readonly reason: string; readonly since: number } | undefined;
   readonly #startedAt: number;
 
@@ -85,12 +85,10 @@ export class DrainPods {
     return this.#evicted;
   }
 
-  /** The pods of the node were seen. */
   get isListed(): boolean {
     return this.#isListed;
   }
 
-  /** Takes a complete picture of the node's pods. */
   listed(pods: readonly Pod[]): void {
     const present = new Set(pods.map(uidOf));
     for (const uid of this.#pods.keys()) {
@@ -100,12 +98,12 @@ export class DrainPods {
     this.#isListed = true;
   }
 
-  /** The pods could not be listed or followed, and are tried again. */
+  /** Listing or following failed, and is retried. */
   failed(reason: string): void {
     this.#silence = { reason, since: this.#silence?.since ?? this.#facts.now() };
   }
 
-  /** The server has said something of the pods, also when nothing has changed. */
+  /** The server has sent something, with or without changes. */
   heard(): void {
     this.#silence = undefined;
   }
@@ -115,23 +113,22 @@ export class DrainPods {
     else this.#see(pod);
   }
 
-  /** Nothing is left that has to go; only true once the pods were seen, or when they have nowhere to go. */
+  /** No pod is left that must leave. False until the pods are listed, except on the only node. */
   isDone(): boolean {
     if (this.#facts.isOnlyNode()) return true;
     return this.#isListed && this.#leaving().length === 0;
   }
 
-  /** How many pods stay on purpose. */
   left(): number {
     return this.#facts.isOnlyNode() ? this.#pods.size : this.#pods.size - this.#leaving().length;
   }
 
-  /** What the filters warn about or refuse, one sentence per message. */
+  /** Warnings or refusals of the filters, one sentence per message. */
   messages(verdict: 'warn' | 'refuse'): readonly string[] {
     return groupedMessages(this.#judged(), verdict);
   }
 
-  /** Pods to ask now, at most `limit`; they count as being asked from here on. */
+  /** Pods to ask at present, at most `limit`; they are marked as being asked. */
   take(limit: number): readonly Pod[] {
     const now = this.#facts.now();
     const due = this.#leaving()
@@ -141,7 +138,6 @@ export class DrainPods {
     return due.map(({ pod }) => pod);
   }
 
-  /** Notes how an eviction was answered. */
   answered(pod: Pod, answer: EvictionOutcome): void {
     const uid = uidOf(pod);
     const watched = this.#pods.get(uid);
@@ -161,11 +157,11 @@ export class DrainPods {
         });
         return;
       }
-      // Also when the server says so: what is gone, only the watch knows for certain.
+      // For `gone`, too: only the watch is certain.
       case 'gone':
       case 'accepted':
       case 'namespaceTerminating':
-        // Asked again only if it is still there, not terminating, after a while.
+        // Asked again if it is not terminating after a while.
         this.#set({ pod: watched.pod, asking: false, askAt: now + RETRY_MS });
     }
   }
@@ -174,12 +170,12 @@ export class DrainPods {
     const budgets = this.#facts.budgets();
     const letsGo =
       budgetsOf(pod, budgets).length > 0 && evictionRefusal(pod, budgets) === undefined;
-    if (letsGo) return Math.min(RETRY_MS, SOONEST_MS * 2 ** (refusals - 1));
+    if (letsGo) return backoffMs({ firstMs: SOONEST_MS, maxMs: RETRY_MS }, refusals);
     const saidMs = retryAfterSeconds === undefined ? RETRY_MS : retryAfterSeconds * 1000;
     return Math.min(RETRY_MS, Math.max(SOONEST_MS, saidMs));
   }
 
-  /** A budget changed: whoever it would let go now is asked again at once. */
+  /** After a change of budgets: pods whose budget allows it are asked again at once. */
   budgetsChanged(): void {
     const budgets = this.#facts.budgets();
     for (const watched of this.#leaving()) {
@@ -188,7 +184,6 @@ export class DrainPods {
     }
   }
 
-  /** Milliseconds until some pod is to be asked. */
   nextDueMs(): number {
     const now = this.#facts.now();
     const due = this.#leaving()
@@ -198,8 +193,8 @@ export class DrainPods {
   }
 
   /**
-   * What each remaining pod waits for, longest first; before they are listed, why they are not, and before them all
-   * when the picture of them is old.
+   * The blocker of each remaining pod, longest first. A silent watch comes first; before the list,
+   * why it is missing.
    */
   blockers(): readonly Blocker[] {
     if (!this.#isListed) return [this.#listBlocker()];
@@ -253,7 +248,7 @@ export class DrainPods {
     this.#pods.set(uidOf(watched.pod), watched);
   }
 
-  /** Judged anew each time: `skipWaitForDeleteTimeoutSeconds` makes verdicts depend on the clock. */
+  /** Judged at each call: `skipWaitForDeleteTimeoutSeconds` depends on the clock. */
   #judged(): readonly JudgedPod[] {
     return judgePods(
       [...this.#pods.values()].map(({ pod }) => pod),
@@ -284,7 +279,7 @@ export class DrainPods {
   }
 }
 
-/** The budget that refuses as the cache knows it, else what the API said. */
+/** The refusing budget in the cache, else the API's message. */
 function sentence(watched: Watched, budgets: readonly PodDisruptionBudget[]): string {
   const { pod, said, refusedSince } = watched;
   const isExplained = evictionRefusal(pod, budgets) !== undefined || isTerminating(pod);

@@ -1,11 +1,10 @@
 import { observePool } from '../../core/rollout';
 import type { ClusterActivities } from '../../workflows/cluster-contracts';
-import type { ClusterPorts } from '../ports';
+import type { ClusterPorts } from './ports';
 import { inParallel } from './in-parallel';
 import { membershipOf } from './pool-members';
 import { whenSynced } from './when-synced';
 
-/** Requests to Temporal at once. */
 const PARALLEL = 32;
 
 type FindPorts = Pick<ClusterPorts, 'updates'> & {
@@ -13,8 +12,8 @@ type FindPorts = Pick<ClusterPorts, 'updates'> & {
 };
 
 /**
- * Asks Temporal which node updates are open. Reads only. A workflow ID is asked for directly, which
- * is never late; visibility only adds what nobody would ask for.
+ * Asks Temporal which node updates are open. Reads only. Given nodes are asked for by workflow ID,
+ * which is always current; visibility, which may lag, adds the others.
  */
 export function createFindRunningUpdates(
   ports: FindPorts,

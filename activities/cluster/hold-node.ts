@@ -3,17 +3,17 @@ import type { Node } from '../../core/node/types';
 import type { MachineConfigPool } from '../../core/pool/types';
 import { movedTo } from '../../core/rollout';
 import type { ClusterActivities } from '../../workflows/cluster-contracts';
-import type { ClusterPorts, NodeChange } from '../ports';
+import type { ClusterPorts, NodeChange } from './ports';
 import { holdChange } from './node-changes';
 import { whileAwaited } from './still-wanted';
 import { written } from './written-node';
 
 /**
- * Marks a node as held for a config, or clears the mark. Safe to run twice. It is the word of a person, so
- * one that comes late (its process stood still) is dropped: a person may have said the opposite since.
+ * Marks a node as held for a config, or clears the mark, at a person's request. Safe to run twice.
+ * A late attempt is dropped, because the person may have requested the opposite since.
  *
- * @throws `RefusedRequest` when the node belongs to another pool; `ObjectNotFound` when there is none;
- *   `Conflict` when nobody waits for this attempt any more
+ * @throws `RefusedRequest` when the node belongs to another pool; `ObjectNotFound` when there is
+ *   none; `Conflict` when this attempt was given up
  */
 export function createHoldNode(ports: ClusterPorts): ClusterActivities['holdNode'] {
   return async ({ node, pool, config, reason }) => {

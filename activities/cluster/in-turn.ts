@@ -1,22 +1,26 @@
-/** Whose turn it is when the clock of the Temporal server has been set back, or its database moved. */
+/**
+ * Which run may write when the clock of the Temporal server was set back, or its database was
+ * moved.
+ */
 
 import { failureName } from '../../core/errors';
 import { ANNOTATION } from '../../core/names';
 import { annotationOf } from '../../core/node/predicates';
 import type { Node } from '../../core/node/types';
 import type { NodeStep } from '../../workflows/cluster-contracts';
-import type { ClusterPorts, NodeChange } from '../ports';
+import type { ClusterPorts, NodeChange } from './ports';
 import type { Turned } from './node-changes';
 
 type TurnPorts = Pick<ClusterPorts, 'nodes' | 'updates' | 'run'>;
 
 /**
- * Changes a Node for one step of an update. A mark that says that a later run has written it is believed
- * unless Temporal says that this very run is the open one: then the mark is of another clock, or a
- * person's. Only that mark is overruled, so that a run which begins meanwhile is not.
+ * Changes a Node for one step of an update. The mark of a later run counts unless Temporal reports
+ * this run as the open one: then the mark comes from another clock or a person. Only this one mark
+ * is overruled, so a run that begins meanwhile is not.
  *
- * @param confirm - asked before each write
- * @throws `UpdateSuperseded` when another run is the open one, or none; what `change` and `confirm` throw
+ * @param confirm - called before each write
+ * @throws `UpdateSuperseded` when another run is the open one, or none; the errors of `change` and
+ *   `confirm`
  */
 export async function changeInTurn<Step extends NodeStep>(
   ports: TurnPorts,
@@ -42,7 +46,7 @@ export async function changeInTurn<Step extends NodeStep>(
     const outlived = against;
     if (outlived === undefined || !(await ports.updates.isOpen(name, run.id))) throw error;
     const fields = { node: name, mark: outlived };
-    ports.run().log.warn('the mark on the node is of no later update; it is overruled', fields);
+    ports.run().log.warn('the mark on the node is not of a later update; overruling it', fields);
     return attempt({ ...step, outlived });
   }
 }

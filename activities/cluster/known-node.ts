@@ -2,9 +2,9 @@ import { fail, failureName } from '../../core/errors';
 import type { Node } from '../../core/node/types';
 import { isSameNode } from '../../core/rollout';
 import type { NodeStep } from '../../workflows/cluster-contracts';
-import type { ClusterPorts } from '../ports';
+import type { ClusterPorts } from './ports';
 
-/** The Node as the watch shows it. @throws `ObjectNotFound` */
+/** The cached Node. @throws `ObjectNotFound` */
 export async function knownNode(ports: Pick<ClusterPorts, 'view'>, name: string): Promise<Node> {
   await ports.view.nodes.synced;
   const node = ports.view.nodes.get(name);
@@ -14,17 +14,16 @@ export async function knownNode(ports: Pick<ClusterPorts, 'view'>, name: string)
   return node;
 }
 
-/** Refuses a Node that only has the name of the one being updated. @throws `NodeDeleted` */
+/** Refuses another Node of the same name. @throws `NodeDeleted` */
 export function refuseAnotherNode(node: Node, { node: name, uid }: NodeStep): void {
-  if (!isSameNode(node, uid)) throw nodeDeleted(name, ', and another one has its name now');
+  if (!isSameNode(node, uid)) throw nodeDeleted(name, ', and another node has its name');
 }
 
-/** Also when there is none: only for a name that was a Node when the update began. */
+/** Only for the name of a Node that existed when the update began. */
 export function nodeDeleted(name: string, more = ''): Error {
   return fail('NodeDeleted', `node ${name} was deleted during its update${more}`, { node: name });
 }
 
-/** Says of a Node that is not there that it was deleted; passes everything else on. */
 export async function orDeleted<T>(name: string, work: () => Promise<T>): Promise<T> {
   try {
     return await work();

@@ -3,10 +3,9 @@ import { annotationOf } from '../../core/node/predicates';
 import { lastRunOf } from '../../core/node/turn';
 import type { Node } from '../../core/node/types';
 import { servesHalfDone } from '../../core/rollout';
-import type { RunningUpdates } from '../ports';
+import type { RunningUpdates } from './ports';
 import { inParallel } from './in-parallel';
 
-/** Requests to Temporal at once. */
 const PARALLEL = 10;
 
 /**
@@ -15,7 +14,6 @@ const PARALLEL = 10;
  * leave it, any update is asked for: the next one writes the name of its run first.
  */
 export class LostRuns {
-  /** By node. */
   readonly #over = new Map<string, string>();
   /** Nodes without the name of a run, and without an update. */
   readonly #idle = new Set<string>();
@@ -34,7 +32,7 @@ export class LostRuns {
     });
   }
 
-  /** As far as it was asked. */
+  /** As of the last question. */
   isLost(node: Node): boolean {
     const run = lastRun(node);
     if (!servesHalfDone(node)) return false;

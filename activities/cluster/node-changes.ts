@@ -1,6 +1,6 @@
 /**
- * What to write on a Node at each step of its update. Plain functions from the Node as it is to the
- * fields to change, so that a step that was done already changes nothing.
+ * The changes of a Node at each step of its update: plain functions from the Node to the fields to
+ * change. A finished step changes nothing.
  */
 
 import { cut } from '../../core/encoding/one-line';
@@ -30,16 +30,15 @@ import type {
   NodeStep,
   ReleaseNodeInput,
 } from '../../workflows/cluster-contracts';
-import type { NodeChange } from '../ports';
+import type { NodeChange } from './ports';
 import { refuseAnotherNode } from './known-node';
 
-/** The `reason` annotation is cut as in MCO (pkg/daemon/writer.go, 7ff337a4). */
+/** As in MCO (pkg/daemon/writer.go, 7ff337a4). */
 const MAX_REASON_LENGTH = 2000;
 
 /**
- * Refuses a node that belongs to another pool: the slot that was given is one of this pool. Decided on
- * the very Node that is written, so that the other pool sees the node out of service as soon as it sees
- * it at all. One that goes back has no slot that could be of the wrong pool.
+ * Refuses a node that has moved to another pool: the slot is of this pool. Decided on the Node that
+ * is written, so that the other pool sees both together. A rollback needs no slot.
  *
  * @throws `NodeMoved`
  */
@@ -57,17 +56,17 @@ export function refuseMoved(
   });
 }
 
-/** A step, and the mark of another run that is known not to stand against it (`in-turn.ts`). */
+/** A step, and the mark of another run that is overruled (`in-turn.ts`). */
 export type Turned<Step extends Pick<NodeStep, 'run'> = Pick<NodeStep, 'run'>> = Step & {
   readonly outlived?: string;
 };
 
 /**
- * The mark of the run that writes now. It goes into the same PATCH as everything else, so that whoever
- * is faster makes the other one decide again.
+ * The mark of the writing run. It is part of the same PATCH, so that of two writers the slower
+ * decides again.
  *
- * @throws `UpdateSuperseded` when it is not the turn of this run any more, `RefusedRequest` when a later Slipway
- *   wrote it
+ * @throws `UpdateSuperseded` when this run no longer has the turn, `RefusedRequest` when a later Slipway
+ *   wrote the mark
  */
 export function marked(
   node: Node,
@@ -88,11 +87,11 @@ export function marked(
 }
 
 /**
- * Targets the node and, if asked, cordons it under this update's name.
+ * Targets the node and, if requested, cordons it in the name of this update.
  *
- * @throws `CordonedByUser` when the node is cordoned and it was not Slipway; `HeldByUser` when a person has
- *   skipped it or cancelled its update, whoever gave the slot; `SlotNeeded` when the slot was given because an
- *   earlier update had left the node unavailable, and it is not so any more; `NodeDeleted` when it is another
+ * @throws `CordonedByUser` when the node has a cordon that is not Slipway's; `HeldByUser` when a
+ *   person has skipped it or cancelled its update; `SlotNeeded` when the slot was for a node that
+ *   an earlier update left unavailable, and it is available again; `NodeDeleted` when it is another
  *   node of the same name; `UpdateSuperseded`
  */
 export function cordonChange(node: Node, input: Turned<CordonNodeInput>): NodeChange | undefined {
@@ -116,18 +115,20 @@ export function cordonChange(node: Node, input: Turned<CordonNodeInput>): NodeCh
     },
     ...(input.cordon ? { unschedulable: true } : {}),
   });
-  // A second attempt finds what the first one wrote. One that goes back has its slot.
+  // A second attempt finds the first one's changes. A rollback has its slot.
   const isTaken = change !== undefined && input.isGoingBack !== true;
   if (isTaken && input.repair === true) refuseToRepair(node);
   return change;
 }
 
-/** @throws `SlotNeeded` when the slot is only good for what an update has left unavailable, and this is not so */
+/**
+ * @throws `SlotNeeded` when the slot was for a node that an update left unavailable, and it is not
+ */
 function refuseToRepair(node: Node): void {
   if (isLeftUnavailable(node) || isDownUnknown(node)) return;
   const what = isInService(node)
     ? 'is back in service'
-    : `was left by no update (it is unavailable for another reason: ${unavailability(node) ?? 'unknown'})`;
+    : `was not left unavailable by an update (it is unavailable for another reason: ${unavailability(node) ?? 'unknown'})`;
   throw fail(
     'SlotNeeded',
     `node ${node.metadata.name} ${what}, so its update needs a slot of its own`,
@@ -136,7 +137,7 @@ function refuseToRepair(node: Node): void {
 }
 
 /**
- * A retry clears the mark before it starts an update. One that goes back does what the person wants.
+ * A retry clears the mark before it starts an update. A rollback is never refused, because the person wants it.
  *
  * @throws `HeldByUser` when a person has skipped the node, or cancelled its update
  */
@@ -156,7 +157,7 @@ export function refuseHeld(
 }
 
 /**
- * The node is on its config, verified: say so, and uncordon it if the cordon was ours.
+ * The node is verified on its config: records it, and removes Slipway's cordon.
  *
  * @throws `NodeDeleted` when it is another node of the same name; `UpdateSuperseded`
  */
@@ -179,7 +180,7 @@ export function completeChange(node: Node, input: Turned<NodeStep>): NodeChange 
 }
 
 /**
- * Compensation: what the Node says after an update that did not happen.
+ * Compensation: the Node after an update that did not happen.
  *
  * @throws `NodeDeleted` when it is another node of the same name; `UpdateSuperseded`
  */
@@ -212,8 +213,8 @@ function releasedAs(node: Node, input: ReleaseNodeInput): NodeChange | undefined
 }
 
 /**
- * A host that could not be taken back keeps its node out of service; an update that never had a slot, or was
- * refused to use it, takes none out, it only leaves the cordon of an earlier one where it is.
+ * A host that could not be rolled back keeps its node out of service. An update without a used slot
+ * takes no node out; it only keeps an earlier cordon.
  */
 export function isOutOfService(
   node: Node,
@@ -224,13 +225,12 @@ export function isOutOfService(
   return untouched !== true && (!isInService(node) || hasTaken(run, node));
 }
 
-/** Whether it was this run that took the node, and has not given it back; where nobody can tell, it was. */
 function hasTaken(run: ReleaseNodeInput['run'], node: Node): boolean {
   const last = lastRunOf(annotationOf(node, ANNOTATION.UPDATE_RUN));
   return run === undefined || last === undefined || (last.id === run.id && !last.isOver);
 }
 
-/** A half changed host takes no new pods, also when its plan needed no drain. */
+/** A partly changed host takes no new pods, also when its plan needed no drain. */
 function outOfServiceChange(node: Node, input: ReleaseNodeInput): NodeChange {
   const isOurs = !isUnschedulable(node) || isCordonedBySlipway(node);
   const owner = isOurs ? input.workflowId : null;
@@ -240,7 +240,7 @@ function outOfServiceChange(node: Node, input: ReleaseNodeInput): NodeChange {
   };
 }
 
-/** What an earlier update has left half done names its reason, and keeps the config that it goes to. */
+/** A node that an earlier update left half done gets that reason, and keeps its target. */
 function leftChange(input: ReleaseNodeInput): NodeChange {
   return {
     annotations: {
@@ -251,8 +251,8 @@ function leftChange(input: ReleaseNodeInput): NodeChange {
 }
 
 /**
- * A host may have committed a config, and so proven it, for an update that was lost before it could say so on its
- * Node. Whoever gives back the node later says it: the host rests on that config, and nobody would look again.
+ * A host may have committed a config for an update that was lost before its Node showed it. The
+ * activity that returns the node to service records it, because nobody checks it later.
  */
 function committedUnsaid(
   node: Node,
@@ -262,7 +262,9 @@ function committedUnsaid(
   return isUnsaid && hostIsBack ? provenOn(hostIsOn) : {};
 }
 
-/** A node that this update never targeted keeps what it says, also an earlier failure, while that is so. */
+/**
+ * A node that this update never targeted keeps its annotations, also those of an earlier failure.
+ */
 function asBefore(node: Node, input: ReleaseNodeInput): NonNullable<NodeChange['annotations']> {
   const current = currentConfigOf(node);
   const unsaid = committedUnsaid(node, input);
@@ -271,11 +273,11 @@ function asBefore(node: Node, input: ReleaseNodeInput): NonNullable<NodeChange['
   const isTargeted = annotationOf(node, ANNOTATION.DESIRED_CONFIG) === input.config;
   const isKnown = input.hostIsOn === current;
   if (!isTargeted && !(isKnown && saysHalfDone(node))) return {};
-  // What was left on it was of another config, and is taken back.
+  // The remains were of another config, and are rolled back.
   if (!isTargeted || current !== input.config || input.isProvenBack === true)
     return doneOn(current, annotationOf(node, ANNOTATION.CURRENT_IMAGE));
   if (annotationOf(node, ANNOTATION.STATE) !== NodeState.WORKING) return {};
-  // A host that matches its config is never taken out of service for it, so this one does not.
+  // Drift alone never takes a node out of service.
   const reason = `${input.reason}; the node still does not match its config ${input.config}`;
   return {
     [ANNOTATION.STATE]: NodeState.DEGRADED,
@@ -283,7 +285,7 @@ function asBefore(node: Node, input: ReleaseNodeInput): NonNullable<NodeChange['
   };
 }
 
-/** @param image - that MCO has built for a layered pool, and that the node is still on */
+/** @param image - built by MCO for a layered pool; the node is still on it */
 function doneOn(
   config: string | undefined,
   image?: string,
@@ -297,7 +299,7 @@ function doneOn(
 }
 
 /**
- * Told to run a config. An image that MCO has built for the node goes with the config before it.
+ * Targeted to a config. The image that MCO built for the node belongs to the config before.
  *
  * @see MCO LayeredNodeState.SetDesiredStateFromPool (7ff337a4)
  */
@@ -310,7 +312,7 @@ function provenOn(config: string): NonNullable<NodeChange['annotations']> {
   return { [ANNOTATION.CURRENT_CONFIG]: config, [ANNOTATION.CURRENT_IMAGE]: null };
 }
 
-/** On its way, or cordoned because its host is not back; by now it is back on what the node is on. */
+/** Working, or cordoned because its host was not rolled back; the host is back by now. */
 function saysHalfDone(node: Node): boolean {
   const isWorking = annotationOf(node, ANNOTATION.STATE) === NodeState.WORKING;
   return isWorking || (isDegraded(node) && isCordonedBySlipway(node));
@@ -324,7 +326,6 @@ function failedAnnotations(input: ReleaseNodeInput): NonNullable<NodeChange['ann
   };
 }
 
-/** Marks the node as held for a config, or clears the mark. */
 export function holdChange(
   node: Node,
   config: string,
@@ -339,17 +340,16 @@ export function holdChange(
   });
 }
 
-/** The node is not the next to be drained any more. If it is again, the node controller says so. */
+/** The node is not next to be drained. If it is again, the node controller adds the taint. */
 function updateTaintRemoved(node: Node): Pick<NodeChange, 'taints'> {
   return hasUpdateTaint(node) ? { taints: otherTaints(node) } : {};
 }
 
-/** One that a person wants, too, stays as theirs. */
+/** A cordon that a person wants, too, stays as theirs. */
 function ownCordonLifted(node: Node): { readonly unschedulable?: false } {
   return isCordonedBySlipway(node) && !isCordonedByPerson(node) ? { unschedulable: false } : {};
 }
 
-/** What of a change is not so already; undefined = all of it is. */
 function difference(node: Node, wanted: NodeChange): NodeChange | undefined {
   const annotations = Object.entries(wanted.annotations ?? {}).filter(
     ([key, value]) => (node.metadata.annotations?.[key] ?? null) !== value,

@@ -1,25 +1,24 @@
 import { isOnlyNode } from '../../core/drain';
 import type { CordonNodeInput, DrainedNode } from '../../workflows/cluster-contracts';
-import type { ActivityRun, ClusterPorts } from '../ports';
+import type { ActivityRun, ClusterPorts } from './ports';
 import { DrainPods } from './drain-pods';
 import { missingDaemonSets } from './missing-daemon-sets';
 
-/** A list that takes longer is left to the drain, which says what it waits for. */
+/** A slower list is left to the drain, which names its blockers. */
 const PATIENCE_MS = 2_000;
 
-/** What an attempt looks at. */
 interface Look {
-  /** As it was when the attempt began: its clock counts on from where it was asked for. */
+  /** From the start of the attempt: its clock counts from there. */
   readonly run: ActivityRun;
   readonly node: string;
   readonly drain: NonNullable<CordonNodeInput['drain']>;
 }
 
 /**
- * Looks once at the pods of a node that is cordoned. Reads only.
+ * Checks the pods of a cordoned node once. Reads only.
  *
- * @returns the outcome of its drain when no pod must leave, as of the only node of a cluster, whose pods nobody counts; undefined = there is something to drain,
- *   or it is not known
+ * @returns the outcome of its drain when no pod must leave, as on the only node of a cluster;
+ *   undefined = a drain is needed, or it is not known
  */
 export async function nothingToDrain(
   ports: ClusterPorts,
@@ -30,7 +29,7 @@ export async function nothingToDrain(
   return pods.isDone() ? { evicted: 0, left: pods.left() } : undefined;
 }
 
-/** The same, when it counts what is not known. @returns whether some pod must leave; undefined = it is not known */
+/** @returns whether some pod must leave; undefined = not known */
 export async function mustLeave(ports: ClusterPorts, look: Look): Promise<boolean | undefined> {
   if (isOnlyNode(look.node, ports.view.nodes.list())) return false;
   const pods = await seenOnce(ports, look);

@@ -1,19 +1,19 @@
 /**
- * What a rollout remembers on its pool on behalf of a person. Each is safe to run twice, and decided on
- * the pool as it is: what a person has changed since is not undone by a step that comes late.
+ * Records a person's requests to a rollout on its pool. Each is safe to run twice, and decided on a
+ * fresh read of the pool: a late step does not undo a person's later change.
  */
 
 import { fail } from '../../core/errors';
 import { ANNOTATION } from '../../core/names';
 import type { MachineConfigPool } from '../../core/pool/types';
 import type { ClusterActivities } from '../../workflows/cluster-contracts';
-import type { ClusterPorts, PoolChange } from '../ports';
+import type { ClusterPorts, PoolChange } from './ports';
 import { whileAwaited } from './still-wanted';
 
 /**
  * Pauses or resumes a pool.
  *
- * @throws `RefusedRequest` when the pause that was to end is another one by now
+ * @throws `RefusedRequest` when the pause to end has been replaced by another
  */
 export function createSetPoolPaused(ports: ClusterPorts): ClusterActivities['setPoolPaused'] {
   return async (input) => {
@@ -23,7 +23,7 @@ export function createSetPoolPaused(ports: ClusterPorts): ClusterActivities['set
   };
 }
 
-/** Remembers that a person cancelled the rollout of a config, so that nobody starts it again. */
+/** Records that a person cancelled the rollout of a config, so that it is not started again. */
 export function createMarkRolloutCancelled(
   ports: ClusterPorts,
 ): ClusterActivities['markRolloutCancelled'] {
@@ -31,7 +31,7 @@ export function createMarkRolloutCancelled(
     let { config } = said;
     await change(ports, pool, (known) => {
       if (ofPool === true) config = known.spec.configuration?.name || undefined;
-      // Without a config no rollout is started that would have to be kept from it.
+      // Without a config there is no rollout to prevent.
       if (ofPool === true && config === undefined) return { annotations: {} };
       return {
         annotations: {
@@ -47,8 +47,8 @@ export function createMarkRolloutCancelled(
 }
 
 /**
- * Remembers that a person started the rollout of a config, so that it is started again when Temporal has
- * lost it.
+ * Records that a person started the rollout of a config, so that it is started again if Temporal
+ * loses it.
  */
 export function createMarkRolloutStarted(
   ports: ClusterPorts,
@@ -61,7 +61,7 @@ export function createMarkRolloutStarted(
   };
 }
 
-/** Writes what is not so already, if somebody still waits for it. */
+/** Writes the difference, if the attempt has not been given up. */
 async function change(
   ports: ClusterPorts,
   pool: string,
@@ -80,7 +80,7 @@ function pauseChange(
   { pool, paused, reason, ends }: Parameters<ClusterActivities['setPoolPaused']>[0],
 ): PoolChange {
   const isPaused = known.spec.paused === true;
-  // Whoever paused it before has said why.
+  // The first person to pause has given the reason.
   if (paused && isPaused) return { annotations: {} };
   const because = known.metadata.annotations?.[ANNOTATION.PAUSED_REASON];
   if (!paused && isPaused && ends !== undefined && ends.reason !== because) {
@@ -93,7 +93,7 @@ function pauseChange(
   return { paused, annotations: { [ANNOTATION.PAUSED_REASON]: paused ? reason : null } };
 }
 
-/** What of a change is not so already; undefined = all of it is. */
+/** The fields that differ from the pool; undefined = none. */
 function difference(known: MachineConfigPool, wanted: PoolChange): PoolChange | undefined {
   const annotations = Object.entries(wanted.annotations).filter(
     ([key, value]) => (known.metadata.annotations?.[key] ?? null) !== value,

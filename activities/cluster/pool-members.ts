@@ -1,11 +1,11 @@
 import type { Node } from '../../core/node/types';
 import { assignNodes } from '../../core/pool/membership';
 import type { MachineConfigPool } from '../../core/pool/types';
-import type { ClusterPorts } from '../ports';
+import type { ClusterPorts } from './ports';
 
 type PoolsAndNodes = { readonly view: Pick<ClusterPorts['view'], 'nodes' | 'pools'> };
 
-/** Members by pool, sorted anew only when a node or a pool has changed. */
+/** Members by pool, cached until a node or a pool changes. */
 export function membershipOf({
   view,
 }: PoolsAndNodes): (pool: MachineConfigPool) => readonly Node[] {

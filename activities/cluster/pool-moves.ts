@@ -2,10 +2,10 @@ import { failureName, messageOf } from '../../core/errors';
 import type { Node } from '../../core/node/types';
 import { departure } from '../../core/rollout';
 import type { DepartedNode, RememberedNode } from '../../workflows/cluster-contracts';
-import type { ClusterPorts } from '../ports';
+import type { ClusterPorts } from './ports';
 import { inParallel } from './in-parallel';
 
-/** Hundreds of machines may be deleted at once, and a look is short. */
+/** Hundreds of machines may be deleted at once, and a check must be short. */
 const PARALLEL_READS = 10;
 
 type Departure = NonNullable<ReturnType<typeof departure>>;
@@ -15,13 +15,13 @@ type MovePorts = Pick<ClusterPorts, 'nodes' | 'run'> & {
 
 export interface Moves {
   readonly departed: readonly DepartedNode[];
-  /** Those that had left, as far as the rollout knows, and are members again. */
+  /** Nodes that had left, as far as the rollout knows, and are members again. */
   readonly returned: readonly string[];
 }
 
 /**
- * Which of the nodes have left the pool, and which are back. The picture may be older than what the rollout has seen, so
- * whoever seems to be gone, or back, is asked for at the server; one that does not answer leaves it open.
+ * Which nodes have left the pool, and which are back. The cache may be older than the rollout's
+ * knowledge, so the server is asked for each such node; without an answer nothing changes.
  */
 export async function movesOf(
   ports: MovePorts,

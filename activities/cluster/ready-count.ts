@@ -1,7 +1,7 @@
 /**
- * How long a node has been Ready, and how long it has been waited for. What is seen of it at two moments counts
- * for the time between them. A time in which nobody could see it, because the API server was away, counts for
- * neither: a node is not called late for it, and not proven by it.
+ * Counts how long a node has been Ready, and how long it was waited for. The state at two checks
+ * counts for the time between them. Time without checks, when the API server was absent, counts for
+ * neither.
  */
 
 import { unreadyCondition } from '../../core/node/predicates';
@@ -13,26 +13,26 @@ type Awaited = Pick<AwaitReadyInput, 'bootId' | 'readySeconds' | 'timeoutSeconds
 export type Verdict =
   { readonly isReady: true } | { readonly isReady: false; readonly why: string };
 
-/** Who looks does so more often: between looks that are further apart nobody could. */
+/** Checks are more frequent; a longer gap means that none was possible. */
 const LONGEST_GAP_MS = 25_000;
 
 export class ReadyCount {
-  /** What is still missing, in words; undefined = the node is Ready. */
+  /** The missing condition in words; undefined = the node is Ready. */
   blocker: string | undefined;
-  /** All the time in which the node was seen, Ready or not. */
+  /** All time in which the node's state was known. */
   waitedMs: number;
   #readyMs = 0;
-  /** Since when the node itself says that it is Ready. */
+  /** The node's own time of becoming Ready. */
   #readySince: string | undefined;
-  /** When it was seen last; undefined = nobody knows how it is. */
   #seenAt: number | undefined;
-  /** What was seen before says nothing any more. */
+  /** Checks before this time are out of date. */
   #lostAt = -Infinity;
   readonly #beganAt: number;
 
   /**
-   * @param options.beganAt - no time before it counts, and nothing is decided on what was seen before
-   * @param options.waitedMs - what an earlier attempt has counted
+   * @param options.beganAt - no time before it counts, and no verdict uses an earlier check
+   *
+   * @param options.waitedMs - counted by an earlier attempt
    */
   constructor(
     private readonly awaited: Awaited,
@@ -42,7 +42,6 @@ export class ReadyCount {
     this.waitedMs = options.waitedMs;
   }
 
-  /** The node was like this at that time. */
   saw(node: Node, at: number): void {
     if (at < (this.#seenAt ?? this.#lostAt)) return;
     const passedMs = this.#passedMs(at);
@@ -50,19 +49,18 @@ export class ReadyCount {
     this.blocker = blockerOf(node, this.awaited);
     this.#readySince = this.blocker === undefined ? readySinceOf(node) : undefined;
     this.waitedMs += passedMs;
-    // It may have fallen over and come back between two looks.
+    // The node may have failed and recovered between two checks.
     const isAsBefore = before !== undefined && before === this.#readySince;
     this.#readyMs = isAsBefore ? this.#readyMs + passedMs : 0;
     this.#seenAt = at;
   }
 
-  /** Nobody could see the node at that time; the next look goes on from where it is. */
+  /** The node's state is not known at that time; the next check starts anew. */
   lost(at: number): void {
     this.#seenAt = undefined;
     this.#lostAt = at;
   }
 
-  /** Whether it is known how the node is. */
   get isKnown(): boolean {
     return this.#seenAt !== undefined;
   }
@@ -74,7 +72,6 @@ export class ReadyCount {
     return this.blocker === undefined ? { isReady: true } : { isReady: false, why: this.blocker };
   }
 
-  /** When a look decides, if the node stays as it is. */
   get dueAt(): number {
     if (this.#seenAt === undefined) return -Infinity;
     return Math.max(this.#seenAt, this.#beganAt) + this.#missingMs;
@@ -95,7 +92,7 @@ export class ReadyCount {
   }
 }
 
-/** What is still missing; a cordon does not count, since it is our own. */
+/** The missing condition. A cordon does not count, because it is the update's own. */
 function blockerOf(node: Node, { bootId: expected }: Awaited): string | undefined {
   const bootId = node.status?.nodeInfo?.bootID;
   if (expected !== undefined && bootId !== expected) {

@@ -3,17 +3,17 @@ import { NodePhase } from '../../core/node/lifecycle';
 import { currentConfigOf, isUnschedulable } from '../../core/node/predicates';
 import type { Node } from '../../core/node/types';
 import type { ClusterActivities, ReleaseNodeInput } from '../../workflows/cluster-contracts';
-import type { ClusterPorts, NodeChange } from '../ports';
+import type { ClusterPorts, NodeChange } from './ports';
 import { changeInTurn } from './in-turn';
 import { isOutOfService, releaseChange, type Turned } from './node-changes';
 import { showPhase } from './show-phase';
 import { whileAwaited, whileWanted } from './still-wanted';
-import { tell } from './tell';
+import { tell } from './node-events';
 import { written } from './written-node';
 
 /**
- * Gives a node back after an update that failed or was cancelled, and says why. Safe to run twice.
- * A node that no longer exists has nothing to be given back.
+ * Returns a node to service after a failed or cancelled update, with the reason. Safe to run twice.
+ * Does nothing for a deleted node.
  */
 export function createReleaseNode(ports: ClusterPorts): ClusterActivities['releaseNode'] {
   return async (input) => {
@@ -56,9 +56,10 @@ interface Wanted {
 }
 
 /**
- * @param found - is told whether its host keeps the node out of service
- * @returns undefined = the node is gone, as the server says; a picture may be too old to know it yet. So it is
- * when there is another one of the same name.
+ * @param found - receives whether the host keeps the node out of service
+ *
+ * @returns undefined = the server reports the node as gone or replaced by another one of the same
+ *   name
  */
 async function released(
   ports: ClusterPorts,
@@ -68,12 +69,12 @@ async function released(
 ): Promise<Node | undefined> {
   const change = (known: Node, step: Turned<ReleaseNodeInput>): NodeChange | undefined => {
     throwIfGivenUp();
-    // Of the Node as it was: the write itself says that the run is over.
+    // Decided on the Node before the write: the write itself ends the run.
     found.isOut = isOutOfService(known, input);
     return releaseChange(known, { ...step, reason: reasonOf(known, input, found.isOut) });
   };
   try {
-    // The last step of an update has no later one whose mark would tell that it comes too late.
+    // No later step of the update could mark that this one is late.
     return await changeInTurn(ports, input, change, throwUnlessAwaited);
   } catch (error) {
     const failure = failureName(error);
@@ -86,9 +87,9 @@ function reasonOf(node: Node, input: ReleaseNodeInput, isOut: boolean): string {
   if (!isOut) return input.reason;
   const why =
     input.untouched === true
-      ? 'the host has not settled what an earlier update left half done'
-      : 'the host could not be taken back';
-  // An update that was cancelled leaves the node in service where a person has put it back.
+      ? 'the host has not settled an unfinished update'
+      : 'the host could not be rolled back';
+  // A cancelled update leaves the node in service if a person uncordoned it.
   const isCordoned = input.outcome === 'failed' || isUnschedulable(node);
   return `${input.reason}; ${why}${isCordoned ? ', so the node is cordoned' : ''}`;
 }

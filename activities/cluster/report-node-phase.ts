@@ -2,13 +2,13 @@ import { NodeState } from '../../core/names';
 import { desiredConfigOf, annotationOf } from '../../core/node/predicates';
 import { ANNOTATION } from '../../core/names';
 import type { ClusterActivities } from '../../workflows/cluster-contracts';
-import type { ClusterPorts } from '../ports';
+import type { ClusterPorts } from './ports';
 import { knownNode } from './known-node';
 import { showPhase } from './show-phase';
 
 /**
- * Shows a phase while the host works. Nobody waits for it, so it may come late: a node that is no
- * longer working towards this config is left alone.
+ * Shows a phase while the host works. The workflow does not wait for it, so it may be late: a node
+ * that no longer works towards this config is not changed.
  */
 export function createReportNodePhase(ports: ClusterPorts): ClusterActivities['reportNodePhase'] {
   return async ({ node: name, pool, config, phase, message }) => {

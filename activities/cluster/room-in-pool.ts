@@ -1,29 +1,30 @@
 /**
- * Whether a pool still has room for one more node out of service, at the moment of the cordon.
+ * Checks at each cordon that the pool has a free slot.
  *
- * A slot is given for what the rollout saw. Between that and the cordon the API server or every cluster
- * worker may have been away, and other nodes may have gone down or the limit been lowered: so it is
- * counted once more. A node that an update of ours left unavailable takes no more room; one that is down
- * by itself may be back in a moment, and does. So does one that serves half done, while an update works on it,
- * unless the slots are numbered: then the number says whether that update has one.
+ * A slot is granted on the rollout's view. Until the cordon, the API server or the cluster workers
+ * may have been absent, nodes may have failed, or the limit may have changed: so the nodes are
+ * counted once more. A node that an update of Slipway left unavailable needs no further slot. One
+ * that is unavailable for another reason does, because it may recover. So does one that serves half
+ * done while an update works on it, unless slots are numbered: then the number shows whether that
+ * update has a slot.
  *
- * Cordons are written side by side, by several cluster workers, and none of them sees what the others are
- * about to write. So a slot has a number and says who is counted in it: the rule is in `core/rollout/slots.ts`. That
- * keeps slots of one rollout apart. Those of which nobody said the number are kept apart within one process: a node
- * counts from the moment in which its own cordon was found to fit, until the picture shows it.
+ * Several cluster workers cordon in parallel and do not see each other's pending writes. So a slot
+ * has a number and names the nodes counted in it (`core/rollout/slots.ts`). Slots without a number
+ * are kept apart within one process: a node counts from the moment its cordon was accepted until
+ * the cache shows it.
  *
- * A control-plane node also needs room among all of them, whichever pools they are in. Slots of other pools have other
- * numbers, so where there are such pools their control-plane nodes are read each time: they are few.
+ * A control-plane node also needs a free slot in the control plane of all pools. The slots of other
+ * pools have other numbers, so their few control-plane nodes are read each time.
  */
 
 import { fail, failureName } from '../../core/errors';
+import { fewNames } from '../../core/few';
 import type { Node } from '../../core/node/types';
 import { versionOf } from '../../core/object-meta';
 import { assignNodes } from '../../core/pool/membership';
 import type { MachineConfigPool } from '../../core/pool/types';
 import {
   controlPlaneOf,
-  fewNames,
   isControlPlane,
   isLeftUnavailable,
   isTakenOut,
@@ -34,14 +35,14 @@ import {
   takesSlot,
 } from '../../core/rollout';
 import type { CordonNodeInput } from '../../workflows/cluster-contracts';
-import type { ClusterPorts } from '../ports';
+import type { ClusterPorts } from './ports';
 import { inParallel } from './in-parallel';
 import { LostRuns } from './lost-runs';
 import { SilentPicture } from './silent-picture';
 
-/** Nodes are read at most so many at once; only when the pool seems to be full. */
+/** Concurrent reads of nodes; only when the pool seems to be full. */
 const PARALLEL_READS = 10;
-/** So many too many are not all back: then nobody is asked. */
+/** With this many over the limit, the pool is full, and no node is read. */
 const TOO_MANY_TO_ASK = 20;
 
 interface Ports {
@@ -51,46 +52,41 @@ interface Ports {
 }
 type Place = Pick<CordonNodeInput, 'node' | 'pool' | 'slotNumber' | 'slotCounts' | 'slotsPending'>;
 
-/** What the API server said of a node; it counts until the picture shows something newer. */
+/** The API server's answer for a node; counts until the cache is newer. */
 interface Answer {
   readonly version: number;
-  /** Undefined = the node is gone, and out of no pool's service any more. */
+  /** Undefined = the node is deleted. */
   readonly node: Node | undefined;
 }
 type Answers = ReadonlyMap<string, Answer>;
 
-/** Where there is no room, and for what. */
 interface Shortage {
-  /** Which others are out of service, or will be in a moment. */
   readonly out: readonly string[];
-  /** By how many nodes it would be over the limit with this one. */
+  /** By how many nodes the limit would be exceeded with this one. */
   readonly tooMany: number;
-  /** The same as a sentence. */
   readonly said: string;
 }
 
-/** How a pool stands, this node and its own slot apart. */
 interface Count {
-  /** How many of its nodes may be out of service. */
   readonly limit: number;
-  /** Which others are, or will be in a moment. */
+  /** Other nodes that are out of service, or about to be. */
   readonly out: readonly string[];
-  /** Which others may be out in a moment, by slots that were given before. */
+  /** Other nodes that earlier slots may take out of service. */
   readonly pending: readonly string[];
-  /** Those of `out` that count beside the number of the slot. */
+  /** Nodes of `out` that are not counted in the number of the slot. */
   readonly beside: readonly string[];
-  /** By how many nodes it would be over its limit with this one; 0 or less = there is room. */
+  /** By how many nodes the limit would be exceeded with this one; 0 or less = a slot is free. */
   readonly tooMany: number;
 }
 
 /**
- * Called on the Node that is about to be written, each time that it is decided on.
+ * Called with the Node for each decision to write.
  *
  * @throws `SlotNeeded` naming the pool and the nodes that are out of service
  */
 export type TakeRoom = (known: Node) => void;
 
-/** The room of all pools, as one process has it. */
+/** The free slots of all pools, for one process. */
 export class RoomInPools {
   readonly #beingCordoned = new Set<Place>();
   readonly #lostRuns: LostRuns;
@@ -102,12 +98,11 @@ export class RoomInPools {
   }
 
   /**
-   * Writes a cordon with room for it. The picture may be behind and show a node that is back by now, so
-   * before this refuses it asks; one that may be old could hide a node that is down, so it is brought up to
-   * date before anything is decided on it.
+   * Writes a cordon if a slot is free. Before a refusal it reads nodes, because the cache may show
+   * a recovered node as down; an old cache is refreshed first, because it may hide a failed one.
    *
-   * @throws `SlotNeeded` naming the pool and the nodes that are out of service; `ApiUnavailable`; what `write`
-   *   throws
+   * @throws `SlotNeeded` naming the pool and the nodes that are out of service; `ApiUnavailable`;
+   *   the errors of `write`
    */
   async whileThereIs<T>(place: Place, write: (takeRoom: TakeRoom) => Promise<T>): Promise<T> {
     const answers = await this.#askIfFull(place);
@@ -127,7 +122,7 @@ export class RoomInPools {
   }
 
   async #askIfFull(place: Place): Promise<Answers> {
-    // It may not even show this node, or show it as it was.
+    // An old cache may lack this node, or show an old state of it.
     await this.#picture.bringUpToDate();
     const self = this.ports.view.nodes.get(place.node);
     if (self === undefined || isLeftUnavailable(self)) return new Map();
@@ -138,7 +133,7 @@ export class RoomInPools {
     const wanted = this.#shortages(place, others)
       .filter(({ tooMany }) => tooMany < TOO_MANY_TO_ASK)
       .flatMap(({ out }) => out.filter((name) => !others.has(name)))
-      // Whose cordon is only being written is down whatever the server says.
+      // A node whose cordon is being written counts as down.
       .flatMap((name) => nodes.get(name) ?? [])
       .filter(takesSlot);
     const answers = new Map([...others, ...(await readAll(this.ports, wanted))]);
@@ -151,7 +146,7 @@ export class RoomInPools {
     if (shortage !== undefined) throw fail('SlotNeeded', shortage.said, { node: place.node });
   }
 
-  /** In its pool, and in the control plane if the node is of that. */
+  /** In its pool, and in the control plane if the node belongs to it. */
   #shortages(place: Place, answers: Answers): readonly Shortage[] {
     const { view } = this.ports;
     const known = view.pools.get(place.pool);
@@ -175,13 +170,10 @@ export class RoomInPools {
 }
 
 interface Situation {
-  /** All nodes of the cluster. */
   readonly all: readonly Node[];
-  /** Those of the control plane; none = this one is not of it. */
+  /** Nodes of the control plane; empty if this node does not belong to it. */
   readonly plane: readonly Node[];
-  /** Others that the picture shows out of service. */
   readonly down: readonly Node[];
-  /** Others whose cordon is being written. */
   readonly cordoned: readonly Place[];
 }
 
@@ -194,7 +186,7 @@ function shortageOfPool(
   const { down } = situation;
   const limit = limitOf(known, pools, situation);
   const cordoned = situation.cordoned.filter(({ pool }) => pool === place.pool);
-  // Most of the time this is the whole look: there are fewer in all pools together.
+  // Usually enough: all pools together have fewer than the limit.
   if (countOf(place, limit, down, cordoned).tooMany <= 0) return [];
   const count = countOf(place, limit, membersOf(down, known, pools), cordoned);
   return count.tooMany <= 0 ? [] : [{ ...count, said: noRoom(place, count) }];
@@ -209,7 +201,7 @@ function shortageOfControlPlane({ plane, down, cordoned }: Situation): readonly 
   return tooMany <= 0 ? [] : [{ out, tooMany, said }];
 }
 
-/** The other nodes of the control plane, if some of them are in other pools, or in none. */
+/** Other control-plane nodes, if some are in other pools or in none. */
 function elsewhere(self: Node, pool: string, { nodes, pools }: Ports['view']): readonly Node[] {
   if (!isControlPlane(self)) return [];
   const all = controlPlaneOf(nodes.list());
@@ -219,10 +211,6 @@ function elsewhere(self: Node, pool: string, { nodes, pools }: Ports['view']): r
     : all.filter(({ metadata }) => metadata.name !== self.metadata.name);
 }
 
-/**
- * @param down - other nodes that the picture shows out of service
- * @param cordoned - others whose cordon is being written
- */
 function countOf(
   place: Place,
   limit: number,
@@ -241,8 +229,8 @@ function countOf(
 }
 
 /**
- * Nodes that are down by themselves and not counted in the number of the slot: they have gone down since it was given.
- * Where nobody said who is counted, all that an update has left down are.
+ * Nodes that failed after the slot was granted, so its number does not count them. A slot that
+ * names no counted nodes counts all that an update left unavailable.
  */
 function besideNumber({ slotCounts }: Place, down: readonly Node[]): readonly string[] {
   const inNumber = new Set(slotCounts);
@@ -257,7 +245,6 @@ function nameOf({ metadata }: Node): string {
   return metadata.name;
 }
 
-/** What the picture shows, unless the answer is newer. */
 function newest(shown: Node, answer: Answer | undefined): Node | undefined {
   return answer === undefined || versionOf(shown) > answer.version ? shown : answer.node;
 }
@@ -271,8 +258,8 @@ function membersOf(
 }
 
 /**
- * Only a percentage asks how many nodes the pool has, and a node of the control plane whether all others are of it, too.
- * A limit that nobody can mean lets none go.
+ * Needs the pool's members only for a percentage, and for a control-plane node, to see whether all
+ * are in the control plane. An invalid limit allows no node.
  */
 function limitOf(
   pool: MachineConfigPool,
@@ -299,7 +286,7 @@ async function readAll({ nodes }: Ports, wanted: readonly Node[]): Promise<Answe
   return answers;
 }
 
-/** It has no room for anybody: its nodes belong to another pool by now, whose limit counts. */
+/** Refused: the node may belong to another pool by now, whose limit counts. */
 function unknownPool({ node, pool }: Place): Error {
   const why = 'it was deleted, or the watch of pools is behind';
   return fail('ApiUnavailable', `machineconfigpool ${pool} is not known here: ${why}`, { node });
@@ -307,12 +294,12 @@ function unknownPool({ node, pool }: Place): Error {
 
 function noRoom({ pool, slotNumber }: Place, { limit, out, pending, beside }: Count): string {
   const room = (what: string, ...others: readonly (readonly [string, readonly string[]])[]) =>
-    `pool ${pool} has no room ${what}any more: maxUnavailable is ${limit}` +
+    `pool ${pool} has no free slot${what}: maxUnavailable is ${limit}` +
     others
       .filter(([, names]) => names.length > 0)
       .map(([are, names]) => `, and ${are} ${fewNames(names)}`)
       .join('');
   return out.length + pending.length >= limit
-    ? room('', ['out of service are', out], ['on their way out are', pending])
-    : room(`for slot ${slotNumber ?? 0} `, ['down by themselves are', beside]);
+    ? room('', ['out of service are', out], ['about to leave service are', pending])
+    : room(` ${slotNumber ?? 0}`, ['unavailable for another reason are', beside]);
 }

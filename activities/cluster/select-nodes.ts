@@ -11,20 +11,20 @@ import {
 import type { ClusterActivities, SelectNodesResult } from '../../workflows/cluster-contracts';
 import type { ConfigReference } from '../../workflows/host-contracts';
 import { versionsOf } from '../../workflows/picture-age';
-import type { ClusterPorts } from '../ports';
+import type { ClusterPorts } from './ports';
 import { ConfigDigests } from './config-digests';
 import { movesOf } from './pool-moves';
 import { membershipOf } from './pool-members';
 import { SilentPicture } from './silent-picture';
 import { whenAsNew, whenSynced } from './when-synced';
 
-/** Where MCO keeps it: the one MachineConfiguration of a cluster. */
+/** MCO's name for the one MachineConfiguration of a cluster. */
 const MACHINE_CONFIGURATION = 'cluster';
 
 /**
- * One look at a pool, from memory; decided in `core/rollout`. The only requests are one GET per
- * rendered config that was never seen, for its digest, one per node that seems to have left, and one for all nodes
- * when their watch has fallen silent and does not show what was seen already.
+ * Reads a pool from the cache; `core/rollout` decides. Requests: one GET per unknown rendered
+ * config, one per node that seems to have left, and one LIST of nodes when their watch is silent
+ * and behind.
  */
 export function createSelectNodes(ports: ClusterPorts): ClusterActivities['selectNodes'] {
   const digests = new ConfigDigests(ports.configs);
@@ -53,7 +53,7 @@ export function createSelectNodes(ports: ClusterPorts): ClusterActivities['selec
       ...(input.inService === undefined ? {} : { inService: input.inService }),
     });
     const config = await targetOf(ports, digests, pool.metadata.name, seen.target);
-    // A config that cannot be read cannot be ordered either: as if it were not rendered yet.
+    // An unreadable config cannot be ordered: treated as not rendered yet.
     const limit = config === undefined ? 0 : input.limit;
     const { inFlight, retry, asked, waiting } = input;
     const policy = resolvePolicy(view.policies.get(input.pool)?.spec);
@@ -98,7 +98,7 @@ async function targetOf(
   }
 }
 
-/** Of the current configs, which are few; one that is gone has none. */
+/** Digests of the current configs; a deleted config has none. */
 async function digestsOf(
   ports: ClusterPorts,
   digests: ConfigDigests,

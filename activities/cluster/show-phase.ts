@@ -1,4 +1,4 @@
-/** Shows on the MachineConfigNode where an update stands: at most one status write per phase. */
+/** Shows the progress of an update on the MachineConfigNode: at most one status write per phase. */
 
 import { cut } from '../../core/encoding/one-line';
 import { fail, failureName, messageOf } from '../../core/errors';
@@ -8,47 +8,45 @@ import { mcnConditions, ownConditions } from '../../core/node/conditions';
 import type { NodePhase } from '../../core/node/lifecycle';
 import { currentConfigOf, isDone } from '../../core/node/predicates';
 import type { MachineConfigNode, Node } from '../../core/node/types';
-import type { ClusterPorts } from '../ports';
+import type { ClusterPorts } from './ports';
 
 export interface ShownPhase {
   readonly node: Node;
   readonly pool: string;
-  /** The rendered config that the update leads to. */
   readonly config: string;
-  /** What the node is to be on after this phase: `config`, or the old one after a cancel. */
+  /** The config of the node after this phase: `config`, or the old one after a cancel. */
   readonly desired?: string;
   readonly phase: NodePhase;
   readonly message?: string;
   readonly failure?: string;
   /**
-   * Nobody waits for it, so it may come late: written only over what is known here, and only while
-   * the update still shows this config.
+   * The workflow does not wait for it, so it may be late: written only over the known version, and
+   * only while the update shows this config.
    */
   readonly mayBeLate?: true;
-  /** Asked before each write: throws when another attempt may have gone on meanwhile. */
+  /** Called before each write; throws when the attempt was given up. */
   readonly throwIfGivenUp?: () => void;
-  /** Steps that are done although no phase of theirs was shown. */
+  /** Steps that are done without a phase of their own. */
   readonly done?: readonly NodeCondition[];
 }
 
 /** Conditions that are True only before and after an update. */
 const ENDS: readonly string[] = [NodeCondition.UPDATED, NodeCondition.NODE_DEGRADED];
 
-/** Kubernetes refuses longer messages; a list of blockers may be long. */
+/** The limit of Kubernetes; a list of blockers may be longer. */
 const MAX_MESSAGE_LENGTH = 8_000;
 
-/** How often a MachineConfigNode that others write, too, is read and decided again. */
+/** Attempts on a MachineConfigNode that others write, too. */
 const ATTEMPTS = 5;
 
 type Ports = Pick<ClusterPorts, 'view' | 'machineConfigNodes' | 'now'>;
 
 /**
- * Writes spec and status where they differ from what is known, on the condition that nobody has changed
- * the object since. Twice is once.
+ * Writes the differences in spec and status, on condition that the object is unchanged. Idempotent.
  *
- * @throws `Conflict` when it may be late and the MachineConfigNode was changed meanwhile, or when it
- *   stays contended; `ObjectNotFound` when it may be late and was deleted, `ApiUnavailable` when it cannot be made
- *   either; and whatever `throwIfGivenUp` throws
+ * @throws `Conflict` when it may be late and the MachineConfigNode has changed, or when it stays
+ *   contended; `ObjectNotFound` when it may be late and was deleted, `ApiUnavailable` when it
+ *   cannot be created either; the errors of `throwIfGivenUp`
  */
 export async function showPhase(ports: Ports, shown: ShownPhase): Promise<void> {
   const { name } = shown.node.metadata;
@@ -60,14 +58,14 @@ export async function showPhase(ports: Ports, shown: ShownPhase): Promise<void> 
     } catch (error) {
       if (!isOvertaken(error) || shown.mayBeLate === true) throw error;
       if (attempt >= ATTEMPTS) throw isNotThere(error) ? notServed(name, error) : error;
-      // A process that stood still finds an old picture here; what is new must not be written over.
+      // After a pause of the process the cache is old; a newer state must not be overwritten.
       shown.throwIfGivenUp?.();
       known = await newest(ports, name);
     }
   }
 }
 
-/** Changed, or deleted as it goes with its Node: what becomes of the update then, its next look at the Node says. */
+/** Changed, or deleted with its Node: the next check of the Node decides about the update. */
 function isOvertaken(error: unknown): boolean {
   return ['Conflict', 'ObjectNotFound'].includes(failureName(error) ?? '');
 }
@@ -76,13 +74,14 @@ function isNotThere(error: unknown): boolean {
   return failureName(error) === 'ObjectNotFound';
 }
 
-/** It is made with the first write, so it is the kind that is not there, as while its definition is replaced. */
+/**
+ * The first write creates the object, so the kind itself is missing, as while its CRD is replaced.
+ */
 function notServed(name: string, error: unknown): Error {
   const message = `write machineconfignode ${name}: ${messageOf(error)}; is its CustomResourceDefinition there?`;
   return fail('ApiUnavailable', message);
 }
 
-/** Undefined when it was deleted. */
 async function newest(ports: Ports, name: string): Promise<MachineConfigNode | undefined> {
   try {
     return await ports.machineConfigNodes.read(name);
@@ -176,7 +175,7 @@ function isShown(
   );
 }
 
-/** Seconds, as Kubernetes keeps times. */
+/** Seconds, as in Kubernetes. */
 function instant(ms: number): string {
   return new Date(ms).toISOString().replace(/\.\d{3}Z$/, 'Z');
 }

@@ -1,13 +1,12 @@
 /**
- * What to do about a picture that nothing has been heard for: of a watch whose API server hangs, or whose
- * connection leads nowhere, nobody is told for a minute and a half. Other requests may go elsewhere meanwhile,
- * and machines go down. In a rollout that works something is heard all the time, so that this costs nothing;
- * where all is quiet, it costs a request.
+ * Refreshes the cache of nodes when its watch is silent: a hanging API server or a dead connection
+ * shows only after 90 seconds, while other requests succeed and machines fail. A working rollout
+ * causes events all the time, so this costs requests only when all is quiet.
  */
 
-import type { ClusterPorts } from '../ports';
+import type { ClusterPorts } from './ports';
 
-/** So old may be what decides whether a node is taken out of service, or its machine rebooted. */
+/** The age limit for decisions to take a node out of service or to reboot its machine. */
 export const SILENT_MS = 15_000;
 
 type Ports = {
@@ -19,7 +18,7 @@ export function isSilent({ nodes }: Ports['view']): boolean {
   return nodes.silentMs > SILENT_MS;
 }
 
-/** Has the picture of all nodes brought up to date when it may be old. One request serves all who ask at once. */
+/** One refresh serves all concurrent callers. */
 export class SilentPicture {
   #refreshing: Promise<void> | undefined;
   #refreshedAt = -Infinity;

@@ -1,13 +1,12 @@
-/** Whether an attempt may still write: it may have been given up while its process stood still. */
+/** Whether an attempt may still write: it may have been given up while its process was paused. */
 
 import { fail } from '../../core/errors';
-import type { ClusterPorts } from '../ports';
+import type { ClusterPorts } from './ports';
 
 /**
- * Captures when the attempt began, and returns the check to make right before each write. It asks the
- * clock, too: a process that stood still may write before its timers tell it that the time is over,
- * and by then another worker may have put the node back in service. What is written in between the
- * API server refuses, because every write names the version of the Node that it was decided on.
+ * Captures the start of the attempt, and returns the check to make before each write. The check
+ * also reads the clock, because a resumed process may write before its timers fire. The API server
+ * refuses a write of a changed Node, because every write names the version that it was decided on.
  *
  * @throws (the check) the reason of the cancellation, or `Conflict`
  */
@@ -28,10 +27,9 @@ export function whileWanted(
 }
 
 /**
- * The same for an object that does not say whose turn it is. A process that stood still between the
- * receipt of a task and its first line believes that it has all its time, so Temporal is asked, too,
- * whether it still waits for this very attempt: when it does, whoever changes the object after that
- * makes the write conflict.
+ * The same for an object without a mark of the run. A process that was paused before the first line
+ * of the attempt does not know its age, so Temporal is asked whether it still waits for this
+ * attempt; a later change of the object makes the write conflict.
  *
  * @returns the check, to be made once the object was read
  * @throws (the check) the reason of the cancellation, `Conflict`, or `TemporalUnavailable`
@@ -45,13 +43,12 @@ export function whileAwaited(
   return async () => {
     throwIfGivenUp();
     if (!(await isAwaited())) {
-      throw givenUp(subject, (what) => `nobody waits any more for this attempt to change ${what}`);
+      throw givenUp(subject, (what) => `this attempt to change ${what} was given up`);
     }
     throwIfGivenUp();
   };
 }
 
-/** What an attempt wants to change. */
 type Subject = { readonly node: string } | { readonly pool: string };
 
 function givenUp(subject: Subject, sentence: (what: string) => string): Error {

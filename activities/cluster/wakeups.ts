@@ -1,4 +1,4 @@
-/** A loop's alarm clock: many may ring, nobody is lost, and a deadline rings by itself. */
+/** Wakes a loop on a ring or a deadline; no ring is lost. */
 export class Wakeups {
   readonly #signal: AbortSignal;
   #pending = false;
@@ -9,13 +9,12 @@ export class Wakeups {
     signal.addEventListener('abort', this.ring);
   }
 
-  /** Something may have changed. */
   readonly ring = (): void => {
     this.#pending = true;
     this.#wake?.();
   };
 
-  /** Until somebody rings (also before this call) or the time is over. @throws when aborted */
+  /** Waits for a ring (also one before this call) or the deadline. @throws when aborted */
   async wait(maxMs: number): Promise<void> {
     this.#signal.throwIfAborted();
     if (!this.#pending) {

@@ -1,14 +1,17 @@
 import { fail } from '../../core/errors';
 import type { PictureVersions } from '../../workflows/cluster-contracts';
-import type { ClusterView, DatedLookup, Lookup } from '../ports';
+import type { ClusterView, DatedLookup, Lookup } from './ports';
 
-/** A look that waits longer than this is tried again, so that the wait shows up as a failure. */
+/** A longer wait fails and is retried, so that it is visible. */
 const PATIENCE_MS = 8_000;
 
-/** Two looks of one rollout may be taken by two processes, and a third one tells of changes: one is behind the other. */
+/**
+ * Processes have separate caches of different age; a lagging one usually catches up within this
+ * time.
+ */
 const CATCH_UP_MS = 5_000;
 
-/** Waits for the first complete picture. @throws `ApiUnavailable` when it does not come */
+/** Waits for the first complete list. @throws `ApiUnavailable` when it does not come */
 export async function whenSynced(lookups: readonly Lookup<unknown>[]): Promise<void> {
   let timer: NodeJS.Timeout | undefined;
   const patience = new Promise<never>((_resolve, reject) => {
@@ -26,9 +29,9 @@ export async function whenSynced(lookups: readonly Lookup<unknown>[]): Promise<v
 type Dated = Pick<ClusterView, keyof PictureVersions>;
 
 /**
- * Waits until a picture is as new as another one was, so that nobody who has seen something ever sees it undone.
+ * Waits until a cache is as new as another one was, so that a caller never sees an older state.
  *
- * @param bringUpToDate - the nodes, when their watch alone does not do it
+ * @param bringUpToDate - refreshes the nodes when their watch alone does not
  * @throws `WatchBehind` when it stays behind; `ApiUnavailable`
  */
 export async function whenAsNew(

@@ -2,17 +2,15 @@
 
 import { Context } from '@temporalio/activity';
 import type { PullProgress } from '../../adapters/host';
-import type { StepContext } from './ports';
+import type { StepContext } from '../../host/ports';
 
-/** What a heartbeat of a host activity says. */
 export interface HostHeartbeat {
-  /** What it does, for a person: a path, an image, whom it waits for. */
+  /** The present action for people: a path, an image, a blocker. */
   readonly at: string;
-  /** How far the pull of an image is. */
   readonly pull?: PullProgress;
 }
 
-/** What the activity said last: a sign of life repeats it, else nobody could read it. */
+/** The last details of an activity: a heartbeat repeats them, because each one replaces them. */
 const LAST = new WeakMap<Context, HostHeartbeat>();
 
 /** @throws when called outside an activity */
@@ -29,8 +27,8 @@ export function currentStep(): StepContext {
 }
 
 /**
- * Heartbeats while an activity runs, because a cancellation arrives only in answer to one. The work
- * is always waited for: an activity that has returned must not go on writing.
+ * Sends heartbeats while an activity runs, because only their replies bring a cancellation. Always
+ * waits for the work: a returned activity must not go on writing.
  */
 export function withHeartbeats<T extends object>(activities: T): T {
   const wrapped = Object.entries(activities).map(([name, activity]) => [
@@ -42,7 +40,7 @@ export function withHeartbeats<T extends object>(activities: T): T {
 
 type Activity = (...args: never[]) => Promise<unknown>;
 
-/** Well below every heartbeat timeout; a cancellation arrives with the answer to one. */
+/** Well below every heartbeat timeout. */
 const HEARTBEAT_MS = 3_000;
 
 function heartbeating(activity: Activity): Activity {

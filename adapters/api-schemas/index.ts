@@ -1,7 +1,6 @@
 /**
- * The API objects as zod schemas: what Slipway reads of them, field by field as in `deploy/crds`. A
- * test compares the two both ways. Schemas are tolerant: unknown fields pass, and values that are
- * well-formed but impossible are for `core` to judge.
+ * The API objects as zod schemas: the fields that Slipway reads, as in `deploy/crds` (a test
+ * compares the two). Unknown fields pass; `core` judges values that are well-formed but impossible.
  */
 
 export { ControllerConfig } from './controller-config';

@@ -19,7 +19,7 @@ const Condition = z.looseObject({
   lastTransitionTime: z.string(),
 });
 
-/** What its host last reported about its disk. */
+/** The last report of the host about its disk. */
 const Drift = z.looseObject({
   config: ObjectName,
   count: z.int().min(0),
@@ -40,7 +40,6 @@ const Drift = z.looseObject({
   unrepaired: field(z.string().max(DETAIL_LIMIT)),
 });
 
-/** Where the update of one node stands. */
 export const MachineConfigNode = z.looseObject({
   ...objectHead,
   spec: z.looseObject({

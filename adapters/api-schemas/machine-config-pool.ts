@@ -11,13 +11,13 @@ const reference = {
   uid: field(z.string()),
 };
 
-/** MCO writes no source without a name, and nothing could be done with one. */
+/** MCO writes no source without a name. */
 const Configuration = z.looseObject({
   ...reference,
   source: field(z.array(z.looseObject(reference))),
 });
 
-/** Not acted upon. */
+/** Ignored. */
 const Named = z.looseObject({ name: field(z.string()) });
 
 const Condition = z.looseObject({
@@ -28,7 +28,7 @@ const Condition = z.looseObject({
   lastTransitionTime: field(z.string().nullable()),
 });
 
-/** A MachineConfigPool. `maxUnavailable` may be nonsense here; `core/pool/capacity` judges it. */
+/** A MachineConfigPool. `core/pool/capacity` judges `maxUnavailable`. */
 export const MachineConfigPool = z.looseObject({
   ...objectHead,
   spec: z.looseObject({

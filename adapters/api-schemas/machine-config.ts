@@ -6,7 +6,7 @@ const Names = z
   .nullable()
   .transform((names) => names ?? []);
 
-/** A MachineConfig as the API server hands it out. `config` is any Ignition version. */
+/** `config` is any Ignition version. */
 export const MachineConfig = z.looseObject({
   ...objectHead,
   spec: z.looseObject({

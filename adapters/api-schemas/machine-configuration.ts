@@ -11,11 +11,11 @@ const Action = z.looseObject({
 
 const actions = z.array(Action).max(10);
 
-/** The cluster's own disruption policies; everything else of the object is somebody else's. */
+/** The disruption policies of the cluster; Slipway reads nothing else of this object. */
 export const MachineConfiguration = z.looseObject({
   ...objectHead,
   spec: z.looseObject({
-    // The CRD refuses entries: nothing here could keep them.
+    // The CRD refuses entries: Slipway does not support them.
     irreconcilableValidationOverrides: field(
       z.looseObject({ storage: field(z.array(z.string()).max(3)) }),
     ),

@@ -1,8 +1,6 @@
-/** Pieces that several API objects share. */
-
 import { z } from 'zod';
 
-/** An optional field that is either absent or right; `undefined` is not written out. */
+/** An optional field: absent or valid, but not `undefined`. */
 export function field<T extends z.ZodType>(schema: T): z.ZodExactOptional<T> {
   return z.exactOptional(schema);
 }
@@ -16,7 +14,7 @@ const OwnerReference = z.looseObject({
   blockOwnerDeletion: field(z.boolean()),
 });
 
-/** The API server checks metadata itself, so CRDs declare nothing of it. */
+/** The API server checks metadata itself, so CRDs do not declare it. */
 export const ObjectMeta = z.looseObject({
   name: z.string().min(1),
   uid: field(z.string()),
@@ -45,13 +43,11 @@ export const LabelSelector = z.looseObject({
 
 export const ConditionStatus = z.enum(['True', 'False', 'Unknown']);
 
-/** An integer or a string such as `25%`; which values make sense is decided in `core`. */
+/** An integer or a string such as `25%`; `core` decides which values are valid. */
 export const IntOrString = z.union([z.int(), z.string().max(32)]);
 
-/** Name of another object. */
 export const ObjectName = z.string().max(253);
 
-/** The fields that every object of the API has. */
 export const objectHead = {
   apiVersion: field(z.string()),
   kind: field(z.string()),

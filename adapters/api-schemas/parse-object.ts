@@ -1,14 +1,14 @@
-/** Reads an object of the API as one of the schemas, or says what is wrong with it in one line. */
+/** Reads an API object by one of the schemas, or names its faults in one line. */
 
 import type { z } from 'zod';
 import { fail, type FailureName } from '../../core/errors';
 
 /**
- * The object as the schema's type; unknown fields stay. The API server has checked it against the
- * CRD already, so a refusal means an object that was stored under an older CRD.
+ * The object as the schema's type; unknown fields stay. A refusal means an object that was stored
+ * under an older CRD, because the API server checks the current one.
  *
  * @param what - kind and name, for the message: `machineconfig 99-ssh`
- * @throws `failure`, naming the object, every field that is wrong and what was expected
+ * @throws `failure`, naming the object, every wrong field and the expected value
  */
 export function parseObject<S extends z.ZodType>(
   schema: S,

@@ -3,7 +3,7 @@ import { field, IntOrString, objectHead } from './object-schemas';
 
 const between = (least: number, most: number) => field(z.int32().min(least).max(most));
 
-/** How a pool rolls; `core/rollout/policy` fills the defaults. */
+/** `core/rollout/policy` fills the defaults. */
 export const RolloutPolicy = z.looseObject({
   ...objectHead,
   spec: field(

@@ -1,4 +1,4 @@
-/** What the API server keeps of an object that a person wrote. */
+/** The form in which the API server stores an object that a person wrote. */
 
 import { z } from 'zod';
 
@@ -6,11 +6,11 @@ type Path = readonly (string | number)[];
 
 export interface StoredForm {
   readonly value: unknown;
-  /** Fields that the schema does not have: dropped by the API server, or refused in strict mode. */
+  /** Fields that the schema lacks: the API server drops them, or refuses them in strict mode. */
   readonly unknown: readonly Path[];
 }
 
-/** Fields of `metadata` beyond those that Slipway reads; the last two are of old exports. */
+/** Fields of `metadata` that Slipway does not read; the last two come from old exports. */
 const METADATA = [
   'generateName',
   'namespace',
@@ -22,8 +22,8 @@ const METADATA = [
 ];
 
 /**
- * The object without unknown fields and without fields whose value is null. A label or annotation that is
- * null is empty, an entry of another map that is null is dropped. No labels at all are absent, too.
+ * The object without unknown fields and null fields. A null label or annotation is empty; null
+ * entries of other maps are dropped, and so is an empty map of labels or annotations.
  *
  * @param keeps - whether unknown fields directly below this path are kept
  * @see https://kubernetes.io/docs/tasks/extend-kubernetes/custom-resources/custom-resource-definitions/
@@ -54,7 +54,6 @@ export function storedForm(
   return { value: walk(schema, object, []), unknown };
 }
 
-/** What is inside a raw config is nobody's to change. */
 function storedMap(type: z.ZodRecord, map: Readonly<Record<string, unknown>>, path: Path): unknown {
   if (!(type.valueType instanceof z.ZodString)) return map;
   const entries = Object.entries(map);
@@ -78,7 +77,6 @@ function isEmptyMap(path: Path, value: unknown): boolean {
   return isOfMetadata && isRecord(value) && Object.keys(value).length === 0;
 }
 
-/** The type behind "may be absent", "may be null" and "is then changed". */
 function unwrapped(type: unknown): unknown {
   if (type instanceof z.ZodExactOptional || type instanceof z.ZodNullable) {
     return unwrapped(type.def.innerType);

@@ -1,34 +1,33 @@
 /**
- * Extended attributes of files: SELinux label, capabilities, access lists and whatever else a file
- * system keeps beside the mode. Node cannot read them; the programs `getfattr` and `setfattr` can, and
- * are asked once for many files.
+ * Extended attributes of files, such as SELinux labels, capabilities and ACLs. Node cannot read
+ * them: one process of `getfattr` or `setfattr` serves many files.
  */
 
 import { spawn } from 'node:child_process';
 import { hasCode } from './root-paths';
 
-/** Name → value in base64, as `security.selinux`. Empty = none, or the file system knows none. */
+/** Name → value in base64, as `security.selinux`. Empty when there are none. */
 export type Attributes = Readonly<Record<string, string>>;
 
-/** Reads and writes attributes of open files, which other processes cannot swap. */
+/** Works on open files, which other processes cannot swap. */
 export interface AttributePort {
   /** In the order of the descriptors. */
   read(fds: readonly number[]): Promise<readonly Attributes[]>;
-  /** False = this machine has no program for it: nothing was written. */
+  /** False when this machine has no such program: nothing was written. */
   write(
     files: readonly { readonly fd: number; readonly attributes: Attributes }[],
   ): Promise<boolean>;
 }
 
-/** For simulated machines: hundreds of them have better things to do than starting processes. */
+/** For simulated machines: hundreds of them would start too many processes. */
 export const NO_ATTRIBUTES: AttributePort = {
   read: async (fds) => fds.map(() => ({})),
   write: async () => true,
 };
 
 /**
- * The attributes on disk. On a machine without these programs (package `attr`) no file has attributes:
- * a rewritten one then gets the label of its directory, which whoever writes it has to correct.
+ * The attributes on disk. Without the package `attr` no file has attributes: a rewritten file gets
+ * the label of its directory, and the caller relabels it.
  */
 export function createAttributes(
   programs: { readonly get: string; readonly set: string } = { get: 'getfattr', set: 'setfattr' },
@@ -50,10 +49,9 @@ export function createAttributes(
   };
 }
 
-/** Attributes that belong to the old content, or say who may read it: the config decides that. */
+/** Attributes that belong to the old content or restrict its readers: the config decides those. */
 const OF_THE_CONTENT = ['security.capability', 'security.ima', 'security.evm'];
 
-/** What of a file's attributes stays when its content is another. */
 export function attributesKept(attributes: Attributes): Attributes {
   return Object.fromEntries(
     Object.entries(attributes).filter(
@@ -62,20 +60,18 @@ export function attributesKept(attributes: Attributes): Attributes {
   );
 }
 
-/** Whether two files have the same attributes. */
 export function sameAttributes(a: Attributes, b: Attributes): boolean {
   const names = Object.keys(a);
   return names.length === Object.keys(b).length && names.every((name) => a[name] === b[name]);
 }
 
-/** The child has descriptors of its own; this process's are found below its number. */
+/** The child has its own descriptors; those of this process are below its process ID. */
 function pathOf(fd: number): string {
   return `/proc/${process.pid}/fd/${fd}`;
 }
 
 function dumpOf(file: { readonly fd: number; readonly attributes: Attributes }): string {
   const lines = Object.entries(file.attributes).map(([name, value]) =>
-    // An empty value has no encoding.
     value === '' ? `${name}\n` : `${name}=0s${value}\n`,
   );
   return `# file: ${pathOf(file.fd)}\n${lines.join('')}`;
@@ -98,7 +94,6 @@ function parseDump(text: string): ReadonlyMap<string, Attributes> {
   return found;
 }
 
-/** What the program printed; undefined when the machine has no such program. */
 function run(
   program: string,
   words: readonly string[],
@@ -110,7 +105,7 @@ function run(
     const [out, errors]: [Buffer[], Buffer[]] = [[], []];
     child.stdout.on('data', (piece: Buffer) => out.push(piece));
     child.stderr.on('data', (piece: Buffer) => errors.push(piece));
-    // A program that ends before it has read everything says why by its exit code.
+    // The exit code of a program that ends early says why.
     child.stdin.on('error', () => undefined);
     child.on('error', (error) => (hasCode(error, 'ENOENT') ? resolve(undefined) : reject(error)));
     child.on('close', (code) => {
@@ -122,19 +117,19 @@ function run(
   });
 }
 
-/** A copy on a file system that knows no attributes has none, and that is all there is to say. */
+/** A file system without attributes has none to copy: that is no failure. */
 function isUnsupported(told: string): boolean {
   const lines = told.trim().split('\n');
   return lines.every((line) => line.endsWith(': Operation not supported'));
 }
 
-/** What the system says of a disk without room; a way back then takes that which was kept for it. */
+/** Messages of a full disk. The undo then uses its reserved space. */
 const FULL: Readonly<Record<string, string>> = {
   'No space left on device': 'ENOSPC',
   'Disk quota exceeded': 'EDQUOT',
 };
 
-/** With the code of the system, where whoever hears of it has to know. */
+/** With the error code of the system, because callers decide by it. */
 function failureOf(program: string, line: string): Error {
   const error = new Error(`${program}: ${line}`);
   const code = Object.entries(FULL).find(([words]) => line.endsWith(`: ${words}`))?.[1];

@@ -1,4 +1,4 @@
-/** Before-images: taken of paths that are about to change, and compared with what is there later. */
+/** Before-images: taken before paths change, and compared with the disk later. */
 
 import { posix } from 'node:path';
 import { fail } from '../../core/errors';
@@ -6,17 +6,17 @@ import { type Attributes, sameAttributes } from './attributes';
 import type { HostFiles } from './files';
 import { withEntryOf } from './host-users';
 import type { BeforeImage, ParentImage } from './journal-log';
-import type { FilePart, PathFacts } from './types';
+import type { FilePart, PathFacts } from './path-state';
 
-/** Contents up to here stand in the log; others in the pack, and are copied there in pieces. */
+/** Larger contents are copied to the pack in pieces. */
 const IN_LOG_BYTES = 4096;
-/** All contents in one append of the log: it is one text in memory. */
+/** All contents in one append to the log, which is one text in memory. */
 const ALL_IN_LOG_BYTES = 1024 * 1024;
 
-/** Path → what was there, in the order in which it must be known: parents before what is in them. */
+/** Path → its state before the update; parents come before their entries. */
 export type BeforeImages = ReadonlyMap<string, BeforeImage>;
 
-/** Path → the directory that is there, of those that lead to paths that change. */
+/** Path → the existing directory, for parents of paths that change. */
 export type ParentImages = ReadonlyMap<string, ParentImage>;
 
 type Facts = ReadonlyMap<string, PathFacts>;
@@ -28,11 +28,11 @@ export interface ImageOptions {
 }
 
 /**
- * What is at these paths, which of their parent directories are missing, and how the others are. Contents that are big go
- * to the pack, durably; the images are for the log.
+ * Before-images of these paths and of their parent directories, for the log. Large contents go to
+ * the pack, durably.
  *
- * @param options - `isKnown`, `isKnownParent`: such a path keeps its first image; `entryOf`: path → account, of files in which
- * the entry of that account is all that is about to change
+ * @param options - `isKnown`, `isKnownParent`: such a path keeps its first image; `entryOf`: path →
+ *   account, for files in which only the entry of that account will change
  * @throws `ApplyFailed` naming a device, a socket or a pipe
  */
 export async function takeImages(
@@ -84,7 +84,7 @@ export async function takeImages(
   return { images, parents };
 }
 
-/** Parents that do not exist stand before what will be in them; those that do are told apart. */
+/** Missing parents come before their entries; existing parents are returned apart. */
 async function factsOf(
   files: HostFiles,
   paths: readonly string[],
@@ -106,7 +106,7 @@ async function factsOf(
   return { facts, present };
 }
 
-/** Of files and links, and of these directories, with one process for all of them. */
+/** One process reads them for all files, links and these directories. */
 export async function attributesIn(
   files: HostFiles,
   facts: Facts,
@@ -128,7 +128,7 @@ async function packContents(
   let inLog = 0;
   for (const [path, now] of facts) {
     if (now.kind !== 'file') continue;
-    // It is read for its entry; a file that is bigger than any of accounts goes back whole.
+    // Only an entry of this file changes. A file too big to be an account file is restored whole.
     if (path in entryOf && now.size <= ALL_IN_LOG_BYTES) continue;
     if (now.size > IN_LOG_BYTES || inLog + now.size > ALL_IN_LOG_BYTES) big.push(path);
     else inLog += now.size;
@@ -140,12 +140,12 @@ async function packContents(
 async function contentOf(files: HostFiles, path: string): Promise<string> {
   const state = await files.look(path);
   if (state.kind === 'file') return state.content.toString('base64');
-  throw fail('ApplyFailed', `change ${path}: somebody else is changing it`, { path });
+  throw fail('ApplyFailed', `change ${path}: another program is changing it`, { path });
 }
 
 /**
- * The paths that are not as their images say, and those that cannot be looked at: whoever puts them back finds out
- * why. Changes nothing.
+ * The paths that differ from their images, and the unreadable ones: the undo reports why. Changes
+ * nothing.
  */
 export async function differing(
   files: HostFiles,
@@ -165,8 +165,8 @@ export async function differing(
 }
 
 /**
- * Directories where there was nothing, with what somebody else has put there: a way back leaves them. Of one in another
- * the inner one. Where nobody can look, as behind a link that a user has made, there is something of somebody's, too.
+ * Directories that did not exist before and hold entries of somebody else: the undo leaves them. Of
+ * nested ones, the innermost. An unreadable directory, as behind a user's link, counts as one, too.
  */
 export async function keptDirectories(
   files: HostFiles,
@@ -179,7 +179,7 @@ export async function keptDirectories(
   return kept.filter((path) => !kept.some((other) => other.startsWith(`${path}/`))).sort();
 }
 
-/** By a directory. The way back is proven by now, so nothing here may fail it. */
+/** True for a directory. The undo is verified by now, so nothing here may fail it. */
 async function isTaken(files: HostFiles, path: string): Promise<boolean> {
   try {
     return (await files.facts(path)).kind === 'directory';
@@ -188,13 +188,12 @@ async function isTaken(files: HostFiles, path: string): Promise<boolean> {
   }
 }
 
-/** How a path is now. */
 type Found = Pick<Compared, 'facts' | 'attributes'>;
 
 /**
- * Looks at paths, with one question for the attributes of all as long as none of them is in its way.
+ * Reads paths, with one process for all attributes unless one path fails.
  *
- * @param onFailure - told of each path that cannot be looked at; it is not among those returned
+ * @param onFailure - called for each unreadable path, which is not returned
  */
 export async function lookAtEach(
   files: HostFiles,
@@ -221,7 +220,6 @@ export async function lookAtEach(
   return found;
 }
 
-/** A path: what was there, and what is. */
 export interface Compared {
   readonly path: string;
   readonly image: BeforeImage;
@@ -229,7 +227,6 @@ export interface Compared {
   readonly attributes: Attributes;
 }
 
-/** Whether a path is as its image says. */
 export async function isAsBefore(
   files: HostFiles,
   packPath: string,
@@ -260,8 +257,8 @@ export async function isAsBefore(
 }
 
 /**
- * What a file is to have again, or where that is. What the update has not changed is somebody else's: beside the
- * entry of an account, it is what is there now.
+ * The content to restore, or where it is. Beside the entry of an account the current content stays,
+ * because somebody else changed it.
  */
 export async function contentFor(
   files: HostFiles,

@@ -1,5 +1,3 @@
-/** Fetches rendered configs from the host endpoint with the node's own certificate. */
-
 import { fail } from '../../core/errors';
 import {
   askEndpoint,
@@ -12,15 +10,15 @@ export type ConfigClientOptions = EndpointOptions;
 
 export interface ConfigClient {
   /**
-   * The bytes of a rendered config, as the server sent them; the caller checks the digest.
+   * The bytes of a rendered config as the server sent them; the caller checks the digest.
    *
-   * @throws `ConfigFetchFailed` when the server cannot be reached or is not ready, `ConfigForbidden`
-   * when it refuses this node or this config
+   * @throws `ConfigFetchFailed` when the server is unreachable or not ready, `ConfigForbidden` when
+   *   it refuses this node or this config
    */
   fetch(name: string, signal?: AbortSignal): Promise<Buffer>;
 }
 
-/** A client of one host. Opens a connection per fetch: a host fetches once per update. */
+/** Opens a connection per fetch: a host fetches once per update. */
 export function createConfigClient(options: ConfigClientOptions): ConfigClient {
   return {
     async fetch(name, signal) {
@@ -44,7 +42,7 @@ export function createConfigClient(options: ConfigClientOptions): ConfigClient {
 function refusalOf(name: string, host: string, answer: EndpointAnswer): Error {
   const text = `fetch ${name} from ${host}: ${answer.status} ${messageIn(answer.body)}`.trim();
   const details = { config: name, status: answer.status };
-  // 404 too may heal: the server's view can be a moment behind the render controller.
+  // 404 is transient, too: the server's cache can be a moment behind the render controller.
   return answer.status === 401 || answer.status === 403
     ? fail('ConfigForbidden', text, details)
     : fail('ConfigFetchFailed', text, details);

@@ -1,4 +1,4 @@
-/** What all work on a host's files shares: its root, its owners, and how a failure is told. */
+/** The base of all work on a host's files: root, owners, and errors with host paths. */
 
 import type { FileHandle } from 'node:fs/promises';
 import { posix } from 'node:path';
@@ -9,29 +9,23 @@ import type { FileSystem } from './file-system';
 import type { Ownership } from './ownership';
 import { hasCode, openParent, type Parent } from './root-paths';
 
-/** The disk of a host. */
 export interface Disk {
   readonly fs: FileSystem;
   readonly ownership: Ownership;
   readonly attributes: AttributePort;
-  /** Gives new paths the label that the policy of the machine has for them. */
+  /** Sets the labels that the policy of the machine has for new paths. */
   readonly relabel: (paths: readonly string[]) => Promise<void>;
   readonly sync: boolean;
-  /** Opens the parent of a host path; undefined when it is missing. */
   readonly parentOf: (path: string) => Parent | undefined;
 }
 
-/** @param root - directory that the host sees as `/`; found when it is first used */
+/** @param root - directory that the host sees as `/`; resolved at first use */
 export function parentsBelow(fs: FileSystem, root: string): Disk['parentOf'] {
   let real: string | undefined;
   return (path) => openParent(fs, (real ??= fs.realpathSync(root, 'utf8')), path);
 }
 
-/**
- * Works with the open parent of a path.
- *
- * @throws an error with code `ENOENT` when there is no such directory
- */
+/** @throws an error with code `ENOENT` when there is no such directory */
 export async function withParent<Result>(
   disk: Disk,
   path: string,
@@ -50,7 +44,6 @@ export function missingParent(path: string): Error {
   return Object.assign(new Error(`${path}: its directory is missing`), { code: 'ENOENT', path });
 }
 
-/** Works with a handle and closes it. */
 export async function withHandle<Result>(
   handle: FileHandle,
   work: (handle: FileHandle) => Promise<Result>,
@@ -62,7 +55,7 @@ export async function withHandle<Result>(
   }
 }
 
-/** Syncs directories, each once; one that is gone has nothing to sync. */
+/** Syncs each directory once and skips missing ones. */
 export async function syncDirectories(disk: Disk, directories: Iterable<string>): Promise<void> {
   if (!disk.sync) return;
   for (const directory of directories) {
@@ -72,7 +65,7 @@ export async function syncDirectories(disk: Disk, directories: Iterable<string>)
     try {
       await withHandle(await disk.fs.open(parent.directory, 'r'), (handle) => handle.sync());
     } catch (error) {
-      // A file system that writes nothing, or syncs no directories, has nothing that could be lost.
+      // EINVAL: this file system cannot sync directories.
       if (!hasCode(error, 'EINVAL')) throw toldOf(directory, error);
     } finally {
       parent.close();
@@ -81,8 +74,8 @@ export async function syncDirectories(disk: Disk, directories: Iterable<string>)
 }
 
 /**
- * The error with the host path instead of the open descriptor in its message, as a person knows it.
- * Code and cause stay; errors of the catalogue are left as they are.
+ * The error with the host path in its message instead of the descriptor. Code and cause stay;
+ * errors of the catalogue are returned unchanged.
  */
 export function toldOf(path: string, error: unknown): unknown {
   if (failureName(error) !== undefined || typeof error !== 'object' || error === null) return error;

@@ -1,4 +1,4 @@
-/** One request with the node's own certificate over mutual TLS: to the host endpoint, mostly. */
+/** One request over mutual TLS with the node's own certificate, mostly to the host endpoint. */
 
 import { readFile } from 'node:fs/promises';
 import { request } from 'node:https';
@@ -6,7 +6,7 @@ import { request } from 'node:https';
 export interface EndpointOptions {
   /** Base URL of the host endpoint: `https://host:port`. */
   readonly url: string;
-  /** PEM files; read for each request, so that a rotated certificate is used at once. */
+  /** PEM files, read per request, so that a rotated certificate is used at once. */
   readonly certificateFile: string;
   readonly keyFile: string;
   readonly authorityFile: string;
@@ -16,22 +16,21 @@ export interface EndpointOptions {
 export interface EndpointAnswer {
   readonly status: number;
   readonly body: Buffer;
-  /** Seconds of `retry-after`; undefined when it is missing. */
   readonly retryAfter?: number;
 }
 
-/** More than the API server can store; a bigger answer is none of the endpoint's. */
+/** More than the API server can store; a larger answer is not from the endpoint. */
 const MAX_BYTES = 16 * 1024 * 1024;
 
 export interface EndpointInput {
   readonly signal?: AbortSignal | undefined;
-  /** Sent as JSON; without this and `patch` it is a GET. */
+  /** Sent as JSON; without `put` and `patch` the request is a GET. */
   readonly put?: object;
   /** A strategic merge patch, for an API server. */
   readonly patch?: object;
 }
 
-/** Opens a connection for it: a host asks seldom. @throws when there is no answer */
+/** Opens a connection per request, because a host asks seldom. @throws when there is no answer */
 export async function askEndpoint(
   path: string,
   options: EndpointOptions,
@@ -88,7 +87,7 @@ export async function askEndpoint(
   });
 }
 
-/** The server's own sentence; anything else could be a stranger's page. */
+/** The message of the server; any other body could come from a stranger. */
 export function messageIn(body: Buffer): string {
   try {
     const parsed: unknown = JSON.parse(body.toString('utf8'));
@@ -97,7 +96,7 @@ export function messageIn(body: Buffer): string {
     }
     return '';
   } catch {
-    // Not JSON: the status says enough.
+    // Not JSON: the status is enough.
     return '';
   }
 }

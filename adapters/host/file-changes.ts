@@ -1,6 +1,6 @@
 /**
- * Many changes of paths at a low price: temporary files are written side by side, extended attributes
- * are read and set with one process per batch, and each directory is synced once.
+ * Changes many paths cheaply: temporary files are written in parallel, attributes take one process
+ * per batch, and each directory is synced once.
  */
 
 import { constants } from 'node:fs';
@@ -12,18 +12,17 @@ import { type Disk, missingParent, syncDirectories, toldOf, withHandle } from '.
 import { writeContent } from './file-parts';
 import type { FileSystem } from './file-system';
 import { hasCode, lookUp, type Parent } from './root-paths';
-import type { AttributesWish, PathChange, WantedDirectory, WantedState } from './types';
+import type { AttributesWish, PathChange, WantedDirectory, WantedState } from './path-state';
 
-/** Between two changes: stops when the signal fires, tells which one was made. */
+/** Called between changes: stops at the signal, and reports the change that was made. */
 export interface ChangeStep {
   readonly signal?: AbortSignal;
   readonly onChange?: (path: string) => void;
 }
 
-/** Open files of a batch stay below what any process may have open. */
+/** Open files of a batch stay below the usual limit of a process. */
 const BATCH = 64;
 
-/** The attribute in which SELinux keeps it. */
 const LABEL = 'security.selinux';
 const SET_ID_BITS = 0o6000;
 const O_PATH = 0o10000000;
@@ -41,20 +40,19 @@ export async function changeAll(
   try {
     for (const batch of batchesOf(changes)) await changeBatch(disk, batch, step, made);
   } finally {
-    // Also of what came before a failure: undo compares with what it finds.
+    // Also after a failure: the undo compares with the disk.
     await syncDirectories(disk, made.directories);
   }
   await disk.relabel(made.labelless);
 }
 
 interface Made {
-  /** Directories of which an entry changed. */
   readonly directories: Set<string>;
   /** Paths that were written with no label of their own. */
   readonly labelless: string[];
 }
 
-/** A path twice in a batch would share its temporary name. */
+/** A path that is twice in a batch would share its temporary name. */
 function batchesOf(changes: readonly PathChange[]): readonly (readonly PathChange[])[] {
   const batches: PathChange[][] = [];
   let paths = new Set<string>();
@@ -71,13 +69,12 @@ function batchesOf(changes: readonly PathChange[]): readonly (readonly PathChang
   return batches;
 }
 
-/** A change that is ready but for the rename. */
+/** A change that lacks only the rename. */
 interface Prepared {
   readonly change: PathChange;
   readonly parent: Parent;
-  /** Path of what replaces the target; absent = the target goes. */
+  /** Replaces the target; without it the target is removed. */
   readonly temporary?: string;
-  /** Open file with the new data; links and removals have none. */
   readonly handle?: FileHandle;
 }
 
@@ -107,7 +104,7 @@ async function changeBatch(
     }
   } catch (error) {
     for (const { temporary } of prepared.slice(done)) {
-      // The first failure counts; what it leaves behind is swept by the next write or by an undo.
+      // The first failure counts; the next write or an undo sweeps the leftovers.
       if (temporary !== undefined) await removeAny(disk.fs, temporary).catch(() => false);
     }
     throw error;
@@ -119,12 +116,12 @@ async function changeBatch(
   }
 }
 
-/** What a descriptor is refused names no path. */
+/** An error on a descriptor names no path. */
 function syncContent({ change, handle }: Prepared): Promise<void> {
   return blaming(change.path, async () => handle?.sync());
 }
 
-/** Directories are made at once: what comes after may be inside. */
+/** Directories are made at once, because later changes may be inside. */
 async function prepare(disk: Disk, change: PathChange, made: Made): Promise<Prepared | undefined> {
   const { path, state } = change;
   if (state.kind === 'directory') {
@@ -166,18 +163,17 @@ async function writeTemporary(
     await disk.ownership.set(path, handle, state.owner);
     await handle.chmod(state.mode);
     await writeContent(disk, handle, state.content);
-    // Writing takes these bits away, unless the writer is privileged.
+    // Writing clears these bits unless the writer is privileged.
     if ((state.mode & SET_ID_BITS) !== 0) await handle.chmod(state.mode);
     return { temporary, handle };
   } catch (error) {
     await handle.close();
-    // The first failure counts.
     await removeAny(disk.fs, temporary).catch(() => false);
     throw error;
   }
 }
 
-/** Puts attributes on what was written, before it takes its place. */
+/** Sets attributes before the file takes its place. */
 async function giveAttributes(
   disk: Disk,
   prepared: readonly Prepared[],
@@ -209,7 +205,7 @@ async function giveAttributes(
     const writes = wishes.flatMap(({ one, temporary, wish }, index) => {
       const source = sources[index];
       const attributes = attributesFor(wish, source === undefined ? {} : (found.get(source) ?? {}));
-      // New, or nobody could read the label that it had.
+      // A new file, or one with an unreadable label.
       if (attributes[LABEL] === undefined) made.labelless.push(one.change.path);
       return Object.keys(attributes).length === 0
         ? []
@@ -224,7 +220,6 @@ async function giveAttributes(
   }
 }
 
-/** The file whose attributes are wanted, open; undefined when there is none to take them from. */
 function sourceOf(
   disk: Disk,
   one: Prepared,
@@ -259,10 +254,10 @@ async function finish({ fs }: Disk, one: Prepared, made: Made): Promise<void> {
 }
 
 /**
- * Under another name until it has its owner, mode and attributes, but where it is for root alone and has them from
- * the first moment: a death leaves all of it or nothing.
+ * Made under a temporary name until owner, mode and attributes are set, unless root's defaults are
+ * right: a crash leaves all of it or nothing.
  *
- * @returns `there` = what is there already is left as it is
+ * @returns `there` when something exists already; it is not changed
  */
 export async function makeDirectory(
   disk: Disk,
@@ -274,7 +269,7 @@ export async function makeDirectory(
   if (parent === undefined) throw missingParent(path);
   let isLabelled = false;
   try {
-    // A link to a directory is as good as one: `/home` is such a link on image-based systems.
+    // A link to a directory will do: on image-based systems `/home` is one.
     if (lookUp(fs, parent.target) !== undefined) return 'there';
     const isAsMade = isMadeSo({ mode, owner }) && Object.keys(exactly).length === 0;
     const made = isAsMade ? parent.target : temporaryIn(parent);
@@ -288,14 +283,13 @@ export async function makeDirectory(
         isLabelled = isWritten && exactly[LABEL] !== undefined;
         if (disk.sync) await handle.sync();
       });
-      // A rename would put it over an empty one that somebody has made meanwhile.
+      // A rename would replace an empty directory that somebody made meanwhile.
       if (!isAsMade && lookUp(fs, parent.target) !== undefined) {
         await fs.rmdir(made);
         return 'there';
       }
       if (!isAsMade) await fs.rename(made, parent.target);
     } catch (error) {
-      // The first failure counts.
       await fs.rmdir(made).catch(() => undefined);
       throw error;
     }
@@ -309,13 +303,13 @@ function isMadeSo({ mode, owner: { uid, gid } }: WantedDirectory): boolean {
   return mode === NEW_DIRECTORY_MODE && uid === 0 && gid === 0;
 }
 
-/** What a death left of a write, or of a directory that was being made. */
+/** Removes what a crash left of a write or of a new directory. */
 export async function removeTemporary(fs: FileSystem, temporary: string): Promise<void> {
   if (lookUp(fs, temporary)?.isDirectory() === true) await fs.rmdir(temporary);
   else await removeAny(fs, temporary);
 }
 
-/** Whether there was something to remove. A directory is refused by the system. */
+/** Whether there was something to remove. The system refuses directories. */
 export async function removeAny(fs: FileSystem, target: string): Promise<boolean> {
   try {
     if (lookUp(fs, target) === undefined) return false;
@@ -327,7 +321,7 @@ export async function removeAny(fs: FileSystem, target: string): Promise<boolean
   }
 }
 
-/** One name per target, so that the next write or an undo finds what a crash left. */
+/** One name per target, so that the next write or an undo finds the leftovers of a crash. */
 export function temporaryIn(parent: Pick<Parent, 'directory' | 'name'>): string {
   const name = createHash('sha256').update(parent.name).digest('hex').slice(0, 16);
   return `${parent.directory}/.slipway-${name}`;

@@ -1,4 +1,4 @@
-/** Contents of files in pieces: copied, compared and packed without being held in memory. */
+/** Copies, compares and packs files in pieces, without holding them in memory. */
 
 import { createHash } from 'node:crypto';
 import { constants } from 'node:fs';
@@ -7,23 +7,18 @@ import { posix } from 'node:path';
 import { fail, failureName } from '../../core/errors';
 import { type Disk, syncDirectories, withHandle, withParent } from './disk';
 import { hasCode, lookUp } from './root-paths';
-import type { FilePart } from './types';
+import type { FilePart } from './path-state';
 
 const PIECE_BYTES = 1024 * 1024;
 const READ_ONLY = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
 
-/** Where the bytes of a file are in a pack. */
 export interface Packed {
   readonly offset: number;
   readonly size: number;
   readonly sha256: string;
 }
 
-/**
- * The bytes of a part, piece by piece.
- *
- * @throws `RollbackFailed` when they are not those of its checksum
- */
+/** @throws `RollbackFailed` when the checksum differs */
 export async function* piecesOf(disk: Disk, part: FilePart): AsyncGenerator<Buffer> {
   const parent = disk.parentOf(part.path);
   if (parent === undefined) throw gone(part.path);
@@ -52,7 +47,7 @@ export async function* piecesOf(disk: Disk, part: FilePart): AsyncGenerator<Buff
   }
 }
 
-/** Whether a part is there and has its checksum. */
+/** Whether a part exists and has its checksum. */
 export async function isWhole(disk: Disk, part: FilePart): Promise<boolean> {
   let size = 0;
   try {
@@ -64,7 +59,6 @@ export async function isWhole(disk: Disk, part: FilePart): Promise<boolean> {
   return part.size === undefined || size === part.size;
 }
 
-/** Writes content at the end of an open file, the whole of it. */
 export async function writeContent(
   disk: Disk,
   handle: FileHandle,
@@ -77,7 +71,6 @@ export async function writeContent(
   for await (const piece of piecesOf(disk, content)) await handle.writeFile(piece);
 }
 
-/** Whether the file at a path has exactly these bytes. */
 export async function holds(
   disk: Disk,
   path: string,
@@ -97,7 +90,7 @@ export async function holds(
   if (Buffer.isBuffer(content)) return holdsBuffer(disk, path, content);
   const ours = piecesOf(disk, { path });
   for await (const theirs of piecesOf(disk, content)) {
-    // Both come in pieces of the same size, because regular files are read whole.
+    // Both come in pieces of the same size, because regular files are read in full pieces.
     const piece = await ours.next();
     if (piece.done === true || !theirs.equals(piece.value)) return await stop(ours);
   }
@@ -109,7 +102,7 @@ async function stop(pieces: AsyncGenerator<Buffer>): Promise<false> {
   return false;
 }
 
-/** Small files are compared at once: it is what a drift check does for every file. */
+/** Small files are compared at once, because a drift check does this for every file. */
 async function holdsBuffer(disk: Disk, path: string, content: Buffer): Promise<boolean> {
   if (content.length <= PIECE_BYTES) return readSmall(disk, path).equals(content);
   let at = 0;
@@ -135,7 +128,6 @@ function readSmall(disk: Disk, path: string): Buffer {
   }
 }
 
-/** Appends files to a pack, with one sync. */
 export async function pack(
   disk: Disk,
   path: string,

@@ -1,10 +1,9 @@
 /**
- * The few calls of Node that touch a host's files. Passed in, so that a test can end the process
+ * The calls of Node that touch a host's files. Passed in, so that a test can end the process
  * between any two of them.
  *
- * Looking is synchronous: it is a handful of microseconds, against many times that for a promise and
- * a thread; with hundreds of hosts in a process that is what an update costs. Writing is not, because
- * syncing takes as long as the disk takes.
+ * Reads are synchronous: they take microseconds, a promise and a thread take many times that.
+ * Writes are not, because a sync takes as long as the disk needs.
  */
 
 import * as sync from 'node:fs';
@@ -28,7 +27,6 @@ type Changing = Pick<typeof promises, 'mkdir' | 'open' | 'rename' | 'rmdir' | 's
 
 export type FileSystem = Looking & Changing;
 
-/** The real thing. */
 export const NODE_FILE_SYSTEM: FileSystem = {
   accessSync: sync.accessSync,
   closeSync: sync.closeSync,

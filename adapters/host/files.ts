@@ -1,7 +1,6 @@
 /**
- * Files below a host's root directory, written so that a crash leaves the old content or the new one
- * and never something in between: temporary file in the same directory, owner and mode before data,
- * fsync, rename, fsync of the directory.
+ * Files below a host's root directory. A crash leaves the old or the new content: temporary file in
+ * the same directory, owner and mode before data, fsync, rename, fsync of the directory.
  */
 
 import { constants } from 'node:fs';
@@ -21,85 +20,74 @@ import { type Disk, parentsBelow, syncDirectories, toldOf, withHandle, withParen
 import { type Ownership, REAL_OWNERSHIP } from './ownership';
 import { hasCode, lookUp, type Parent } from './root-paths';
 import { createRelabel } from './selinux';
-import type { FilePart, Owner, PathChange, PathFacts, PathState } from './types';
+import type { FilePart, Owner, PathChange, PathFacts, PathState } from './path-state';
 
 export interface HostFilesOptions {
-  /** Directory that the host sees as `/`. */
   readonly root: string;
   readonly fs?: FileSystem;
   readonly ownership?: Ownership;
   /**
-   * False = nothing is synced: survives a killed process but not a power failure. For simulated
-   * machines, hundreds of which share one disk.
+   * False: nothing is synced, so files survive a killed process but no power failure. For simulated
+   * machines that share one disk.
    */
   readonly sync?: boolean;
-  /** Absent = those on disk, through `getfattr` and `setfattr`. */
+  /** Default: `getfattr` and `setfattr`. */
   readonly attributes?: AttributePort;
 }
 
-/** All paths are host paths: absolute, normalised, seen from the root. */
+/** All paths are host paths: absolute, normalised, below the root. */
 export interface HostFiles {
-  /** What is at the path, with its content; links at the last component are not followed. */
+  /** The state of the path, with its content; a link at the last component is not followed. */
   look(path: string): Promise<PathState>;
-  /** The same without the content, however big it is. */
+  /** The same without the content. */
   facts(path: string): Promise<PathFacts>;
-  /** Whether the file at a path has exactly these bytes; read in pieces. False when it is no file. */
+  /** Whether the file at a path has exactly these bytes. False when it is no file. */
   holds(path: string, content: Buffer | FilePart): Promise<boolean>;
-  /** Whether a part is there and has its checksum. */
+  /** Whether a part exists and has its checksum. */
   isWhole(part: FilePart): Promise<boolean>;
-  /** The first bytes of a file, or all when it is shorter; undefined when there is no file. */
+  /** The first bytes of a file, or all of a shorter one; undefined when there is no file. */
   start(path: string, length: number): Promise<Buffer | undefined>;
-  /** Extended attributes of files and links, with one process for all of them; in their order. */
   attributesOf(paths: readonly string[]): Promise<readonly Attributes[]>;
-  /** Names in a directory, sorted; empty when there is none. Leftovers of writes are not listed. */
+  /** Names in a directory, sorted and without temporary names; empty when there is none. */
   list(path: string): Promise<readonly string[]>;
   /**
-   * Which file a path names or will name, the same text for all paths that do: the nearest directory
-   * above it that is there, whatever links or mounts lead to it, and the names below.
+   * Identifies the file that a path names or will name: the same text for all paths that lead to it
+   * by links or mounts.
    */
   place(path: string): Promise<string>;
-  /** Bytes that may still be written where the path is or will be. @throws with code `EROFS` */
+  /** Free bytes on the file system of the path. @throws with code `EROFS` */
   room(path: string): Promise<{ readonly device: number; readonly bytes: number }>;
   /**
-   * Makes changes in their order, with few syncs: the data of each file before it is renamed, each
-   * directory once at the end. A failure leaves those before it made, and nothing beside them.
+   * Makes changes in their order, with few syncs: each file before its rename, each directory once
+   * at the end. After a failure, exactly the earlier changes are made.
    */
   change(changes: readonly PathChange[], step?: ChangeStep): Promise<void>;
-  /** Replaces whatever file or link is there. The parent directory must exist. */
+  /** Replaces a file or link. The parent directory must exist. */
   writeFile(
     path: string,
     file: { readonly content: Buffer; readonly mode: number; readonly owner: Owner },
   ): Promise<void>;
-  /** Replaces whatever file or link is there by a link. */
   writeLink(path: string, target: string): Promise<void>;
-  /** Removes a file or a link; nothing there is fine. */
   remove(path: string): Promise<void>;
-  /** Makes one directory with these attributes; one that is there is left as it is. */
+  /** Makes one directory with these attributes; an existing one is not changed. */
   makeDirectory(path: string, attributes: { mode: number; owner: Owner }): Promise<void>;
-  /** Gives a directory other attributes, if it has not got them. */
   setDirectory(path: string, attributes: { mode: number; owner: Owner }): Promise<void>;
-  /** Removes a directory if it is empty; nothing there is fine. */
   removeDirectory(path: string): Promise<void>;
-  /** Removes what a crashed write, or making, of this path left beside it. */
+  /** Removes what a crash left of a write of this path. */
   sweep(path: string): Promise<void>;
-  /** Appends and syncs; the file is made for root alone when there is none. */
+  /** Appends and syncs; a new file is readable by root alone. */
   append(path: string, data: Buffer): Promise<void>;
-  /** Overwrites bytes that are there, in place, and syncs them: takes no space. */
+  /** Overwrites existing bytes in place and syncs: takes no space. */
   overwrite(path: string, offset: number, data: Buffer): Promise<void>;
-  /** Appends the bytes of other files, in pieces, with one sync; where each of them begins. */
+  /** Appends the bytes of other files, in pieces, with one sync; returns where each begins. */
   pack(path: string, sources: readonly string[]): Promise<readonly Packed[]>;
-  /** Cuts a file of ours off at a length, and syncs. */
   truncate(path: string, length: number): Promise<void>;
-  /** Makes the bytes of a file durable. */
   syncFile(path: string): Promise<void>;
-  /** Makes durable what happened to names in these directories. */
   syncDirectories(paths: Iterable<string>): Promise<void>;
 }
 
-/** Prefix of temporary names; such names are ours to remove. */
 const TEMPORARY_PREFIX = '.slipway-';
 
-/** The files of one host. */
 export function createHostFiles(options: HostFilesOptions): HostFiles {
   const fs = options.fs ?? NODE_FILE_SYSTEM;
   const disk: Disk = {
@@ -170,12 +158,11 @@ export function createHostFiles(options: HostFilesOptions): HostFiles {
   };
 }
 
-/** Others are kept waiting no longer than this, and one look. */
+/** The longest time for which reads block the process, but for a single read. */
 const TURN_MS = 50;
 
 /**
- * Lets others have their turn now and then: looking is synchronous, and a slow disk under a config of
- * many files would keep heartbeats and signs of life waiting for as long as it takes.
+ * Yields now and then: reads are synchronous, and many files on a slow disk would block heartbeats.
  */
 function breathing(): () => Promise<void> | undefined {
   let turn = performance.now();
@@ -187,7 +174,7 @@ function breathing(): () => Promise<void> | undefined {
   };
 }
 
-/** Not even a device that is swapped in between two calls is waited for. */
+/** Does not block on a device that is swapped in between two calls. */
 const READ_ONLY = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
 
 function factsAt(disk: Disk, path: string): PathFacts {
@@ -227,7 +214,6 @@ async function startOf(disk: Disk, path: string, length: number): Promise<Buffer
   return Buffer.concat(pieces);
 }
 
-/** Undefined = there is no such directory. */
 function inParent<Result>(
   disk: Disk,
   path: string,
@@ -257,7 +243,7 @@ async function attributesOf(disk: Disk, paths: readonly string[]): Promise<reado
   return found;
 }
 
-/** As many descriptors as any process may have open. */
+/** Stays below the usual limit of open descriptors. */
 const OPEN_AT_ONCE = 200;
 const O_PATH = 0o10000000;
 
@@ -274,7 +260,6 @@ function openForAttributes(disk: Disk, path: string): number {
 }
 
 function list({ fs, parentOf }: Disk, path: string): readonly string[] {
-  // The extra component makes the directory itself the parent.
   const parent = parentOf(posix.join(path, 'any'));
   if (parent === undefined) return [];
   try {
@@ -290,7 +275,7 @@ function list({ fs, parentOf }: Disk, path: string): readonly string[] {
 
 function placeOf(disk: Disk, path: string): string {
   return inNearest(disk, path, ({ fd, name }, below) => {
-    // Of some file systems the numbers are larger than what a plain number holds exactly.
+    // On some file systems these numbers exceed the safe integers.
     const { dev, ino } = disk.fs.fstatSync(fd, { bigint: true });
     return posix.join(`${dev}:${ino}`, name, below);
   });
@@ -301,13 +286,13 @@ function roomAt(disk: Disk, path: string): { device: number; bytes: number } {
   return inNearest(disk, path, ({ fd, directory }) => {
     fs.accessSync(directory, constants.W_OK);
     const { bavail, blocks, bsize } = fs.statfsSync(directory);
-    // File systems in memory may have no limit, which they give as a size of nothing.
+    // A file system in memory may have no limit, and then reports zero blocks.
     const bytes = blocks === 0 ? Number.MAX_SAFE_INTEGER : bavail * bsize;
     return { device: fs.fstatSync(fd).dev, bytes };
   });
 }
 
-/** In the nearest directory that is there; `below` = what of the path is below its name in it. */
+/** Works in the nearest existing directory; `below` = the rest of the path. */
 function inNearest<Result>(
   { parentOf }: Disk,
   path: string,
@@ -383,7 +368,7 @@ async function sweep(disk: Disk, path: string): Promise<void> {
   try {
     await removeTemporary(disk.fs, temporaryIn(parent));
   } catch (error) {
-    // Slipway's own are empty: a directory with something in it is somebody's, whatever its name.
+    // Temporary directories of Slipway are empty: one with entries belongs to somebody else.
     if (!hasCode(error, 'ENOTEMPTY', 'EEXIST')) throw error;
   } finally {
     parent.close();

@@ -4,9 +4,9 @@ import { posix } from 'node:path';
 import { fail } from '../../core/errors';
 import { isPasswordHash } from '../../core/machine-config';
 import type { HostFiles } from './files';
-import type { FileState } from './types';
+import type { FileState } from './path-state';
 
-/** `/usr/lib` is where image-based systems keep the accounts of the image (nss-altfiles). */
+/** Image-based systems keep the accounts of the image in `/usr/lib` (nss-altfiles). */
 const DIRECTORIES = ['/etc', '/usr/lib'] as const;
 
 export interface HostUser {
@@ -21,32 +21,30 @@ export interface HostUsers {
   /** @throws `ApplyFailed` when the host has no such group */
   groupId(name: string): Promise<number>;
   /**
-   * `/etc/shadow` with this password hash for the user, changed now; an empty hash locks the password.
+   * `/etc/shadow` with this password hash for the user, changed now; an empty hash locks the
+   * password.
    *
-   * The file is replaced as a whole, as the shadow tools do, so nobody reads half of it. Their lock is
-   * not taken (Node has none of its kind): a password that somebody changes in the same moment is lost,
-   * and that of this user goes back with the update.
+   * The file is replaced as a whole, as the shadow tools do. Their lock is not taken, because Node
+   * has no such lock: a password that somebody changes in the same moment is lost.
    *
-   * @param now - the day that counts for the age of the password: an old one, or none, may be refused
-   * @throws `ApplyFailed` when the user has no entry, or the hash is none
+   * @param now - the day for the age of the password: without it, or with an old one, a login may
+   *   be refused
+   * @throws `ApplyFailed` when the user has no entry, or the hash is invalid
    */
   shadowWith(user: string, hash: string, now: Date): Promise<FileState>;
-  /** Whether the user's entry has this hash already. */
   hasPassword(user: string, hash: string): Promise<boolean>;
 }
 
-/** Path of the password hashes. */
 export const SHADOW_PATH = '/etc/shadow';
 
 const MS_PER_DAY = 24 * 60 * 60 * 1000;
 
 /**
- * What a locked password looks like, as Ignition and MCO's daemon write it. With `!` in front, an sshd without
- * PAM takes the whole account for locked and refuses its keys, too.
+ * A locked password as Ignition and MCO's daemon write it. For an sshd without PAM, `!` locks the
+ * whole account and its keys, too.
  */
 const LOCKED = '*';
 
-/** Accounts of the host behind `files`. */
 export function createHostUsers(files: Pick<HostFiles, 'look'>): HostUsers {
   async function find(file: string, name: string): Promise<readonly string[] | undefined> {
     for (const directory of DIRECTORIES) {
@@ -101,16 +99,16 @@ export function createHostUsers(files: Pick<HostFiles, 'look'>): HostUsers {
   };
 }
 
-/** A file of accounts as it is now, with the entry that one of them had before. */
+/** The current file of accounts, with the earlier entry of one user. */
 export function withEntryOf(user: string, before: Buffer, now: Buffer): Buffer {
   const isIts = (line: string): boolean => line.startsWith(`${user}:`);
-  // Every byte of others' entries stays, whatever it means.
+  // Every byte of other entries stays.
   const entry = before.toString('latin1').split('\n').find(isIts);
   if (entry === undefined) return before;
   const lines = now.toString('latin1').split('\n');
   const at = lines.findIndex(isIts);
   if (at !== -1) lines[at] = entry;
-  // The last line is empty when the file ends as it should.
+  // The last line is empty when the file ends with a newline.
   else lines.splice(lines.at(-1) === '' ? -1 : lines.length, 0, entry);
   return Buffer.from(lines.join('\n'), 'latin1');
 }

@@ -1,6 +1,6 @@
 /**
- * The host side of the ports of `activities/host`: files below a root, the undo journal, systemd,
- * accounts, OS drivers, the client of the host endpoint. Nothing here decides what to change.
+ * The host side of the ports of `activities/host`: files, undo journal, systemd, accounts, OS
+ * drivers, the client of the host endpoint. Nothing here decides what to change.
  */
 
 export { type ConfigClient, type ConfigClientOptions, createConfigClient } from './config-client';
@@ -35,8 +35,10 @@ export { createPathWatch, type PathWatch, type PathWatchOptions } from './path-w
 export { createReportClient, type ReportClient } from './report-client';
 export { hasCode, isPlainPath } from './root-paths';
 export { createSystemctl } from './systemctl';
-export { ROOT_OWNER } from './types';
-export type * from './types';
+export type * from './os/os-status';
+export { ROOT_OWNER } from './path-state';
+export type * from './path-state';
+export type * from './unit-enablement';
 export { hasUnit, isGenerated, ownLink, type SeePath } from './unit-links';
 export { parseUnitState, type UnitState } from './unit-state';
 export { createVitals, type VitalsOptions } from './vitals';

@@ -1,14 +1,14 @@
-/** The directory of a journal: which files are in it, and how it comes and goes. */
+/** The directory of a journal: its files, and how it is made and dropped. */
 
 import { posix } from 'node:path';
 import type { HostFiles } from './files';
 import { SEAL_BYTES } from './journal-seal';
-import { ROOT_OWNER } from './types';
+import { ROOT_OWNER } from './path-state';
 
-/** Where journals live: one directory per unfinished update. */
+/** One directory per unfinished update. */
 export const JOURNAL_DIRECTORY = '/var/lib/slipway/journal';
 
-/** Where the journal of an order goes, by a name that a person recognises it by. */
+/** The directory of a journal; people recognise the order by its name. */
 export function directoryFor(name: string): string {
   const plain = name.replace(/[^A-Za-z0-9._-]+/g, '_').slice(0, 200) || 'order';
   return posix.join(JOURNAL_DIRECTORY, plain);
@@ -23,7 +23,7 @@ export function packPath(directory: string): string {
   return posix.join(directory, 'pack');
 }
 
-/** How much of the log is durable; and space for the marks of the way back, when the disk is full. */
+/** How much of the log is durable; also reserves space for the marks of an undo on a full disk. */
 export function sealPath(directory: string): string {
   return posix.join(directory, 'seal');
 }
@@ -46,8 +46,8 @@ export async function giveUpReserve(files: HostFiles, directory: string): Promis
 }
 
 /**
- * The log goes first: without it, the rest means nothing once the seal says that it is over. The seal goes when
- * that is durable, because a power cut may keep any of the names that are taken away together.
+ * The log goes first: without it the seal closes the rest. The seal goes when that is durable,
+ * because a power cut may keep any name that is removed together with others.
  */
 export async function dropJournal(files: HostFiles, directory: string): Promise<void> {
   for (const parts of [[logPath, packPath], [sealPath]]) {

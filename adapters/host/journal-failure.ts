@@ -1,9 +1,9 @@
-/** What the disk refuses to the journal itself: the file, what was done to it, and what mends it. */
+/** Disk errors of the journal itself: the file, the failed call, and the fix. */
 
 import { fail, failureName, messageOf } from '../../core/errors';
 
 /**
- * A failure of the disk under the journal as `JournalFailed`; everything else stays what it is.
+ * Turns a disk error of the journal into `JournalFailed`; other errors are returned unchanged.
  *
  * @param directory - of the journal, for errors that name no file
  */
@@ -18,7 +18,7 @@ export function journalFailure(directory: string, error: unknown): unknown {
   return Object.assign(fail('JournalFailed', text, { path, operation, code }), { cause: error });
 }
 
-/** Does something to the journal. @throws `JournalFailed` when the disk refuses it */
+/** Runs work on the journal. @throws `JournalFailed` when the disk refuses it */
 export async function onJournal<Result>(
   directory: string,
   work: () => Promise<Result>,
@@ -30,18 +30,17 @@ export async function onJournal<Result>(
   }
 }
 
-/** A process that dies, in a test, is nobody's failure to name. */
 export function systemCode(error: unknown): string | undefined {
   return textIn(error, 'code');
 }
 
-/** As the host sees it: not through a descriptor of this process. */
+/** The host path, not a descriptor of this process. */
 export function hostPathOf(error: unknown): string | undefined {
   const path = textIn(error, 'path');
   return path?.startsWith('/proc/self/fd/') === true ? undefined : path;
 }
 
-/** An error that was told with the host's path has the call in its cause. */
+/** For an error with a rewritten path, the call is in its cause. */
 function systemCallOf(error: unknown): string | undefined {
   const inner = typeof error === 'object' && error !== null && 'cause' in error ? error.cause : {};
   return textIn(error, 'syscall') ?? textIn(inner, 'syscall');

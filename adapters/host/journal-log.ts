@@ -1,6 +1,6 @@
 /**
- * The format of the journal's log: one line per entry, `<checksum> <JSON>`. Each checksum covers the
- * one before it, so that a changed, missing or swapped line is noticed.
+ * The format of the journal's log: one line per entry, `<checksum> <JSON>`. Each checksum covers
+ * the previous one, so that a changed, missing or swapped line is noticed.
  */
 
 import { createHash } from 'node:crypto';
@@ -8,10 +8,10 @@ import type { Attributes } from './attributes';
 import type { Packed } from './file-parts';
 import type { Seal } from './journal-seal';
 
-/** Bytes of a before-image: here in base64, or a stretch of the pack beside the log. */
+/** Bytes of a before-image: in base64, or a part of the pack beside the log. */
 export type ImageContent = { readonly content: string } | { readonly packed: Packed };
 
-/** What was at a path before the first change of it. */
+/** The state of a path before its first change. */
 export type BeforeImage =
   | { readonly kind: 'absent' }
   | ({
@@ -19,9 +19,9 @@ export type BeforeImage =
       readonly mode: number;
       readonly uid: number;
       readonly gid: number;
-      /** Absent = it had none. */
+      /** Absent: it had none. */
       readonly attributes?: Attributes;
-      /** The update changes the entry of this account alone; absent = the whole file. */
+      /** The update changes only the entry of this account; absent: the whole file. */
       readonly entryOf?: string;
     } & ImageContent)
   | { readonly kind: 'symlink'; readonly target: string; readonly attributes?: Attributes }
@@ -32,34 +32,30 @@ export type BeforeImage =
       readonly gid: number;
     };
 
-/** A directory that leads to a path that is changed, and is not changed itself. */
+/** An unchanged directory that leads to a changed path. */
 export interface ParentImage {
   readonly mode: number;
   readonly uid: number;
   readonly gid: number;
-  /** Absent = it had none. */
   readonly attributes?: Attributes;
 }
 
 export type JournalEntry =
-  /** The first entry: what the update is. */
   | { readonly type: 'begin'; readonly version: number; readonly header: unknown }
-  /** Written before the path is changed. */
   | { readonly type: 'before'; readonly path: string; readonly image: BeforeImage }
   /** How it is made again when somebody has removed it. */
   | { readonly type: 'parent'; readonly path: string; readonly image: ParentImage }
-  /** A file that is made to take room for the way back, and has nothing in it. */
+  /** A file that only reserves disk space for the undo. */
   | { readonly type: 'room'; readonly path: string }
-  /** Something that came about, named by the activities. */
+  /** A step of the update, named by the activities. */
   | { readonly type: 'mark'; readonly mark: unknown };
 
 export interface ReadLog {
   readonly entries: readonly JournalEntry[];
-  /** Checksum of the last entry: where the next one is chained on. */
+  /** Checksum of the last entry; the next entry continues from it. */
   readonly checksum: string;
-  /** Bytes of whole entries; what follows is the torn end of an append that never finished. */
+  /** Bytes of whole entries. The torn end of an unfinished append may follow. */
   readonly length: number;
-  /** Whether such an end is there. */
   readonly torn: boolean;
 }
 
@@ -68,10 +64,8 @@ export interface LogFault {
   readonly fault: string;
 }
 
-/** Checksum before the first entry. */
 export const FIRST_CHECKSUM = '0'.repeat(64);
 
-/** The line of an entry, and its checksum. */
 export function encodeEntry(
   entry: JournalEntry,
   previous: string,
@@ -81,15 +75,15 @@ export function encodeEntry(
   return { line: `${checksum} ${json}\n`, checksum };
 }
 
-/** How much of a log is known to have been durable. */
+/** The part of a log that is known to be durable. */
 export type SealedPart = Pick<Seal, 'length' | 'checksum'>;
 
 /**
- * Reads a log. An append that a crash cut off is dropped: its change was never made, because an entry
- * is synced before the change. Everything else that does not check out is a fault, and nothing of
- * such a log may be used.
+ * Reads a log. Drops an append that a crash cut off: an entry is synced before its change, so the
+ * change was never made. Anything else that does not verify is a fault, and nothing of such a log
+ * may be used.
  *
- * @param sealed - absent = not known: an end is then judged by how it looks
+ * @param sealed - absent: not known; the end is then judged by its form
  */
 export function readLog(bytes: Buffer, sealed?: SealedPart): ReadLog | LogFault {
   const log = readEntries(bytes, sealed);
@@ -123,14 +117,16 @@ function readEntries(bytes: Buffer, sealed: SealedPart | undefined): ReadLog | L
   return { entries, checksum, length, torn: false };
 }
 
-/** Nobody acted on what follows the sealed part; and a file that ends too early is told as such. */
+/**
+ * Nothing was done for entries after the sealed part. A file that is too short counts as cut off.
+ */
 function isCutOff(bytes: Buffer, from: number, sealed: SealedPart): boolean {
   return from >= sealed.length || bytes.length < sealed.length;
 }
 
 /**
- * Whether the rest of the log is what a crash leaves of an append: cut off before its line end, or
- * blocks that were reserved and never written (zeros). A whole line that is wrong is neither.
+ * Whether a crash can leave such an end: no line end, or zeros of reserved blocks. A whole line
+ * that is wrong is damage.
  */
 function isTorn(bytes: Buffer, from: number): boolean {
   const rest = bytes.subarray(from);
@@ -144,7 +140,7 @@ function decodeEntry(line: string, previous: string): JournalEntry | undefined {
   const checksum = line.slice(0, 64);
   const json = line.slice(65);
   if (line[64] !== ' ' || checksum !== checksumOf(previous, json)) return undefined;
-  // The checksum proves that these are the bytes of `encodeEntry`.
+  // By its checksum, this is the output of `encodeEntry`.
   return JSON.parse(json) as JournalEntry;
 }
 

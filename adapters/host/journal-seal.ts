@@ -1,31 +1,27 @@
 /**
- * The seal of a journal: how much of its log is durable, and the checksum there. A log alone cannot
- * tell the torn end of an append from an end that was lost later; with the seal, whatever is missing
- * or wrong before the sealed length is damage, and whatever follows it is an append that never ended.
+ * The seal of a journal: how much of its log is durable, and the checksum there. A fault before the
+ * sealed length is damage; after it, an append that was cut off. The log alone cannot tell these
+ * apart.
  *
- * Two slots are written in turn, each in a sector of its own: a crash in the middle of one leaves the
- * other, which is one append behind.
+ * Two slots are written in turn, each in its own sector: a crash during one write leaves the other
+ * seal, one append older.
  */
 
 import { createHash } from 'node:crypto';
 
 export interface Seal {
-  /** Numbers the seals of a journal; the highest one counts. */
+  /** Numbers the seals of a journal; the highest counts. */
   readonly count: number;
-  /** Bytes of the log that are durable. */
   readonly length: number;
-  /** Checksum of the last entry in them. */
   readonly checksum: string;
-  /** The journal is over: what is left of it is to be removed. */
+  /** The journal is over and may be removed. */
   readonly isClosed: boolean;
 }
 
-/** What a disk writes whole or not at all. */
+/** A disk writes a sector whole or not at all. */
 const SLOT_BYTES = 512;
-/** Both slots. */
 export const SEAL_BYTES = 2 * SLOT_BYTES;
 
-/** The bytes of a seal, and where they go. */
 export function encodeSeal(seal: Seal): { readonly offset: number; readonly bytes: Buffer } {
   const { count, length, checksum, isClosed } = seal;
   const body = [count, length, checksum, isClosed ? 'closed' : 'open'].join(' ');
@@ -33,7 +29,7 @@ export function encodeSeal(seal: Seal): { readonly offset: number; readonly byte
   return { offset: (count % 2) * SLOT_BYTES, bytes: Buffer.from(`${text}\n`) };
 }
 
-/** The newest seal that is whole; undefined when there is none. */
+/** The newest whole seal, if there is one. */
 export function readSeal(bytes: Buffer): Seal | undefined {
   const slots = [0, SLOT_BYTES].map((at) => decodeSlot(bytes.subarray(at, at + SLOT_BYTES)));
   const whole = slots.filter((seal) => seal !== undefined);

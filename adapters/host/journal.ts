@@ -1,7 +1,6 @@
 /**
- * The undo journal of a host: before a path is changed, what was there is written down and synced.
- * Undo puts everything back, newest first; it may be repeated, and a crash at any byte of it or of
- * the update leaves a journal from which it can be done again.
+ * The undo journal of a host: the before-image of a path is written and synced before the path
+ * changes. Undo puts everything back, newest first. It can be repeated after a crash at any byte.
  */
 
 import { posix } from 'node:path';
@@ -33,28 +32,29 @@ import { hasCode } from './root-paths';
 import { putBack } from './put-back';
 import { roomBeside, roomFor, takeRoom } from './undo-room';
 
-/** Of the log, its entries, and the headers and marks in them. */
+/** Version of the log, its entries, and the headers and marks in them. */
 const JOURNAL_VERSION = 1;
 
-/** Not zeros: a file system may keep those without space. */
+/** Not zeros: a file system may store those without using space. */
 const RESERVE = Buffer.alloc(64 * 1024, 'slipway ');
 
-/** The journal of an update that is not finished. */
+/** The journal of an unfinished update. */
 export interface OpenJournal<Header, Mark> {
   readonly header: Header;
-  /** What came about so far, in order. */
+  /** The marks so far, in order. */
   marks(): readonly Mark[];
   /**
-   * Writes down what is at these paths, which of their parent directories are missing, and how the others
-   * are, with one sync. A path that is in the journal already keeps its first before-image.
+   * Records these paths, with one sync: what is there, which parent directories are missing, and
+   * the attributes of the others. A path keeps its first before-image.
    *
-   * @param entryOf - path → account: of such a file only the entry of that account is changed, and put back
+   * @param entryOf - path → account: in such a file only the entry of that account changes and is
+   *   put back
    */
   record(paths: readonly string[], entryOf?: Readonly<Record<string, string>>): Promise<void>;
   /** Adds a mark, durably. */
   mark(mark: Mark): Promise<void>;
   /**
-   * The paths that are not as before. Changes nothing.
+   * The paths that differ from their before-images. Changes nothing.
    *
    * @throws `RollbackFailed` naming the path
    */
@@ -62,17 +62,17 @@ export interface OpenJournal<Header, Mark> {
   /**
    * Puts every path back. Safe to repeat.
    *
-   * @returns whether anything was not as before
+   * @returns whether anything differed
    * @throws `RollbackFailed` naming the path
    */
   undo(): Promise<boolean>;
-  /** Directories that a way back has left, because of what somebody else has put there. */
+  /** Directories of the update that the undo left, because they hold entries of somebody else. */
   kept(): Promise<readonly string[]>;
-  /** Drops the journal with its before-images: the update is finished, or is undone. */
+  /** Drops the journal: the update is finished or undone. */
   close(): Promise<void>;
 }
 
-/** Whatever the disk refuses to the journal itself is `JournalFailed`, naming the file and the call. */
+/** A disk error of the journal itself is `JournalFailed`, naming the file and the call. */
 export interface Journal<Header, Mark> {
   /**
    * The journal of the unfinished update, if there is one.
@@ -80,7 +80,7 @@ export interface Journal<Header, Mark> {
    * @throws `RollbackFailed` when it is damaged; nothing is changed then
    */
   open(): Promise<OpenJournal<Header, Mark> | undefined>;
-  /** Starts a journal; there must not be one. `name` is free text, for people. */
+  /** Starts a journal; none may be open. People read `name`. */
   begin(name: string, header: Header): Promise<OpenJournal<Header, Mark>>;
 }
 
@@ -115,7 +115,7 @@ export function createJournal<Header, Mark>(files: HostFiles): Journal<Header, M
   };
 }
 
-/** Every journal that counts; what is left of others is dropped. */
+/** Every open journal; the remains of others are dropped. */
 async function readAll(files: HostFiles): Promise<({ directory: string } & ReadJournal)[]> {
   const found: ({ directory: string } & ReadJournal)[] = [];
   for (const name of await files.list(JOURNAL_DIRECTORY)) {
@@ -146,22 +146,22 @@ function openJournal<Header, Mark>(
     if (entry.type === 'before') before.set(entry.path, entry.image);
     if (entry.type === 'parent') parents.set(entry.path, entry.image);
     if (entry.type === 'room') rooms.add(entry.path);
-    // Marks and headers are what this module's callers wrote, proven by the checksum.
+    // Headers and marks are those that the callers wrote: the checksum verifies it.
     if (entry.type === 'mark') marks.push(entry.mark as Mark);
   }
   let { checksum, length, torn } = input.log;
   let { seal } = input;
 
-  /** From now on, what is in the log is missed when it is gone. */
+  /** Seals the whole log: a later loss of entries is then damage. */
   async function sealAll(isClosed = false): Promise<void> {
-    // A process that died in the beginning may have written the log and not made its name durable.
+    // A process that died in `begin` may have left a log whose name is not durable.
     if (seal.length === 0) await files.syncDirectories([directory]);
     const next = { count: seal.count + 1, length, checksum, isClosed };
     await writeSeal(files, directory, next);
     seal = next;
   }
 
-  /** A process that died after it wrote, and before it synced, left what a power cut would take. */
+  /** A process may have died between write and sync: its entries are not durable yet. */
   async function sealUnsynced(): Promise<void> {
     if (seal.length >= length) return;
     await files.syncFile(logPath(directory));
@@ -177,18 +177,18 @@ function openJournal<Header, Mark>(
       next = encoded.checksum;
     }
     const data = Buffer.from(lines);
-    // A torn end of an earlier append would sit in the middle of the log from now on.
+    // A torn end would stay in the middle of the log.
     if (torn) await files.truncate(logPath(directory), length);
     torn = true;
-    await appendAnyway(data);
+    await appendInReserve(data);
     torn = false;
     checksum = next;
     length += data.length;
     await sealAll();
   }
 
-  /** Whoever fills the disk must not take away the means to say that the update goes back. */
-  async function appendAnyway(data: Buffer): Promise<void> {
+  /** On a full disk, gives up the reserve, so that the undo can still record its progress. */
+  async function appendInReserve(data: Buffer): Promise<void> {
     try {
       await files.append(logPath(directory), data);
     } catch (error) {
@@ -199,8 +199,8 @@ function openJournal<Header, Mark>(
     }
   }
 
-  /** Whoever fills the disk must not take away the room that things go back to. */
-  async function putBackAnyway(): Promise<boolean> {
+  /** On a full disk, gives up the reserved space, so that the before-images can still be put back. */
+  async function putBackInReserve(): Promise<boolean> {
     const pack = packPath(directory);
     try {
       return await putBack(files, pack, { images: before, parents });
@@ -222,9 +222,9 @@ function openJournal<Header, Mark>(
     async record(paths, entryOf) {
       try {
         const isKnown = (path: string) => before.has(path);
-        // One that the update has made goes with it.
-        const isMade = (path: string) => before.get(path)?.kind === 'absent';
-        const isKnownParent = (path: string) => parents.has(path) || isMade(path);
+        // A directory that the update creates is removed by the undo, so it needs no image.
+        const isCreated = (path: string) => before.get(path)?.kind === 'absent';
+        const isKnownParent = (path: string) => parents.has(path) || isCreated(path);
         const options = { isKnown, isKnownParent, ...(entryOf === undefined ? {} : { entryOf }) };
         const taken = await takeImages(files, packPath(directory), paths, options);
         const { images } = taken;
@@ -256,7 +256,7 @@ function openJournal<Header, Mark>(
     },
     async undo() {
       await onJournal(directory, sealUnsynced);
-      const hasChanged = await putBackAnyway().catch((error: unknown) => {
+      const hasChanged = await putBackInReserve().catch((error: unknown) => {
         throw notPutBack(directory, error);
       });
       await onJournal(directory, giveUpRooms);
@@ -275,7 +275,7 @@ function openJournal<Header, Mark>(
   };
 }
 
-/** The log in a directory; undefined when no change can have been made under it, or it is over. */
+/** The log in a directory; undefined when no change was made under it, or it is over. */
 async function readJournal(files: HostFiles, directory: string): Promise<ReadJournal | undefined> {
   const sealed = await files.start(sealPath(directory), SEAL_BYTES);
   const seal = sealed === undefined ? undefined : readSeal(sealed);
@@ -293,8 +293,8 @@ async function refuseUnsealed(files: HostFiles, directory: string): Promise<unde
   const isThere = async (path: string) => (await files.facts(path)).kind !== 'absent';
   const hasSeal = await isThere(sealPath(directory));
   const isUsed = (await isThere(packPath(directory))) || (await isThere(roomBeside(directory)));
-  // The seal is durable before there is a log, and is the last to go. So a death leaves a seal that
-  // cannot be read alone, and an unreadable log without one; neither with before-images beside it.
+  // The seal is durable before there is a log, and is removed last. So a crash leaves an unreadable
+  // seal alone, or an unreadable log without a seal; neither has before-images.
   if (log === undefined && !(hasSeal && isUsed)) return undefined;
   if (log !== undefined && begin === undefined && !hasSeal && !isUsed) return undefined;
   const its = `its seal, ${sealPath(directory)}, is damaged or gone`;
@@ -302,7 +302,6 @@ async function refuseUnsealed(files: HostFiles, directory: string): Promise<unde
   throw damaged(directory, begin === undefined ? `it has no whole first entry, and ${its}` : its);
 }
 
-/** Undefined when there is none. */
 async function readLogIn(
   files: HostFiles,
   directory: string,
@@ -317,7 +316,7 @@ async function readLogIn(
   return log;
 }
 
-/** Whatever of it this version can read may mean something else. */
+/** A later version may give the same fields another meaning. */
 function refuseLater(directory: string, { entries: [begin] }: ReadLog): void {
   if (begin?.type !== 'begin') return;
   const path = logPath(directory);
@@ -327,7 +326,7 @@ function refuseLater(directory: string, { entries: [begin] }: ReadLog): void {
   if (later !== undefined) throw fail('RollbackFailed', later, { path, directory });
 }
 
-/** A seal of nothing, and the space that is given up when the disk is full. */
+/** A seal of an empty log, with the space that is freed on a full disk. */
 function unsealed(): Buffer {
   const { bytes } = encodeSeal({ count: 0, length: 0, checksum: '', isClosed: false });
   return Buffer.concat([bytes, RESERVE]);
@@ -338,7 +337,7 @@ async function writeSeal(files: HostFiles, directory: string, seal: Seal): Promi
   await files.overwrite(sealPath(directory), offset, bytes);
 }
 
-/** Half a way back is worse than none, and only a person can tell what is right. */
+/** A partial undo is worse than none: a person must decide. */
 function damaged(directory: string, why: string): Error {
   const path = logPath(directory);
   return fail(
@@ -349,27 +348,27 @@ function damaged(directory: string, why: string): Error {
   );
 }
 
-/** A journal that could not be begun leaves nothing behind, as far as the disk allows it. */
+/** Removes a journal that could not be begun, as far as the disk allows. */
 async function abandoned(files: HostFiles, directory: string, error: unknown): Promise<unknown> {
-  // What is left is over, or has no whole entry: the next look at the journals drops it.
+  // The remains are closed or have no whole entry: the next read of the journals drops them.
   await sealAbandoned(files, directory).catch(() => undefined);
   await dropJournal(files, directory).catch(() => undefined);
   return journalFailure(directory, error);
 }
 
-/** Its log may be sealed already, and one that is missed is damage: so it is over before it goes. */
+/** The log may be sealed, and a missing sealed log is damage: the seal is closed first. */
 async function sealAbandoned(files: HostFiles, directory: string): Promise<void> {
   if ((await files.facts(sealPath(directory))).kind === 'absent') return;
   await writeSeal(files, directory, { count: 2, length: 0, checksum: '', isClosed: true });
 }
 
-/** The disk refuses the journal, or what is to be written down in it. */
+/** The disk refuses the journal, or refuses to read what it should record. */
 function unwritten(directory: string, error: unknown): unknown {
   const path = hostPathOf(error);
   if (path === undefined || path.startsWith(`${directory}/`))
     return journalFailure(directory, error);
   if (failureName(error) !== undefined || systemCode(error) === undefined) return error;
-  const text = `write down what is there before it is changed: ${messageOf(error)}`;
+  const text = `record what is there before the change: ${messageOf(error)}`;
   return Object.assign(fail('ApplyFailed', text, { path }), { cause: error });
 }
 

@@ -1,4 +1,4 @@
-/** The files of a machine, as far as they tell what runs on it. Read anew with each question. */
+/** The files of a machine that show which programs run on it. Read anew for each question. */
 
 import { lstatSync, readdirSync, readlinkSync, realpathSync, type Stats } from 'node:fs';
 import { posix } from 'node:path';
@@ -7,12 +7,10 @@ import { hasCode } from './root-paths';
 import { UNIT_DIRECTORIES } from './unit-links';
 import { realPath } from './watch-probe';
 
-/** As many links as Linux follows before it gives up. */
 const MAX_LINKS = 40;
 /** Directories whose links start a unit. */
 const STARTING = /\.(wants|requires|upholds)$/;
 
-/** @param root - directory that the machine sees as `/` */
 export function createMachineTree(root: string): MachineTree {
   const look = (path: string): Stats | undefined => lookAt(realPath(root, path));
   const list = (directory: string): readonly string[] => {
@@ -42,7 +40,7 @@ export function createMachineTree(root: string): MachineTree {
   };
 }
 
-/** Where a path of the machine is for this process, all links followed inside the root; undefined = nothing is there. */
+/** Where this process finds a path of the machine, with all links resolved inside the root. */
 export function realFile(root: string, path: string): string | undefined {
   const base = realpathSync(root);
   let at = path;

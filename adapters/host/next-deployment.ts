@@ -1,23 +1,23 @@
 /**
- * The files of a machine as its units will find them once another deployment of ostree has booted. Its
- * tree is on the disk as soon as it is staged; its `/etc` is made from the running one at the shutdown.
+ * The files of a machine as they will be when another ostree deployment has booted. Its tree is on
+ * disk once it is staged; its `/etc` is merged from the running one at shutdown.
  */
 
 import { posix } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 import type { HostFiles } from './files';
 
-/** Where deployments are, by the name of their operating system; the second place is a link to the first. */
+/** Deployments by OS name; the second path is a link to the first. */
 const DEPLOYMENTS = ['/sysroot/ostree/deploy', '/ostree/deploy'] as const;
 
-/** Other with each deployment, or empty at each boot; all else is the machine's own whatever boots. */
+/** These differ by deployment or are empty at boot; all other paths stay. */
 const OF_THE_BOOT = ['/usr/', '/lib/', '/run/'] as const;
-/** A link to `/var` on such systems. */
+/** A link into `/var` on ostree systems. */
 const LOCAL = '/usr/local/';
 
 /**
- * What is read comes from the deployment where it is the image's, what is written goes to the running
- * machine: ostree carries changes of `/etc` over. Undefined when there is no tree of that name.
+ * Reads image paths from the deployment, and writes to the running machine, because ostree carries
+ * changes of `/etc` over. Undefined when there is no such tree.
  *
  * @param deployment - as drivers name it: `CHECKSUM.SERIAL`
  */
@@ -48,7 +48,7 @@ export async function filesAfterBoot(
   };
 }
 
-/** Deployments of one checksum are one tree, whichever operating system has them. */
+/** Deployments of one checksum have the same tree in every OS name. */
 async function treeOf(files: HostFiles, deployment: string): Promise<string | undefined> {
   for (const place of DEPLOYMENTS) {
     for (const name of await files.list(place)) {
@@ -60,8 +60,8 @@ async function treeOf(files: HostFiles, deployment: string): Promise<string | un
 }
 
 /**
- * Where to read what will be at a path. What nobody changed in `/etc` since the running image brought
- * it, or did not, is the new image's.
+ * Where to read a path of the next boot. A path of `/etc` that equals the running image's comes
+ * from the new image.
  */
 async function placeAfterBoot(files: HostFiles, tree: string, path: string): Promise<string> {
   if (!path.startsWith('/etc/')) {
@@ -69,7 +69,7 @@ async function placeAfterBoot(files: HostFiles, tree: string, path: string): Pro
     return isOfTheBoot && !path.startsWith(LOCAL) ? posix.join(tree, path) : path;
   }
   const [mine, brought] = [await files.look(path), await files.look(posix.join('/usr', path))];
-  // It stays for what was added to it; what is in it is looked at by itself.
+  // The directory stays for local additions; its entries are checked on their own.
   if (mine.kind === 'directory') return path;
   return isDeepStrictEqual(mine, brought) ? posix.join(tree, 'usr', path) : path;
 }

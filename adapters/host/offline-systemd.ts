@@ -1,6 +1,6 @@
 /**
- * Enablement of units by writing their links below the root, as `systemctl enable --root` does; no
- * running systemd is asked. What would happen to running services is handed to `onServiceAction`.
+ * Enables units by writing links below the root, as `systemctl enable --root` does, without a
+ * running systemd. Actions on running services go to `onServiceAction`.
  */
 
 import { posix } from 'node:path';
@@ -17,7 +17,7 @@ import {
 } from '../../core/systemd';
 import type { HostFiles } from './files';
 import { filesAfterBoot } from './next-deployment';
-import type { Enablement, EnablementChange } from './types';
+import type { Enablement, EnablementChange } from './unit-enablement';
 import type { UnitState } from './unit-state';
 import {
   enablingPaths,
@@ -33,49 +33,45 @@ export interface ServiceAction {
   readonly service?: string;
 }
 
-/** Which units a boot starts: their links below `/etc`, after the unit files that it finds. */
+/** Which units a boot starts: links below `/etc`, and the unit files. */
 export interface UnitEnablement {
-  /** Every path that such changes may touch. */
   enablementPaths(changes: readonly EnablementChange[]): Promise<readonly string[]>;
   /**
-   * One after the other, as they are listed: of two that touch the same link the later one counts. The
-   * links are durable when it returns.
+   * Makes the changes in order: of two changes of one link the later counts. The links are durable
+   * afterwards.
    */
   setEnablement(changes: readonly EnablementChange[]): Promise<void>;
   enablement(unit: string): Promise<Enablement>;
-  /** Units that are enabled and disabled together with this one, by `Also` of each. */
+  /** The units that `Also` enables and disables together with this one. */
   also(unit: string): Promise<readonly string[]>;
-  /** Whether a unit that is left to the presets is enabled by them. */
   presetEnables(unit: string): Promise<boolean>;
-  /** Whether the distribution has a unit of this name. */
   isVendorUnit(unit: string): Promise<boolean>;
 }
 
-/** What a host does with its units, whether its systemd runs or not. */
+/** The units of a host, whether or not its systemd runs. */
 export interface HostSystemd extends UnitEnablement {
   /**
-   * The same for the boot of a staged deployment, which may have other units than the running one, or
-   * the same ones with another `[Install]` section. Where its tree is not found, for this boot.
+   * The same for the boot of a staged deployment, whose units or `[Install]` sections may differ.
+   * Without its tree: for the running one.
    */
   atBootOf(deployment: string): Promise<UnitEnablement>;
   daemonReload(): Promise<void>;
   reload(service: string): Promise<void>;
   restart(service: string): Promise<void>;
   stop(service: string): Promise<void>;
-  /** Lets a service be started that has failed too often; absent = nothing counts failures. */
+  /** Lets a service start that has failed too often; absent: failures are not counted. */
   resetFailed?(service: string): Promise<void>;
-  /** What runs under this name; undefined where no systemd runs. */
+  /** The state of the unit; undefined where no systemd runs. */
   state(unit: string): Promise<UnitState | undefined>;
-  /** Makes the certificates below `/etc/pki/ca-trust` the trusted ones, without the unit for it. */
+  /** Trusts the certificates below `/etc/pki/ca-trust`, without a unit. */
   updateTrust(): Promise<void>;
 }
 
-/** Where a distribution's own units live. */
 const VENDOR_UNIT_DIRECTORY = '/usr/lib/systemd/system';
 
 const DIRECTORY_ATTRIBUTES = { mode: 0o755, owner: { uid: 0, gid: 0 } } as const;
 
-/** systemd of a host that does not run; `onServiceAction` learns what it would have done. */
+/** systemd of a host that does not run; `onServiceAction` receives each action. */
 export function createOfflineSystemd(
   files: HostFiles,
   onServiceAction: (action: ServiceAction) => void = () => undefined,
@@ -96,12 +92,11 @@ export function createOfflineSystemd(
   };
 }
 
-/** Enablement by what these files say and hold. */
 export function createOfflineEnablement(files: HostFiles): UnitEnablement {
   return {
     async enablementPaths(changes) {
       const planned = await Promise.all(changes.map((change) => planChange(files, change)));
-      // A directory goes with its last link.
+      // A directory is removed with its last link.
       const paths = planned
         .flat()
         .flatMap(({ make, remove }) => [
@@ -133,7 +128,7 @@ export function createOfflineEnablement(files: HostFiles): UnitEnablement {
   };
 }
 
-/** Whether a change comes to the same links by what either of these files say. */
+/** Whether a change makes the same links by either set of files. */
 export async function comesToSame(
   [one, other]: readonly [HostFiles, HostFiles],
   change: EnablementChange,
@@ -142,7 +137,7 @@ export async function comesToSame(
   return isDeepStrictEqual(here, there);
 }
 
-/** @throws `ApplyFailed` for what systemctl refuses to enable */
+/** @throws `ApplyFailed` for a unit that systemctl would not enable */
 async function refuseImpossible(files: HostFiles, { unit, wish }: EnablementChange): Promise<void> {
   if (wish !== 'enable') return;
   const found = await findUnit(files, unit);
@@ -161,7 +156,7 @@ async function planChange(
   return Promise.all(all.map((one) => planLinks(files, one)));
 }
 
-/** As `systemctl is-enabled`: any link counts, whoever made it. */
+/** As `systemctl is-enabled`: any link counts. */
 export async function enablementOf(
   files: Pick<HostFiles, 'look' | 'list'>,
   unit: string,
@@ -178,7 +173,7 @@ export async function enablementOf(
 }
 
 /**
- * Whether a link says that its unit is enabled: of the instances of a template only the default one does.
+ * Whether a link enables its unit: of a template's instances only the default one does.
  *
  * @see systemd src/shared/install.c, is_symlink_with_known_name
  */
@@ -186,11 +181,10 @@ function standsFor(link: string, unit: string, install: InstallSection | undefin
   const name = posix.basename(link);
   if (templateOf(name) !== unit) return true;
   const linked = install === undefined ? unit : linkedUnit(unit, install);
-  // The machine decides which instance it is.
+  // Without a unit file, the name in the link decides.
   return linked === undefined || name === linked;
 }
 
-/** The `.wants` directory of a link; aliases have none. */
 function directoryOf(link: string): readonly string[] {
   const directory = posix.dirname(link);
   return directory === UNIT_DIRECTORY ? [] : [directory];
@@ -202,27 +196,25 @@ interface LinkWish {
 }
 
 interface PlannedLinks {
-  /** Link path → target. */
   readonly make: ReadonlyMap<string, string>;
   readonly remove: readonly string[];
 }
 
-/** The change, and the same for every unit that `Also` brings in, each once. */
+/** The change for its unit and for each unit of `Also`. */
 async function withAlso(files: HostFiles, change: EnablementChange): Promise<readonly LinkWish[]> {
   const enable =
     change.wish === 'enable' ||
     (change.wish === 'preset' && (await presetEnables(files, change.unit)));
-  // A preset that enables a unit leaves the links that it has.
+  // A preset that enables a unit keeps its other links.
   const wish = !enable ? 'disable' : change.wish === 'preset' ? 'add' : 'enable';
-  // A preset that disables a unit says nothing about others.
+  // A preset that disables a unit does not concern others.
   if (change.wish === 'preset' && !enable) return [{ unit: change.unit, wish }];
   return (await togetherWith(files, change.unit)).map((unit) => ({ unit, wish }));
 }
 
-/** A unit and all that `Also` brings in, each once. */
 async function togetherWith(files: HostFiles, unit: string): Promise<readonly string[]> {
   const units = new Set([unit]);
-  // A set is walked to its end, also to what is added on the way.
+  // The loop also reaches the names that are added to the set meanwhile.
   for (const name of units) {
     const found = await findUnit(files, name);
     const install = found === undefined ? undefined : parseInstallSection(found.contents);
@@ -231,7 +223,7 @@ async function togetherWith(files: HostFiles, unit: string): Promise<readonly st
   return [...units];
 }
 
-/** Links of an older `[Install]` section go also when the unit stays enabled. */
+/** Links of an older `[Install]` section are removed even if the unit stays enabled. */
 async function planLinks(files: HostFiles, change: LinkWish): Promise<PlannedLinks> {
   const present = await presentLinks(files, change.unit);
   const found = await findUnit(files, change.unit);

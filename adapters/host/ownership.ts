@@ -1,20 +1,18 @@
-/** How the owner of a path is read and set. */
-
 import type { Stats } from 'node:fs';
 import type { FileHandle } from 'node:fs/promises';
 import { fail } from '../../core/errors';
-import type { Owner } from './types';
+import type { Owner } from './path-state';
 
-/** Reads and sets owners. `path` is the host path, for messages and records. */
+/** `path` is the host path, for messages and records. */
 export interface Ownership {
   of(path: string, stats: Stats): Owner;
-  /** Sets the owner of an open file or directory before it gets its data. */
+  /** Sets the owner of an open file or directory before its data is written. */
   set(path: string, handle: FileHandle, wanted: Owner): Promise<void>;
 }
 
 /**
- * The owners on disk. A change that is none makes no call, so that an unprivileged process can write
- * what it owns; any other change without the right to it is refused.
+ * The owners on disk. An unchanged owner makes no call, so that an unprivileged process can write
+ * its own files.
  */
 export const REAL_OWNERSHIP: Ownership = {
   of: (_path, stats) => ({ uid: stats.uid, gid: stats.gid }),

@@ -1,27 +1,24 @@
-/** Failures of single paths, kept until all others are done. */
+/** Collects failures of single paths until all others are done. */
 
 import { messageOf } from '../../core/errors';
+import { fewSentences } from '../../core/few';
 import { hasCode } from './root-paths';
-
-/** All of them would be too long for a reason. */
-const TOLD = 3;
 
 export class PathFailures {
   readonly #endsWhenFull: boolean;
   readonly #all = new Map<string, unknown>();
 
-  /** @param options - `endsWhenFull`: a full disk is no matter of one path, and is thrown at once */
+  /** @param options - `endsWhenFull`: a full disk concerns all paths, and is thrown at once */
   constructor({ endsWhenFull }: { readonly endsWhenFull: boolean }) {
     this.#endsWhenFull = endsWhenFull;
   }
 
-  /** Of a path, the first failure counts. */
+  /** The first failure of a path counts. */
   note(path: string, error: unknown): void {
     if (this.#endsWhenFull && hasCode(error, 'ENOSPC', 'EDQUOT')) throw error;
     if (!this.#all.has(path)) this.#all.set(path, error);
   }
 
-  /** Does something to a path; when that fails, the others go on. */
   async during(path: string, work: () => Promise<void>): Promise<void> {
     try {
       await work();
@@ -30,14 +27,13 @@ export class PathFailures {
     }
   }
 
-  /** @throws an error naming the first paths, and how many others there are */
+  /** @throws an error naming the first paths, and the number of others */
   throwIfAny(): void {
     const [first] = this.#all;
     if (first === undefined) return;
-    const told = [...this.#all].slice(0, TOLD).map(([path, error]) => textOf(path, error));
-    const more = this.#all.size > TOLD ? ` (and ${this.#all.size - TOLD} more paths)` : '';
+    const told = [...this.#all].map(([path, error]) => textOf(path, error));
     const [path, cause] = first;
-    throw Object.assign(new Error(`${told.join('; ')}${more}`), { path, cause });
+    throw Object.assign(new Error(fewSentences(told)), { path, cause });
   }
 }
 

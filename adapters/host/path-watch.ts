@@ -1,6 +1,6 @@
 /**
- * Hears of changes at paths through inotify: on the directories that lead to them, because files are
- * replaced by renaming and directories come and go. Nothing runs while nothing happens.
+ * Watches paths through inotify on the directories that lead to them, because files are replaced by
+ * renaming and directories come and go. Nothing runs while nothing happens.
  */
 
 import { type FSWatcher, statSync, watch } from 'node:fs';
@@ -10,23 +10,24 @@ import { realPath } from './watch-probe';
 
 export interface PathWatch {
   /**
-   * Watches exactly these from now on. A path need not exist, nor its parents. Of a directory, every
-   * name in it counts.
+   * Replaces the set of watched paths. A path and its parents need not exist. In a directory, every
+   * name counts.
    */
   set(wanted: { readonly paths: Iterable<string>; readonly directories?: Iterable<string> }): void;
   close(): void;
 }
 
 export interface PathWatchOptions {
-  /** Directory that the host sees as `/`. */
   readonly root: string;
-  /** A path, or a directory of `directories`, may have changed. Comes many times for one change. */
+  /** A path or directory may have changed. Called many times for one change. */
   readonly onTouched: (path: string) => void;
-  /** Something is not watched: the kernel's limit, usually. Told once for each directory. */
+  /**
+   * A directory is not watched, usually because of the kernel's limit. Called once per directory.
+   */
   readonly onTrouble: (directory: string, reason: string) => void;
 }
 
-/** One watched directory. `identity` tells it from another one that took its place. */
+/** One watched directory. `identity` shows when another one has taken its place. */
 interface Watched {
   readonly watcher: FSWatcher;
   readonly identity: string;
@@ -38,7 +39,7 @@ export function createPathWatch(options: PathWatchOptions): PathWatch {
 
 class DirectoryWatch implements PathWatch {
   readonly #options: PathWatchOptions;
-  /** What is watched for in each directory on the way: name → whether it is a wanted path itself. */
+  /** Directory → names to watch in it; true: the name is itself a wanted path. */
   #chain = new Map<string, Set<string>>();
   #paths = new Set<string>();
   #directories = new Set<string>();
@@ -78,9 +79,8 @@ class DirectoryWatch implements PathWatch {
     this.#directories.clear();
   }
 
-  /** Watches the directory that has this name now, if there is one. */
   #arm(directory: string, isAnother = false): void {
-    // The last component is followed, too: of `/home/core`, `/home` may be a link.
+    // Resolves the last component, too: `/home` may be a link.
     const inside = realPath(this.#options.root, posix.join(directory, 'any'));
     const place = inside === undefined ? undefined : posix.dirname(inside);
     const identity = place === undefined ? undefined : identityOf(place);
@@ -109,12 +109,12 @@ class DirectoryWatch implements PathWatch {
     for (const each of touched) this.#changed(posix.join(directory, each));
   }
 
-  /** A wanted path, or a directory on the way to some: then they all may be others now. */
+  /** A wanted path, or a directory on the way to wanted paths, which may all have changed then. */
   #changed(path: string): void {
     if (this.#paths.has(path)) this.#options.onTouched(path);
     if (!this.#chain.has(path)) return;
     const isBelow = (other: string): boolean => other === path || other.startsWith(`${path}/`);
-    // Numbers of inodes are used again, so a new directory may look like the old one.
+    // Inode numbers are reused, so a new directory may look like the old one.
     for (const directory of this.#chain.keys()) if (isBelow(directory)) this.#arm(directory, true);
     for (const wanted of [...this.#paths, ...this.#directories]) {
       if (isBelow(wanted)) this.#options.onTouched(wanted);

@@ -1,4 +1,4 @@
-/** Before-images, put back. A path that cannot be put back keeps no other one from it. */
+/** Puts before-images back. A failure of one path does not stop the others. */
 
 import { posix } from 'node:path';
 import { fail, messageOf } from '../../core/errors';
@@ -14,31 +14,29 @@ import type { HostFiles } from './files';
 import type { BeforeImage, ParentImage } from './journal-log';
 import { hostPathOf } from './journal-failure';
 import { PathFailures } from './path-failures';
-import { type FilePart, type PathChange, ROOT_OWNER } from './types';
+import { type FilePart, type PathChange, ROOT_OWNER } from './path-state';
 
 type Images = readonly (readonly [string, BeforeImage])[];
 
-/** Where before-images are put back, and what could not be. */
 interface Undo {
   readonly files: HostFiles;
   readonly packPath: string;
-  /** How directories were that lead to the images. */
   readonly parents: ParentImages;
-  /** Takes no more space at a time than one of them needs. */
+  /** Makes one change at a time, to need little space. */
   readonly oneByOne: boolean;
   readonly failures: PathFailures;
-  /** Directories that are known to be there. */
+  /** Directories that are known to exist. */
   readonly present: Set<string>;
 }
 
 /**
- * Puts images back: first what was not there goes, so that a full disk has room for the rest, the
- * newest first; then the rest comes back. What is right already is not touched. Repeatable.
+ * Puts images back. First it removes new paths, newest first, which frees space; then it restores
+ * the others. Paths that are right are not touched. Safe to repeat.
  *
- * @param options - `oneByOne`: takes no more space at a time than one of them needs
- * @returns whether anything was not right
- * @throws an error naming the paths, when all others are back; at once when the disk is full, unless it is
- * done one by one; before anything is changed, when a before-image is damaged
+ * @param options - `oneByOne`: makes one change at a time, to need little space
+ * @returns whether anything differed
+ * @throws an error naming the paths, when all others are restored; at once on a full disk, unless
+ *   `oneByOne`; before any change, when a before-image is damaged
  */
 export async function putBack(
   files: HostFiles,
@@ -54,13 +52,13 @@ export async function putBack(
   for (const path of paths) await failures.during(path, () => files.sweep(path));
   const removed = await removeAll(undo, newestFirst);
   const restored = await restoreAll(undo, newestFirst);
-  // What an earlier attempt put back may not be durable yet, and will not be written again.
+  // The changes of an earlier attempt may not be durable, and are not made again.
   await files.syncDirectories(new Set([...paths].map((path) => posix.dirname(path))));
   failures.throwIfAny();
   return removed + restored > 0;
 }
 
-/** A death may have left something beside each directory that leads to a path, too. */
+/** A crash may have left temporary names beside the parent directories, too. */
 function withParents(images: Images): ReadonlySet<string> {
   const paths = new Set<string>();
   for (const [path] of images) {
@@ -69,7 +67,7 @@ function withParents(images: Images): ReadonlySet<string> {
   return paths;
 }
 
-/** Reads what is in the pack before anything is changed: half a way back is worse than none. */
+/** Verifies the pack before any change: a partial undo is worse than none. */
 async function refuseDamaged(files: HostFiles, packPath: string, images: Images): Promise<void> {
   for (const [path, image] of images) {
     if (image.kind !== 'file' || !('packed' in image)) continue;
@@ -89,7 +87,7 @@ async function faultOf(files: HostFiles, part: FilePart): Promise<string | undef
   }
 }
 
-/** Removes what was not there. Returns how many there were. */
+/** Removes paths that did not exist before. Returns their number. */
 async function removeAll(undo: Undo, images: Images): Promise<number> {
   const { files, failures } = undo;
   const directories: string[] = [];
@@ -107,16 +105,15 @@ async function removeAll(undo: Undo, images: Images): Promise<number> {
   return others.length + directories.length;
 }
 
-/** Returns how many were not right. */
 async function restoreAll(undo: Undo, images: Images): Promise<number> {
   const { files, failures, oneByOne } = undo;
   const paths = images.map(([path]) => path);
   const now = await lookAtEach(files, paths, (path, error) => failures.note(path, error));
   const changes: PathChange[] = [];
-  // Directories that went are there again before what was in them.
+  // Directories come before their entries.
   for (const [path, image] of directoriesFirst(images)) {
     const found = now.get(path);
-    // One that cannot be looked at is among the failures.
+    // An unreadable path is among the failures.
     if (found === undefined) continue;
     const at = { path, image, ...found };
     await failures.during(path, async () => {
@@ -137,11 +134,13 @@ function directoriesFirst(images: Images): Images {
   ];
 }
 
-/** What puts a path back; undefined when it is as it was. What is in its way goes, where that is nobody's. */
+/**
+ * The change that restores a path; undefined when it is right. Removes empty directories in its
+ * place.
+ */
 async function restoring(undo: Undo, at: Compared): Promise<PathChange | undefined> {
   const { files, packPath } = undo;
   const { path, image, facts } = at;
-  // What was not there is gone by now.
   if (image.kind === 'absent' || (await isAsBefore(files, packPath, at))) return undefined;
   await makeParents(undo, path);
   if (image.kind === 'directory') {
@@ -161,7 +160,7 @@ async function restoring(undo: Undo, at: Compared): Promise<PathChange | undefin
   return { path, state: { kind: 'file', content, mode, owner: { uid, gid }, ...exactly } };
 }
 
-/** Directories that led there, and that somebody, or another image of the operating system, has taken away. */
+/** Makes parent directories that have disappeared, for example with another OS image. */
 async function makeParents(undo: Undo, path: string): Promise<void> {
   const { files, present } = undo;
   const missing: string[] = [];
@@ -176,10 +175,9 @@ async function makeParents(undo: Undo, path: string): Promise<void> {
   }
 }
 
-/** One that is not written down is made as an update makes those that it needs. */
+/** The attributes of a parent directory that the journal does not name. */
 const UNKNOWN: ParentImage = { mode: 0o755, ...ROOT_OWNER };
 
-/** As it was when the update began. */
 async function makeAgain(
   { files, parents }: Undo,
   path: string,
@@ -192,11 +190,11 @@ async function makeAgain(
   ]);
 }
 
-/** An empty directory is nobody's; what is in another one is not ours to remove. */
+/** Removes an empty directory; one with entries is not ours. */
 async function clear(files: HostFiles, path: string): Promise<void> {
   await files.removeDirectory(path);
   if ((await files.facts(path)).kind === 'directory') {
-    throw inTheWay(path, 'a directory that is not empty stands in its place');
+    throw inTheWay(path, 'a directory that is not empty is in its place');
   }
 }
 
@@ -204,7 +202,7 @@ function inTheWay(path: string, what: string): Error {
   return Object.assign(new Error(`${path}: ${what}: move it away`), { path });
 }
 
-/** With few syncs as long as nothing fails; what fails is left out of the next attempt. */
+/** Makes changes with few syncs; after a failure, repeats without the failed path. */
 async function changeWhatGoes(undo: Undo, changes: readonly PathChange[]): Promise<void> {
   const { files, failures } = undo;
   let left = changes;
@@ -216,7 +214,7 @@ async function changeWhatGoes(undo: Undo, changes: readonly PathChange[]): Promi
       left = left.filter(({ path }) => !made.has(path));
       const bad = hostPathOf(error);
       if (bad === undefined || !left.some(({ path }) => path === bad)) {
-        // It does not say whose it is; after the last one it is no other's.
+        // The error names no path: after the last change, it belongs to that one.
         const last = changes.at(-1);
         if (left.length === 0 && last !== undefined) failures.note(last.path, error);
         return changeEach(undo, left);

@@ -1,6 +1,6 @@
 /**
- * The reboot of a machine through systemd. Programs that block shutdowns (inhibitors) are waited for up
- * to a limit and named; delays are systemd's own business, as the kubelet's graceful shutdown is.
+ * Reboots the machine through systemd. Inhibitors of mode `block` are honoured up to a limit and
+ * named; systemd handles those of mode `delay`, like the kubelet's graceful shutdown.
  */
 
 import { execFile } from 'node:child_process';
@@ -10,7 +10,6 @@ import { messageOf } from '../../core/errors';
 
 const run = promisify(execFile);
 
-/** A program that does not want the machine to go down. */
 export interface Inhibitor {
   readonly who: string;
   readonly why: string;
@@ -18,13 +17,11 @@ export interface Inhibitor {
 }
 
 export interface RebootOptions {
-  /** How long inhibitors are honoured. */
   readonly inhibitorSeconds: number;
-  /** How long the machine may take to end this process after it was told to reboot. */
+  /** How long systemd may take to end this process after the request. */
   readonly shutdownSeconds: number;
-  /** Told when somebody else blocks the reboot, and when the limit is over. */
+  /** Called when an inhibitor blocks the reboot, and when the limit is over. */
   readonly onBlocked: (blockers: readonly Inhibitor[], isOver: boolean) => void;
-  /** Other commands, for tests. */
   readonly systemctl?: string;
   readonly busctl?: string;
   readonly pollMs?: number;
@@ -41,9 +38,9 @@ const LIST_INHIBITORS = [
 const COMMAND_TIMEOUT_MS = 60_000;
 
 /**
- * Reboots; resolves when the signal aborts, because that is how systemd ends this process.
+ * Reboots; resolves when the signal aborts, because systemd ends this process like that.
  *
- * @throws an Error saying what stands in the way when the machine does not go down in time
+ * @throws an Error with the cause when the machine does not go down in time
  */
 export async function rebootThroughSystemd(
   reason: string,
@@ -55,7 +52,7 @@ export async function rebootThroughSystemd(
   const { systemctl = 'systemctl', shutdownSeconds } = options;
   const words = ['reboot', '--check-inhibitors=no', '--no-wall', `--message=slipway: ${reason}`];
   await run(systemctl, words, { timeout: COMMAND_TIMEOUT_MS }).catch((error: unknown) => {
-    // systemd may end the command together with everything else.
+    // systemd may end the command together with all other processes.
     if (!signal.aborted) throw new Error(`systemctl reboot: ${messageOf(error)}`, { cause: error });
   });
   await delay(shutdownSeconds * 1000, undefined, { signal }).catch(() => undefined);
@@ -79,13 +76,13 @@ async function waitForInhibitors(signal: AbortSignal, options: RebootOptions): P
   }
 }
 
-/** Who blocks a shutdown; nobody where there is no logind to ask. */
+/** The programs that block a shutdown; none without logind. */
 async function listBlockers(busctl: string): Promise<readonly Inhibitor[]> {
   try {
     const { stdout } = await run(busctl, LIST_INHIBITORS, { timeout: COMMAND_TIMEOUT_MS });
     return blockersIn(stdout);
   } catch {
-    // No logind, no inhibitors: a minimal system, or one that is going down already.
+    // No logind: a minimal system, or one that is going down.
     return [];
   }
 }
@@ -93,7 +90,7 @@ async function listBlockers(busctl: string): Promise<readonly Inhibitor[]> {
 /**
  * Reads logind's answer `a(ssssuu)`: what, who, why, mode, user, process.
  *
- * @returns those that block a shutdown; `delay` ones are systemd's business
+ * @returns the inhibitors of mode `block`
  */
 export function blockersIn(json: string): readonly Inhibitor[] {
   const answer: unknown = JSON.parse(json);

@@ -1,20 +1,17 @@
-/** Tells the host endpoint how this host's disk differs from its config. */
-
 import type { DriftAnswer, DriftReport } from '../../core/drift';
 import { fail, messageOf } from '../../core/errors';
 import { askEndpoint, type EndpointOptions, messageIn } from './endpoint-request';
 
 export interface ReportClient {
   /**
-   * Sends the state of the host, all of it, and gets what its pool wants.
+   * Sends the whole state of the host; the answer is what its pool wants.
    *
-   * @throws `ConfigFetchFailed` when the server cannot be reached, is not ready or is told too often
-   * (`details.retryAfter`, seconds), `ConfigForbidden` when it refuses this host or its report
+   * @throws `ConfigFetchFailed` when the server is unreachable, not ready or called too often
+   *   (`details.retryAfter`, seconds), `ConfigForbidden` when it refuses this host or its report
    */
   report(report: DriftReport, signal?: AbortSignal): Promise<DriftAnswer>;
 }
 
-/** A client of one host. */
 export function createReportClient(options: EndpointOptions): ReportClient {
   const host = new URL(options.url).host;
   return {
@@ -37,7 +34,7 @@ export function createReportClient(options: EndpointOptions): ReportClient {
   };
 }
 
-/** As far as a host relies on it: what is not an answer changes nothing on a disk. */
+/** Checks the fields that the host relies on: an invalid answer changes nothing on disk. */
 function readAnswer(body: Buffer, host: string): DriftAnswer {
   const parsed: unknown = JSON.parse(body.toString('utf8'));
   const drift = field(parsed, 'drift');

@@ -1,8 +1,7 @@
 /**
- * Host paths below a root directory, as after `chroot`, and safe from those who may write there: a
- * path is walked with open directories, so that nothing that is renamed or linked meanwhile leads
- * elsewhere, and the last component is reached through the open parent (`/proc/self/fd/N/name`), which
- * is what `openat` does.
+ * Host paths below a root directory, as after `chroot`, safe from other writers: a path is walked
+ * through open directories, and its last component is reached through the open parent
+ * (`/proc/self/fd/N/name`), as `openat` does. No rename or link meanwhile can lead elsewhere.
  */
 
 import { constants, type Stats } from 'node:fs';
@@ -10,10 +9,9 @@ import { posix } from 'node:path';
 import { fail } from '../../core/errors';
 import type { FileSystem } from './file-system';
 
-/** As many links as Linux follows before it gives up. */
 const MAX_LINKS = 40;
 
-/** Opens a name without reading it; Node has no constant for it. */
+/** Opens a name without reading it; Node has no such constant. */
 const O_PATH = 0o10000000;
 const DIRECTORY_ONLY = O_PATH | constants.O_DIRECTORY;
 const WHATEVER_IT_IS = O_PATH | constants.O_NOFOLLOW;
@@ -21,21 +19,20 @@ const WHATEVER_IT_IS = O_PATH | constants.O_NOFOLLOW;
 const WRITABLE_BY_OTHERS = 0o002;
 const WRITABLE_BY_GROUP = 0o020;
 
-/** Whether a path is one that a config may name: absolute, normalised, not the root itself. */
+/** Whether a config may name this path: absolute, normalised, not the root itself. */
 export function isPlainPath(path: string): boolean {
   return (
     path.startsWith('/') && path !== '/' && !path.includes('\0') && posix.normalize(path) === path
   );
 }
 
-/** The open parent directory of a path. Whoever gets it closes it. */
+/** The open parent directory of a path. The caller closes it. */
 export interface Parent {
   readonly fd: number;
-  /** The directory itself, for this process. */
+  /** The directory, as a path of this process. */
   readonly directory: string;
-  /** Last component of the path. */
   readonly name: string;
-  /** The path, for this process, reached through the open directory. */
+  /** The path itself, through the open directory. */
   readonly target: string;
   close(): void;
 }
@@ -43,14 +40,13 @@ export interface Parent {
 /**
  * Opens the parent of a host path; undefined when it is missing or is no directory.
  *
- * Links among the parents are followed inside the root, because image-based systems are full of them
- * (`/home` → `var/home`, `/usr/local` → `../var/usrlocal`); but only links that root made in a place
- * where nobody else can make any. The last component is not followed: it is what gets replaced.
+ * Links among the parents are followed inside the root, because image-based systems use them
+ * (`/home` → `var/home`); but only root's links, in places where only root can make them. The last
+ * component is not followed, because it gets replaced.
  *
  * @param root - a real path without links
- * @throws `ApplyFailed` naming a link among the parents that is somebody else's, or links that lead
- * in a circle (code `ELOOP`); an error with code `EINVAL` for a path that is not absolute or not
- * normalised
+ * @throws `ApplyFailed` naming a parent link that is not root's, or a loop of links (code `ELOOP`);
+ *   an error with code `EINVAL` for a path that is not absolute or not normalised
  */
 export function openParent(fs: FileSystem, root: string, path: string): Parent | undefined {
   if (!isPlainPath(path)) throw pathError('EINVAL', `not an absolute, normalised path: ${path}`);
@@ -65,8 +61,9 @@ export function openParent(fs: FileSystem, root: string, path: string): Parent |
 }
 
 /**
- * The usual case at the price of one call: no link on the way, as the open directory itself says. What
- * is missing for the machine's own root is missing; below another root, links lead elsewhere.
+ * The usual case with one call: a path without links, as the open directory itself confirms. Only
+ * below the machine's own root, a missing directory is surely missing; below other roots, links may
+ * lead elsewhere.
  */
 function openDirect(fs: FileSystem, root: string, parent: string): number | 'missing' | undefined {
   const expected = parent === '/' ? root : `${root === '/' ? '' : root}${parent}`;
@@ -74,7 +71,7 @@ function openDirect(fs: FileSystem, root: string, parent: string): number | 'mis
   try {
     fd = openIfThere(fs, expected, DIRECTORY_ONLY);
   } catch (error) {
-    // Links in a circle; the walk says which path they are on the way to.
+    // A loop of links; the walk names the path.
     if (hasCode(error, 'ELOOP')) return undefined;
     throw error;
   }
@@ -86,7 +83,7 @@ function openDirect(fs: FileSystem, root: string, parent: string): number | 'mis
   return undefined;
 }
 
-/** Whether a directory is missing in one that is reached without a link. */
+/** Whether a directory is missing in a parent that is reached without links. */
 function isPlainlyMissing(fs: FileSystem, root: string, directory: string): boolean {
   if (directory === '/') return false;
   const above = posix.dirname(directory);
@@ -99,9 +96,7 @@ function isPlainlyMissing(fs: FileSystem, root: string, directory: string): bool
   }
 }
 
-/** A walk from the root, component by component. */
 class Walk {
-  /** Open directories from the root to where the walk is. */
   readonly #open: number[] = [];
   readonly #fs: FileSystem;
   readonly #root: string;
@@ -113,7 +108,7 @@ class Walk {
     this.#path = path;
   }
 
-  /** The parent directory, open; undefined when it is not there. */
+  /** The open parent directory; undefined when it is missing. */
   toParent(): number | undefined {
     try {
       const root = openIfThere(this.#fs, this.#root, DIRECTORY_ONLY);
@@ -144,7 +139,9 @@ class Walk {
     return true;
   }
 
-  /** Enters a directory (empty text), or says where a link leads; undefined = there is neither. */
+  /**
+   * Enters a directory and returns '', or returns the target of a link; undefined = neither exists.
+   */
   #step(part: string): string | undefined {
     const here = this.#open.at(-1) ?? 0;
     const next = `/proc/self/fd/${here}/${part}`;
@@ -161,7 +158,7 @@ class Walk {
     return this.#fs.readlinkSync(next, 'utf8');
   }
 
-  /** Once both are trusted, nobody but root can change the link between two looks at it. */
+  /** If link and directory are trusted, only root can change the link between two reads. */
   #refuseForeign(part: string, link: Stats, directory: Stats): void {
     const why = !isTrusted(link)
       ? `user ${link.uid} made it`
@@ -185,7 +182,7 @@ function componentsOf(path: string): string[] {
   return path.split('/').filter((piece) => piece !== '' && piece !== '.');
 }
 
-/** Root's, or this process's own: an unprivileged process has a root of its own to look after. */
+/** Owned by root, or by this process, which is unprivileged with a root directory of its own. */
 function isTrusted({ uid }: Stats): boolean {
   return uid === 0 || uid === process.geteuid?.();
 }
@@ -203,7 +200,6 @@ function openIfThere(fs: FileSystem, path: string, flags: number): number | unde
   }
 }
 
-/** `lstat`, or undefined when there is nothing. */
 export function lookUp(fs: FileSystem, real: string): Stats | undefined {
   try {
     return fs.lstatSync(real, { throwIfNoEntry: false });
@@ -213,7 +209,6 @@ export function lookUp(fs: FileSystem, real: string): Stats | undefined {
   }
 }
 
-/** Whether an error is a system error with one of these codes. */
 export function hasCode(error: unknown, ...codes: readonly string[]): boolean {
   return (
     typeof error === 'object' &&

@@ -1,17 +1,15 @@
-/** Labels of new files on machines with SELinux. */
-
 import { spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { fail } from '../../core/errors';
 import { hasCode } from './root-paths';
 
-/** There only while SELinux is switched on. */
+/** Exists only while SELinux is enabled. */
 const ENFORCE_FILE = '/sys/fs/selinux/enforce';
 
 /**
- * Gives new paths the label that the machine's policy has for them; a rename from a temporary name
- * would leave the one of the directory. Does nothing without SELinux, without the program, and for a
- * root that is not this machine's own: another machine's policy says nothing about it.
+ * Sets the labels of the machine's policy on new paths: after a rename they would have the label of
+ * the directory. Does nothing without SELinux or the program, or for a root of another machine,
+ * which has another policy.
  */
 export function createRelabel(
   root: string,
@@ -22,7 +20,7 @@ export function createRelabel(
 ): (paths: readonly string[]) => Promise<void> {
   return async (paths) => {
     if (root !== '/' || paths.length === 0 || !existsSync(machine.enforceFile)) return;
-    // Paths come on standard input, separated by zeros: there may be many.
+    // Paths go to standard input, separated by zeros: there may be many.
     await restorecon(machine.program, paths);
   };
 }
@@ -32,7 +30,7 @@ function restorecon(program: string, paths: readonly string[]): Promise<void> {
     const child = spawn(program, ['-0', '-f', '-'], { stdio: ['pipe', 'ignore', 'pipe'] });
     let errors = '';
     child.stderr.on('data', (piece: Buffer) => (errors += piece.toString('utf8')));
-    // A program that ends early says why by its exit code.
+    // The exit code of a program that ends early says why.
     child.stdin.on('error', () => undefined);
     child.on('error', (error) => (hasCode(error, 'ENOENT') ? resolve() : reject(error)));
     child.on('close', (code) => {

@@ -12,15 +12,15 @@ import {
   type HostSystemd,
   type UnitEnablement,
 } from './offline-systemd';
-import type { EnablementChange } from './types';
+import type { EnablementChange } from './unit-enablement';
 import { findUnit, linkDirectories, ownLink } from './unit-links';
 import { parseUnitState, UNIT_PROPERTIES } from './unit-state';
 
 const run = promisify(execFile);
 
 /**
- * What systemctl is told for a wish. Links of an older `[Install]` section go first; `reenable` would
- * not do, because it overlooks the drop-ins of the unit.
+ * Commands per wish. Links of an older `[Install]` section are removed first; `reenable` would
+ * overlook the drop-ins of the unit.
  */
 const VERBS = {
   enable: ['disable', 'enable'],
@@ -29,8 +29,8 @@ const VERBS = {
 } as const;
 
 /**
- * The same for a unit as it is here. One that is only linked is gone once it was disabled: its link is all
- * that systemd knows of it.
+ * The same for a unit on this host. A linked unit would be gone once it is disabled, because
+ * systemd knows it only by its link.
  */
 export async function verbsFor(
   files: Pick<HostFiles, 'facts'>,
@@ -39,15 +39,14 @@ export async function verbsFor(
   return wish === 'enable' && (await ownLink(files, unit)) !== undefined ? [wish] : VERBS[wish];
 }
 
-/** Restarting a slow service may take this long. */
 const TIMEOUT_MS = 300_000;
 
-/** What `coreos-update-ca-trust.service` runs; on other distributions it is there without the unit. */
+/** `coreos-update-ca-trust.service` runs it; other distributions have it without the unit. */
 const TRUST_COMMAND = 'update-ca-trust';
 
 /**
- * systemd of the machine that this process runs on. Which links an enablement may touch is predicted
- * as offline, so that the journal has their before-images; the change itself is systemd's.
+ * systemd of this machine. The links that a change may touch are predicted as offline, so that the
+ * journal has their before-images; systemd makes the change itself.
  */
 export function createSystemctl(files: HostFiles, command = 'systemctl'): HostSystemd {
   const offline = createOfflineEnablement(files);
@@ -100,8 +99,8 @@ export function createSystemctl(files: HostFiles, command = 'systemctl'): HostSy
 }
 
 /**
- * systemd leaves it to the kernel when its links reach the disk, and what is recorded after them must not be
- * there without them. Which links they were depends on `Also` of each unit, so all directories are synced.
+ * systemd does not sync its links, and later records rely on them. Which links changed depends on
+ * `Also` of each unit, so all directories are synced.
  */
 async function syncLinks(files: HostFiles): Promise<void> {
   await files.syncDirectories(await linkDirectories(files));
@@ -110,13 +109,13 @@ async function syncLinks(files: HostFiles): Promise<void> {
 interface RunningEnablement {
   readonly files: HostFiles;
   readonly here: UnitEnablement;
-  /** Has systemctl make one change; its links are not synced. */
+  /** Makes one change through systemctl; its links are not synced. */
   readonly tell: (change: EnablementChange) => Promise<void>;
 }
 
 /**
- * systemctl knows the running system only. What comes to other links in the deployment that boots next,
- * or is of a unit that only that one has, is done by its files.
+ * systemctl knows only the running system. Changes whose links differ in the next deployment, or
+ * whose unit exists only there, are made by files.
  */
 function enablementAfterBoot(
   { files, here, tell }: RunningEnablement,
@@ -125,13 +124,13 @@ function enablementAfterBoot(
   const there = createOfflineEnablement(next);
   const isForSystemctl = async (change: EnablementChange): Promise<boolean> => {
     if ((await enablementOf(files, change.unit)) === 'absent') return false;
-    // A unit that goes with the running system is disabled as that one says.
+    // A unit that only the running system has is disabled by its section there.
     const isLeaving = change.wish === 'disable' && !(await findUnit(next, change.unit));
     return isLeaving || comesToSame([files, next], change);
   };
   return {
     ...there,
-    // Which of the two it will be may depend on the links that the changes before leave.
+    // The choice may depend on links that the earlier changes leave.
     async enablementPaths(changes) {
       const paths = [await here.enablementPaths(changes), await there.enablementPaths(changes)];
       return [...new Set(paths.flat())].sort();
@@ -149,12 +148,12 @@ function enablementAfterBoot(
   };
 }
 
-/** The clock of systemd's monotonic times: `performance.now()` begins with the process. */
+/** The clock of systemd's monotonic times; `performance.now()` starts with the process. */
 function monotonicMs(): number {
   return Number(process.hrtime.bigint() / 1_000_000n);
 }
 
-/** What systemctl said last: its errors end with the cause. */
+/** The last line of systemctl's errors is the cause. */
 function lastLine(error: unknown): string {
   const stderr =
     typeof error === 'object' && error !== null && 'stderr' in error ? String(error.stderr) : '';

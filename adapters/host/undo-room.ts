@@ -1,7 +1,6 @@
 /**
- * Room for the way back: before anything is changed, as much space is taken as the before-images need,
- * on each file system that they go back to. It is given up when an undo finds the disk full, whoever
- * filled it.
+ * Reserves disk space for the undo: before any change, as much as the before-images need on each of
+ * their file systems. An undo that finds the disk full frees it.
  */
 
 import { posix } from 'node:path';
@@ -9,17 +8,17 @@ import type { HostFiles } from './files';
 import type { BeforeImages } from './before-images';
 import type { BeforeImage } from './journal-log';
 
-/** What a file takes of a disk, at least. */
+/** The least that a file takes on a disk. */
 const BLOCK_BYTES = 4096;
-/** More is not taken at once: the undo then goes one file after the other. */
+/** The limit of the reserve: with less space, the undo restores one file after another. */
 const ENOUGH_BYTES = 16 * 1024 * 1024;
 const PIECE_BYTES = 1024 * 1024;
 const ROOM_NAME = '.slipway-room';
 
 /**
- * Files to be made for it, with their bytes.
+ * Files to make for the reserve, with their bytes.
  *
- * @param directory - of the journal, which has the room of its own file system
+ * @param directory - of the journal, which holds the reserve of its own file system
  */
 export async function roomFor(
   files: HostFiles,
@@ -54,12 +53,11 @@ export async function roomFor(
   );
 }
 
-/** Where the room of the file system of a journal is. */
 export function roomBeside(directory: string): string {
   return posix.join(directory, ROOM_NAME);
 }
 
-/** Below `/etc` rather than below a directory in it, which some program may read file by file. */
+/** In `/etc` itself: some program may read all files of a directory below it. */
 async function placeFor(
   deviceOf: (path: string) => Promise<number>,
   path: string,
@@ -77,7 +75,7 @@ function bytesOf(image: BeforeImage): number {
   return Math.max(1, Math.ceil(size / BLOCK_BYTES)) * BLOCK_BYTES;
 }
 
-/** Makes a file longer by this much; not by zeros, which a file system may keep without space. */
+/** Lengthens a file; not by zeros, which a file system may store without using space. */
 export async function takeRoom(files: HostFiles, path: string, bytes: number): Promise<void> {
   for (let left = bytes; left > 0; left -= PIECE_BYTES) {
     await files.append(path, Buffer.alloc(Math.min(left, PIECE_BYTES), 'slipway '));

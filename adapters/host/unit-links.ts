@@ -1,11 +1,11 @@
-/** Which links enable a systemd unit, and where a host has them and the unit. */
+/** The links that enable a systemd unit, and where a host has them and the unit. */
 
 import { posix } from 'node:path';
 import { enablingLinks, templateOf, UNIT_DIRECTORY, type InstallSection } from '../../core/systemd';
 import type { HostFiles } from './files';
-import type { PathFacts } from './types';
+import type { PathFacts } from './path-state';
 
-/** Where units are looked for, the first one wins. */
+/** In the order of systemd: the first one wins. */
 export const UNIT_DIRECTORIES = [
   UNIT_DIRECTORY,
   '/run/systemd/system',
@@ -13,9 +13,9 @@ export const UNIT_DIRECTORIES = [
   '/usr/lib/systemd/system',
   '/lib/systemd/system',
 ];
-/** Of portable services; they are attached by portablectl, and enabled as others are. */
+/** Units of portable services: portablectl attaches them, and they are enabled as others are. */
 const ATTACHED_DIRECTORIES = ['/etc/systemd/system.attached', '/run/systemd/system.attached'];
-/** What generators make at each boot, and programs while the machine runs: nobody enables those units. */
+/** Units of generators (at each boot) and of running programs: these cannot be enabled. */
 const GENERATED_DIRECTORIES = [
   '/run/systemd/generator.early',
   '/run/systemd/generator',
@@ -24,13 +24,12 @@ const GENERATED_DIRECTORIES = [
 ];
 const PRESET_DIRECTORIES = UNIT_DIRECTORIES.map((directory) => `${directory}-preset`);
 
-/** Whether a unit has links of its own; one with nothing but `Also` only speaks for others. */
+/** Whether a unit has links of its own; a section with only `Also` enables other units. */
 export function hasOwnLinks(install: InstallSection): boolean {
   const { wantedBy, requiredBy, upheldBy, alias } = install;
   return [wantedBy, requiredBy, upheldBy, alias].some((list) => list.length > 0);
 }
 
-/** Paths of the links that enable a unit. */
 export function enablingPaths(unit: string, install: InstallSection): readonly string[] {
   const { aliases, wants, requires, upholds } = enablingLinks(unit, install);
   return [...wants, ...requires, ...upholds, ...aliases];
@@ -43,22 +42,21 @@ function isTemplate(unit: string): boolean {
 /** A unit file of the host: the owner's before the distribution's, a template for its instances. */
 export interface FoundUnit {
   readonly path: string;
-  /** With its drop-ins, which may have an `[Install]` section of their own. */
+  /** With its drop-ins, which may have `[Install]` sections, too. */
   readonly contents: string;
 }
 
-/** What is at a path; of a link, where it leads. */
 export type SeePath = (
   path: string,
 ) => Promise<{ readonly kind: Exclude<PathFacts['kind'], 'symlink'> } | LinkFacts>;
 type LinkFacts = Extract<PathFacts, { kind: 'symlink' }>;
 
-/** Whether systemd finds something of this name: a unit, an alias, the template of an instance, or a mask. */
+/** Whether systemd finds this name: as a unit, an alias, the template of an instance, or a mask. */
 export function hasUnit(see: SeePath, unit: string): Promise<boolean> {
   return isInOneOf([...UNIT_DIRECTORIES, ...ATTACHED_DIRECTORIES], see, unit);
 }
 
-/** Whether a generator or a program has made a unit of this name for as long as the machine runs. */
+/** Whether a generator or a program has made this unit until the next boot. */
 export function isGenerated(see: SeePath, unit: string): Promise<boolean> {
   return isInOneOf(GENERATED_DIRECTORIES, see, unit);
 }
@@ -81,13 +79,12 @@ async function isInOneOf(
   return false;
 }
 
-/** An instance is a unit of its own, or one of its template. */
+/** An instance has a unit file of its own, or that of its template. */
 function namesOf(unit: string): readonly string[] {
   const template = templateOf(unit);
   return template === undefined ? [unit] : [unit, template];
 }
 
-/** Looks a unit up; undefined when the host has none of that name, or it is masked. */
 export async function findUnit(
   files: Pick<HostFiles, 'look' | 'list'>,
   unit: string,
@@ -102,22 +99,22 @@ export async function findUnit(
       const file = at === undefined || at === path ? state : await files.look(at);
       if (at === undefined || file.kind !== 'file') continue;
       const parts = [file.content.toString('utf8'), ...(await dropins(files, names))];
-      // Each part begins outside of all sections.
+      // `[]` ends the section of the part before.
       return { path: at, contents: parts.join('\n[]\n') };
     }
   }
   return undefined;
 }
 
-/** Where a unit is that somebody linked, as `systemctl link` does; a link to another name is an alias. */
+/** The file of a unit that `systemctl link` made; a link to another name is an alias. */
 function linkedFile(link: string, target: string): string | undefined {
   if (posix.basename(link) !== posix.basename(target)) return undefined;
   return posix.resolve(posix.dirname(link), target);
 }
 
 /**
- * The link that stands for the unit itself in the owner's directory, be it an alias or a unit that is kept
- * elsewhere; undefined when there is none, or it masks the unit. Disabling the unit takes it away.
+ * The link in the owner's directory that stands for the unit: an alias, or a unit kept elsewhere.
+ * Undefined when there is none, or it masks the unit. Disabling the unit removes the link.
  */
 export async function ownLink(
   files: Pick<HostFiles, 'facts'>,
@@ -152,20 +149,19 @@ async function dropins(
   return contents;
 }
 
-/** Whether a directory of this name has links to what another unit wants, requires or upholds. */
 function hasDependencies(name: string): boolean {
   return /\.(wants|requires|upholds)$/.test(name);
 }
 
-/** Every directory that has links which enable units: those of aliases are beside the units. */
+/** Every directory with links that enable units; aliases are beside the units. */
 export async function linkDirectories(files: Pick<HostFiles, 'list'>): Promise<readonly string[]> {
   const names = (await files.list(UNIT_DIRECTORY)).filter(hasDependencies);
   return [UNIT_DIRECTORY, ...names.map((name) => posix.join(UNIT_DIRECTORY, name))];
 }
 
 /**
- * Links that enable a unit now, whoever made them: `*.wants`, `*.requires`, `*.upholds` and aliases; of
- * a template, those of all its instances.
+ * The present links that enable a unit: `*.wants`, `*.requires`, `*.upholds` and aliases; for a
+ * template, those of all its instances.
  */
 export async function presentLinks(
   files: Pick<HostFiles, 'look' | 'list'>,
@@ -192,21 +188,17 @@ export async function presentLinks(
   return found;
 }
 
-/** Whether a link is the template itself or one of its instances. */
 function isOf(template: string, link: string): boolean {
   const [start = '', end = ''] = template.split('@.');
   return link.startsWith(`${start}@`) && link.endsWith(`.${end}`);
 }
 
-/** In a `.wants` directory the link's own name counts: an instance links to its template. */
+/** In a `.wants` directory the name of the link counts: an instance links to its template. */
 function linkedUnit(path: string, target: string, unit: string): string {
   return posix.basename(path) === unit ? unit : target;
 }
 
-/**
- * Whether preset files enable a unit. Without a matching line they do; distributions that want it
- * otherwise end with a `disable *`.
- */
+/** Whether preset files enable a unit. Without a matching line they do, as in systemd. */
 export async function presetEnables(
   files: Pick<HostFiles, 'look' | 'list'>,
   unit: string,
@@ -214,7 +206,7 @@ export async function presetEnables(
   const presets = new Map<string, string>();
   for (const directory of PRESET_DIRECTORIES) {
     for (const name of await files.list(directory)) {
-      // The same name in /etc hides the one in /usr.
+      // A name in /etc hides the same name in /usr.
       if (name.endsWith('.preset') && !presets.has(name))
         presets.set(name, posix.join(directory, name));
     }

@@ -1,6 +1,4 @@
-/** What systemd says about a unit that runs or ran, read from `systemctl show`. */
-
-/** Properties of a unit; words are systemd's own. */
+/** Properties of a unit, in systemd's words. */
 export interface UnitState {
   /** `loaded`, `not-found`, `masked`, `error`, … */
   readonly load: string;
@@ -12,19 +10,21 @@ export interface UnitState {
   readonly result: string;
   /** `simple`, `notify`, `oneshot`, …; empty for units that are no services. */
   readonly type: string;
-  /** Restarts by systemd itself since a person or we started it. */
+  /** Restarts by systemd since the last start by a person or by Slipway. */
   readonly restarts: number;
   /** Of the main process; 0 while it runs. */
   readonly exitStatus: number;
-  /** `no`, `always`, `on-failure`, …: after which ends systemd starts it again; empty for other units. */
+  /**
+   * `no`, `always`, `on-failure`, …: when systemd restarts it; empty for units that are no
+   * services.
+   */
   readonly restartPolicy: string;
   /** Milliseconds since it became active; 0 while it is not. */
   readonly upMs: number;
-  /** Its main process has ended, and none runs; systemd forgets it of units that nothing needs. */
+  /** Its main process has ended and none runs; systemd forgets this of unneeded units. */
   readonly hasRun: boolean;
 }
 
-/** What to ask for: `systemctl show --property=…`. */
 export const UNIT_PROPERTIES = [
   'LoadState',
   'ActiveState',
@@ -41,9 +41,9 @@ export const UNIT_PROPERTIES = [
 type Property = (typeof UNIT_PROPERTIES)[number];
 
 /**
- * Reads `Key=value` lines; properties that a kind of unit does not have are empty or 0.
+ * Reads `Key=value` lines; properties that a kind of unit lacks are empty or 0.
  *
- * @param nowMs - by the clock of systemd's own times (`CLOCK_MONOTONIC`)
+ * @param nowMs - by the clock of systemd's times (`CLOCK_MONOTONIC`)
  */
 export function parseUnitState(text: string, nowMs: number): UnitState {
   const values = new Map<string, string>();

@@ -1,4 +1,7 @@
-/** What a running machine shows of itself: the boot, the kernel's command line and the health of its kubelet. */
+/**
+ * The vital signs of a running machine: its boot, the kernel's command line and the health of its
+ * kubelet.
+ */
 
 import { readFile } from 'node:fs/promises';
 import { get } from 'node:http';
@@ -6,21 +9,19 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { fail, messageOf } from '../../core/errors';
 import { splitKernelArguments } from '../../core/os';
 import { readBootId } from './os/boot-id';
-import type { StepContext } from './types';
+import type { StepContext } from './os/os-status';
 
 export interface VitalsOptions {
-  /** File with the command line of the running kernel; absent = it is not compared. */
+  /** File with the command line of the running kernel; absent: it is not compared. */
   readonly commandLineFile?: string;
-  /** Health endpoint of the kubelet, `http://127.0.0.1:10248/healthz`; absent = it is not asked. */
+  /** Health endpoint of the kubelet, `http://127.0.0.1:10248/healthz`; absent: it is not asked. */
   readonly kubeletHealthUrl?: string;
-  /** How long it may take to become healthy. */
   readonly kubeletHealthSeconds: number;
   readonly pollMs?: number;
 }
 
 const ANSWER_MS = 5_000;
 
-/** Vitals of the machine that this process runs on. */
 export function createVitals(options: VitalsOptions) {
   const { commandLineFile, kubeletHealthUrl, kubeletHealthSeconds, pollMs = 1_000 } = options;
   return {
@@ -49,7 +50,6 @@ export function createVitals(options: VitalsOptions) {
   };
 }
 
-/** What is wrong with it; undefined = healthy. */
 function askKubelet(url: string, signal: AbortSignal): Promise<string | undefined> {
   return new Promise((resolve) => {
     const asked = get(url, { agent: false, timeout: ANSWER_MS, signal }, (answer) => {

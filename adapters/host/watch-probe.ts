@@ -1,4 +1,4 @@
-/** Looks at watched paths cheaply: what `lstat` says, and a digest read in pieces when it is needed. */
+/** Checks watched paths cheaply: by `lstat`, and on request by a digest that is read in pieces. */
 
 import { createHash } from 'node:crypto';
 import { constants, lstatSync, readlinkSync, realpathSync } from 'node:fs';
@@ -6,30 +6,27 @@ import { open } from 'node:fs/promises';
 import { posix } from 'node:path';
 import { hasCode } from './root-paths';
 
-/** What is at a path. Equal stamps of one path mean that nobody has written there. */
+/** The state of a path. Equal stamps mean that nothing was written there. */
 export interface ProbedPath {
   readonly kind: 'absent' | 'file' | 'directory' | 'symlink' | 'other';
   /** Permission bits; 0 when absent. */
   readonly mode: number;
-  /** Of a symlink. */
   readonly target?: string;
-  /** Device, inode, size and times. */
   readonly stamp: string;
 }
 
 export interface PathProbe {
-  /** @throws an error with a code when the path cannot be looked at */
+  /** @throws an error with a code when the path is unreadable */
   look(path: string): ProbedPath;
-  /** Hex digest of a file. @throws an error with a code when it cannot be read, or is no file any more */
+  /** Hex digest of a file. @throws an error with a code when it is unreadable or is not a file */
   sha256(path: string): Promise<string>;
 }
 
 const ABSENT: ProbedPath = { kind: 'absent', mode: 0, stamp: '' };
 const PIECE_BYTES = 64 * 1024;
-/** Never waits for the other end of a pipe that somebody put there. */
+/** Does not block on a pipe. */
 const READ_PLAINLY = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
 
-/** @param root - directory that the host sees as `/` */
 export function createPathProbe(root: string): PathProbe {
   return {
     look(path) {

@@ -1,25 +1,23 @@
-/** What the API server, or its absence, answers → the failure catalogue. */
+/** Maps answers of the API server, or their absence, to the failure catalogue. */
 
 import { fail, type DomainError } from '../../core/errors';
 
-/** The `Status` object of a refused request; only what is read. */
 export interface ApiStatus {
   readonly code: number;
   readonly reason?: string;
   readonly message?: string;
-  /** `details.causes`, as they come: an eviction names its disruption budget here. */
+  /** `details.causes`; an eviction names its disruption budget here. */
   readonly causes: readonly { readonly reason?: string; readonly message?: string }[];
   readonly retryAfterSeconds?: number;
 }
 
-/** Reads a `Status` from a reply, tolerating proxies that answer with something else. */
+/** Reads a `Status` from a reply; also accepts other answers, as proxies send. */
 export function readStatus(code: number, body: string, retryAfter?: string): ApiStatus {
   const seconds = Number(retryAfter);
   const wait = retryAfter !== undefined && seconds >= 0 ? { retryAfterSeconds: seconds } : {};
   return { ...statusFrom(parse(body), code), ...wait };
 }
 
-/** Reads a `Status` object, as a watch sends one in an ERROR event. */
 export function statusFrom(value: unknown, code: number): ApiStatus {
   const status = isRecord(value) ? value : {};
   const details = isRecord(status['details']) ? status['details'] : {};
@@ -38,8 +36,8 @@ export function statusFrom(value: unknown, code: number): ApiStatus {
 /**
  * The catalogue entry for a refusal. `details` carry `code` and the API's `reason`.
  *
- * 401 and 403 count as transient: an API server that has just started refuses everything until its
- * roles are loaded, and a rollout must survive that.
+ * 401 and 403 are transient: a starting API server refuses everything until its roles are loaded,
+ * and a rollout must survive that.
  *
  * @param what - the request in words: `patch Node worker-1`
  */
@@ -54,7 +52,7 @@ export function refusal(what: string, status: ApiStatus): DomainError {
   if (status.code === 404) return fail('ObjectNotFound', message, details);
   if (status.code === 409) return fail('Conflict', message, details);
   if (status.code === 401 || status.code === 403) return fail('ApiForbidden', message, details);
-  // 410 ends a watch or a paged list, and the caller begins again.
+  // 410 ends a watch or a paged list; the caller starts again.
   if (status.code === 410 || status.code === 429 || status.code >= 500) {
     return fail('ApiUnavailable', message, details);
   }
@@ -66,7 +64,7 @@ export function unreachable(what: string, cause: string): DomainError {
   return fail('ApiUnavailable', `${what}: ${cause}`, { code: 0, reason: 'Unreachable' });
 }
 
-/** The HTTP status that an error of this module carries; 0 = no answer; undefined = not ours. */
+/** The HTTP status in an error of this module; 0 = no answer; undefined = another error. */
 export function codeOf(error: unknown): number | undefined {
   if (!isRecord(error) || !isRecord(error['details'])) return undefined;
   const code = error['details']['code'];
@@ -77,7 +75,7 @@ function parse(body: string): unknown {
   try {
     return JSON.parse(body) as unknown;
   } catch {
-    // A proxy's HTML page; the code alone decides then.
+    // A proxy's HTML page; only the code counts.
     return undefined;
   }
 }

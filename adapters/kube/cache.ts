@@ -1,19 +1,20 @@
 /**
- * A picture of one kind of object, fed by a watch: lookups cost no request. Own writes are absorbed
- * from their replies, so that whoever wrote something also reads it.
+ * A cache of one kind of object, fed by a watch: lookups cost no request. Replies to own writes are
+ * added at once, so a process reads what it wrote.
  */
 
+import type { Backoff } from '../../core/backoff';
 import { messageOf } from '../../core/errors';
 import { versionOf } from '../../core/object-meta';
 import { isRecord } from './api-errors';
 import type { ListResult, WatchEvent } from './client';
 import type { KubeObject, Resource } from './resources';
 import type { Log } from './transport';
-import { followChanges, type Backoff, type WatchSource, type WatchTarget } from './watch';
+import { followChanges, type WatchSource, type WatchTarget } from './watch';
 
 export interface CacheOptions<T extends KubeObject> extends Omit<WatchTarget<T>, 'shrink'> {
   readonly log: Log;
-  /** Keeps only what is read; what it drops never counts as a change. Twice is the same as once. */
+  /** Keeps only the fields that are read; changes of others are no change. Must be idempotent. */
   readonly transform?: (object: T) => T;
   /** Names of secondary lookups, and the keys of an object in each. */
   readonly indexes?: Readonly<Record<string, (object: T) => readonly string[]>>;
@@ -27,21 +28,20 @@ export type CacheEvent<T> =
 
 export type CacheListener<T> = (event: CacheEvent<T>) => void;
 
-/** The reading half of a cache: what decisions are made from. */
 export interface CacheView<T> {
   readonly synced: Promise<void>;
   readonly isSynced: boolean;
-  /** The newest version of an object that is, or was, in the picture. */
+  /** The newest resource version of any object in the cache, also of removed ones. */
   readonly newest: number;
   get(name: string, namespace?: string): T | undefined;
   list(): readonly T[];
   byIndex(index: string, key: string): readonly T[];
-  /** Calls back for every change from now on; returns how to stop. */
+  /** Calls back for every change; returns a function that stops. */
   subscribe(listener: CacheListener<T>): () => void;
 }
 
 export class WatchCache<T extends KubeObject> implements CacheView<T> {
-  /** Resolves at the first complete picture. */
+  /** Resolves at the first complete list. */
   readonly synced: Promise<void>;
   readonly #options: CacheOptions<T>;
   readonly #objects = new Map<string, T>();
@@ -50,13 +50,11 @@ export class WatchCache<T extends KubeObject> implements CacheView<T> {
   readonly #markSynced: () => void;
   #isSynced = false;
   #snapshot: readonly T[] | undefined;
-  /** The newest version that the watch has shown: what is older than this and absent is gone. */
+  /** The newest version that the watch has shown: an older object that is absent is deleted. */
   #seen = 0;
-  /** So new was the last list aside: what the watch has yet to show of before is no news. */
+  /** The version of the last `takeOver`: older events of the watch are not new. */
   #takenOverAt = -Infinity;
-  /** The newest version of an object that is, or was, in the picture. */
   #newest = 0;
-  /** Who waits for a version that the watch has yet to show. */
   readonly #waiting = new Set<{ readonly version: number; readonly reached: () => void }>();
   #warned = false;
   #heardAt = performance.now();
@@ -86,14 +84,14 @@ export class WatchCache<T extends KubeObject> implements CacheView<T> {
   }
 
   /**
-   * For how many milliseconds the server has said nothing. It says something each minute, so the picture is
-   * as old as that when it is longer; before, it is what the cluster has.
+   * Milliseconds since the server's last sign. It sends one each minute: a longer silence is the
+   * age of the cache, a shorter one means that the cache is current.
    */
   get silentMs(): number {
     return performance.now() - this.#heardAt;
   }
 
-  /** Also by an own write that the watch has not shown yet. */
+  /** Includes own writes that the watch has not shown. */
   get newest(): number {
     return this.#newest;
   }
@@ -101,7 +99,7 @@ export class WatchCache<T extends KubeObject> implements CacheView<T> {
   /**
    * Waits until the watch has shown every change up to this version.
    *
-   * @returns false when that takes longer than `patienceMs`
+   * @returns false after `patienceMs`
    */
   async reached(version: number, patienceMs: number): Promise<boolean> {
     if (version <= this.#seen) return true;
@@ -119,7 +117,7 @@ export class WatchCache<T extends KubeObject> implements CacheView<T> {
     });
   }
 
-  /** Follows the cluster until the signal aborts; survives an API server that is away. */
+  /** Follows the cluster until the signal aborts; survives an absent API server. */
   async run(source: WatchSource, signal: AbortSignal): Promise<void> {
     const { log, backoff } = this.#options;
     await followChanges(
@@ -128,7 +126,7 @@ export class WatchCache<T extends KubeObject> implements CacheView<T> {
       {
         listed: (list) => {
           this.#replaceAll(list);
-          // A cluster that was restored from a backup counts from before.
+          // A cluster that was restored from a backup has lower versions.
           this.#takenOverAt = -Infinity;
         },
         changed: (event) => {
@@ -146,7 +144,7 @@ export class WatchCache<T extends KubeObject> implements CacheView<T> {
     return this.#objects.get(cacheKey(name, namespace));
   }
 
-  /** All objects; the same array until something changes, so do not modify it. */
+  /** All objects; the same array until a change, so do not modify it. */
   list(): readonly T[] {
     this.#snapshot ??= [...this.#objects.values()];
     return this.#snapshot;
@@ -166,8 +164,8 @@ export class WatchCache<T extends KubeObject> implements CacheView<T> {
   }
 
   /**
-   * Takes over the reply to an own write, unless the watch has already shown something newer. A
-   * deleted object does not come back through a late reply.
+   * Adds the reply to an own write, unless the watch has shown something newer. A late reply does
+   * not bring a deleted object back.
    */
   absorb(object: T): void {
     const kept = this.#keep(object);
@@ -180,7 +178,7 @@ export class WatchCache<T extends KubeObject> implements CacheView<T> {
     if (isNewer) this.#put(kept);
   }
 
-  /** Takes over a list that was asked for aside, unless the watch has shown as much already. */
+  /** Adds a separate list, unless the watch is as new. */
   takeOver(list: ListResult<T>): void {
     const listedAt = Number(list.resourceVersion);
     if (!(listedAt > this.#seen)) return;
@@ -200,7 +198,7 @@ export class WatchCache<T extends KubeObject> implements CacheView<T> {
       if (known === undefined || versionOf(kept) > versionOf(known)) this.#put(kept);
     }
     for (const [key, known] of this.#objects) {
-      // An own creation that the list is too old for stays.
+      // An own creation that is newer than the list stays.
       if (!present.has(key) && versionOf(known) <= listedAt) this.#remove(key, known);
     }
     this.#hasSeen(listedAt);
@@ -215,7 +213,7 @@ export class WatchCache<T extends KubeObject> implements CacheView<T> {
     const known = this.#objects.get(key);
     const version = versionOf(kept);
     if (event.type === 'DELETED') {
-      // A deletion of an earlier object of the same name must not remove the new one.
+      // A deletion of an earlier object of this name does not remove the new one.
       if (known !== undefined && version >= versionOf(known)) this.#remove(key, kept);
     } else {
       const isOld = version <= (known === undefined ? this.#takenOverAt : versionOf(known));

@@ -18,13 +18,13 @@ import { Transport, type Log } from './transport';
 export type { WatchEvent } from './event-stream';
 
 export interface KubeSettings extends EndpointSettings {
-  /** Shown in the API server's audit log: `slipway-cluster-worker/0.1.0`. */
+  /** For the API server's audit log: `slipway-cluster-worker/0.1.0`. */
   readonly userAgent: string;
-  /** Requests under way at once; default 64. Watches do not count. */
+  /** Requests at a time, without watches; default 64. */
   readonly maxRequests?: number;
   /** Default 30 s. */
   readonly timeoutMs?: number;
-  /** Silence after which a watch is begun again; default 90 s. */
+  /** Silence after which a watch is restarted; default 90 s. */
   readonly silenceMs?: number;
   readonly log: Log;
 }
@@ -36,21 +36,21 @@ export interface ListOptions {
   readonly signal?: AbortSignal;
 }
 
-/** Makes each object smaller as soon as its page is read: pages may be large, lists are long. */
+/** Shrinks each object as soon as its page is read: lists are long. */
 export type Shrink<T> = (object: T) => T;
 
 export interface ListResult<T> {
   readonly items: readonly T[];
-  /** Where a watch goes on from. */
+  /** Where a watch continues. */
   readonly resourceVersion: string;
 }
 
 export interface WatchOptions extends ListOptions {
   readonly resourceVersion: string;
   readonly signal: AbortSignal;
-  /** After this long the server ends the watch by itself, and the caller resumes. */
+  /** The server then ends the watch, and the caller resumes. */
   readonly timeoutSeconds?: number;
-  /** The server has taken the watch: all that is newer comes from now on. */
+  /** The server has accepted the watch: all newer changes follow. */
   readonly opened?: () => void;
 }
 
@@ -63,9 +63,9 @@ const PATCH_TYPES: Readonly<Record<PatchKind, string>> = {
 };
 
 /**
- * The API server sends a bookmark each minute where nothing changes (`defaultBookmarkFrequency` of its watch
- * cache), so longer silence is that of a server that hangs or of a connection that leads nowhere. Without
- * bookmarks a quiet watch is taken up again this often, which costs no LIST.
+ * The API server sends a bookmark each minute (`defaultBookmarkFrequency` of its watch cache), so
+ * longer silence means a hanging server or a dead connection. Without bookmarks, a quiet watch is
+ * resumed this often, which costs no LIST.
  */
 const SILENCE_MS = 90_000;
 
@@ -73,9 +73,9 @@ const SILENCE_MS = 90_000;
 const PAGE = 500;
 
 /**
- * Reads the credentials and makes a client; sends nothing yet, so the API server may be away.
+ * Reads the credentials and makes a client; sends nothing, so the API server may be absent.
  *
- * @throws an `Error` named SettingsError that names the kubeconfig and what is wrong with it
+ * @throws an `Error` named SettingsError that names the kubeconfig and its fault
  */
 export async function connectKube(settings: KubeSettings): Promise<KubeClient> {
   const endpoint = await findEndpoint(settings).catch((error: unknown) => {
@@ -102,12 +102,11 @@ export class KubeClient {
     this.#log = log;
   }
 
-  /** The address of the API server. */
   get server(): string {
     return this.#transport.server;
   }
 
-  /** The server did not answer when it was asked last. */
+  /** The last request got no answer. */
   get isAway(): boolean {
     return this.#transport.isAway;
   }
@@ -124,7 +123,7 @@ export class KubeClient {
   }
 
   /**
-   * Every object, read page by page and made smaller page by page.
+   * Reads and shrinks every object, page by page.
    *
    * @throws `ApiUnavailable` with `details.code` 410 when the snapshot expired between two pages
    */
@@ -179,8 +178,7 @@ export class KubeClient {
   }
 
   /**
-   * Patches an object in one request. `metadata.resourceVersion` in a merge or strategic patch
-   * makes it conditional.
+   * Patches an object in one request, conditional with a `metadata.resourceVersion`.
    *
    * @throws `Conflict` when the condition does not hold, `ObjectNotFound`
    */
@@ -198,8 +196,8 @@ export class KubeClient {
   }
 
   /**
-   * Server-side apply: the fields of `object` belong to `fieldManager` from now on, and fields that
-   * it owned and that are missing now are removed. Creates the object when it is absent.
+   * Server-side apply: `fieldManager` owns exactly the fields of `object` afterwards. Creates an
+   * absent object.
    */
   async apply<T extends KubeObject>(
     resource: Resource<T>,
@@ -218,7 +216,7 @@ export class KubeClient {
     });
   }
 
-  /** Deletes an object; `uid` keeps a new one of the same name alive. An absent one is fine. */
+  /** Deletes an object if it exists; `uid` protects a new one of the same name. */
   async delete(
     resource: Resource,
     key: ObjectKey & { readonly name: string },
@@ -236,7 +234,7 @@ export class KubeClient {
     }
   }
 
-  /** Posts to a path, and returns a refusal as a value: evictions, whose refusals are normal. */
+  /** Posts to a path, and returns a refusal as a value: evictions are often refused. */
   async post(
     path: string,
     body: object,
@@ -254,7 +252,6 @@ export class KubeClient {
     return { ok: false, status: readStatus(reply.code, reply.body, reply.retryAfter) };
   }
 
-  /** The text at a path: `/readyz`, `/metrics`. */
   async text(path: string): Promise<string> {
     const what = `get ${path}`;
     const reply = await this.#transport.send({ method: 'GET', path, what });
@@ -264,9 +261,9 @@ export class KubeClient {
 
   /**
    * The changes since a resource version, with bookmarks, until the server ends the watch or the
-   * signal aborts it (both end the iteration normally).
+   * signal aborts it. Both end the iteration normally.
    *
-   * @throws `ApiUnavailable` with `details.code` 410 when the version is too old to resume from
+   * @throws `ApiUnavailable` with `details.code` 410 when the version is too old
    */
   async *watch<T extends KubeObject>(
     resource: Resource<T>,

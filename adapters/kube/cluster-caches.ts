@@ -1,4 +1,4 @@
-/** The watches that a process keeps on a cluster, under one start. */
+/** The caches of a process, started together. */
 
 import type { PodDisruptionBudget } from '../../core/drain';
 import type { MachineConfigNode, Node } from '../../core/node/types';
@@ -20,7 +20,7 @@ import type { Log } from './transport';
 import { trimBudget, trimNode, trimToName } from './trim';
 import type { WatchSource } from './watch';
 
-/** What everybody looks at who decides about the nodes of a pool. */
+/** The caches for decisions about the nodes of a pool. */
 export interface PoolCaches {
   readonly nodes: WatchCache<Node>;
   readonly pools: WatchCache<MachineConfigPool>;
@@ -28,7 +28,7 @@ export interface PoolCaches {
   readonly policies: WatchCache<RolloutPolicy>;
 }
 
-/** What the cluster worker looks at. */
+/** The caches of the cluster worker. */
 export interface ClusterCaches extends PoolCaches {
   readonly machineConfigurations: WatchCache<MachineConfiguration>;
   readonly budgets: WatchCache<PodDisruptionBudget>;
@@ -47,7 +47,7 @@ export function createPoolCaches(log: Log): PoolCaches {
 export function createClusterCaches(log: Log): ClusterCaches {
   return {
     ...createPoolCaches(log),
-    // A cluster without OpenShift's operator API has nobody's policies, and that is fine.
+    // A cluster without OpenShift's operator API has no such policies.
     machineConfigurations: new WatchCache({
       resource: MACHINE_CONFIGURATIONS,
       log,
@@ -59,10 +59,8 @@ export function createClusterCaches(log: Log): ClusterCaches {
 }
 
 type AnyCache = Pick<WatchCache<KubeObject>, 'isSynced' | 'synced' | 'run' | 'resource'>;
-/** Caches by the names that their owner gives them. */
 type Caches<C> = { readonly [K in keyof C]: AnyCache };
 
-/** Follows the cluster until the signal aborts. */
 export async function runCaches<C extends Caches<C>>(
   caches: C,
   source: WatchSource,
@@ -71,19 +69,17 @@ export async function runCaches<C extends Caches<C>>(
   await Promise.all(allOf(caches).map((cache) => cache.run(source, signal)));
 }
 
-/** Resolves when every watch has its first complete picture. */
 export async function whenCachesSynced<C extends Caches<C>>(caches: C): Promise<void> {
   await Promise.all(allOf(caches).map((cache) => cache.synced));
 }
 
-/** The kinds, in plural, that have not been listed yet. */
 export function unsyncedKinds<C extends Caches<C>>(caches: C): readonly string[] {
   return allOf(caches)
     .filter(({ isSynced }) => !isSynced)
     .map(({ resource }) => resource.plural);
 }
 
-/** Takes the reply to an own write over, so that the next decision sees it. */
+/** Adds the reply to an own write, so that the next decision sees it. */
 export function absorbInto<C extends Caches<C>>(
   caches: C,
   resource: Resource,

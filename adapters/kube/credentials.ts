@@ -1,9 +1,9 @@
 /**
- * Where the API server is and how to prove who we are: from a kubeconfig file, or from the service
- * account of a pod.
+ * The address of the API server and the credentials for it, from a kubeconfig file or a pod's
+ * service account.
  *
- * Client certificates and tokens are read here. Everything else (exec plugins, OIDC, proxies) is
- * left to `@kubernetes/client-node`, which is loaded only then: it costs 80 MB and over a second.
+ * Client certificates and tokens are read here. Other methods (exec plugins, OIDC, proxies) load
+ * `@kubernetes/client-node`, which costs 80 MB and over a second.
  */
 
 import { existsSync, readFileSync } from 'node:fs';
@@ -16,11 +16,10 @@ import { isRecord } from './api-errors';
 
 const SERVICE_ACCOUNT = '/var/run/secrets/kubernetes.io/serviceaccount';
 
-/** How to reach one API server. */
 export interface KubeEndpoint {
   /** `https://host:port`, perhaps with a path. */
   readonly server: string;
-  /** Read again now and then, because tokens and certificates are rotated on disk. */
+  /** Called again now and then, because tokens and certificates are rotated on disk. */
   read(): Promise<Credentials>;
 }
 
@@ -33,23 +32,22 @@ export interface Credentials {
     readonly rejectUnauthorized?: boolean;
   };
   readonly headers: Readonly<Record<string, string>>;
-  /** Set when the kubeconfig asks for a proxy. */
   readonly agent?: Agent;
 }
 
 export interface EndpointSettings {
   /**
-   * Path of a kubeconfig, or several with the separator of PATH between them, which are merged as
-   * kubectl does it; absent = the pod's service account, then `~/.kube/config`.
+   * Path of a kubeconfig, or several separated as in PATH and merged as kubectl does; absent: the
+   * pod's service account, then `~/.kube/config`.
    */
   readonly kubeconfig?: string;
   readonly context?: string;
-  /** The process environment, which says whether this is a pod. */
+  /** The process environment, which shows whether this is a pod. */
   readonly environment?: Readonly<Record<string, string | undefined>>;
 }
 
 /**
- * Finds the API server. A file named on purpose wins over a pod's service account.
+ * Finds the API server. A named file comes before a pod's service account.
  *
  * @throws an `Error` that names the file and the missing field
  */
@@ -91,19 +89,18 @@ async function fromFile(setting: string, context: string | undefined): Promise<K
 
 type Section = Readonly<Record<string, unknown>>;
 
-/** A section, and the directory of its kubeconfig: files that it names are beside that. */
+/** A section, and the directory of its kubeconfig, which its file names are relative to. */
 interface Located {
   readonly section: Section;
   readonly base: string;
 }
 
-/** What one context names. */
 interface Chosen {
   readonly cluster: Located;
   readonly user: Located;
 }
 
-/** The first of the files that has a current-context, a context, a cluster or a user counts. */
+/** The first file with a current-context, context, cluster or user counts. */
 function readKubeconfig(setting: string, wanted: string | undefined): Chosen {
   const files = kubeconfigFiles(setting);
   const documents = files.map((file) => ({ section: readDocument(file), base: dirname(file) }));
@@ -120,7 +117,7 @@ function readKubeconfig(setting: string, wanted: string | undefined): Chosen {
   return { cluster, user: user ?? { section: {}, base: cluster.base } };
 }
 
-/** A file that is named alone has to be there; of a list, those that are there count. */
+/** A single file must exist; of a list, the existing files count. */
 function kubeconfigFiles(setting: string): readonly string[] {
   if (existsSync(setting)) return [setting];
   const files = setting.split(delimiter).filter((file) => file !== '');
@@ -137,7 +134,7 @@ function readDocument(file: string): Section {
   } catch (error) {
     throw new Error(`kubeconfig ${file} cannot be read: ${messageOf(error)}`, { cause: error });
   }
-  // kubectl takes an empty file for a kubeconfig without any entry.
+  // For kubectl, an empty file is a kubeconfig without entries.
   if (document === null) return {};
   if (!isRecord(document)) throw new Error(`kubeconfig ${file} is not a kubeconfig`);
   return document;
@@ -172,7 +169,7 @@ function readCredentials(cluster: Located, user: Located): Credentials {
   };
 }
 
-/** `NAME-data` in base64, or the file that `NAME` points to. */
+/** `NAME-data` in base64, or the content of the file `NAME`. */
 function material({ section, base }: Located, name: string): string | undefined {
   const data = text(section, `${name}-data`);
   if (data !== undefined) return Buffer.from(data, 'base64').toString('utf8');
@@ -180,7 +177,7 @@ function material({ section, base }: Located, name: string): string | undefined 
   return file === undefined ? undefined : readFileSync(absolute(base, file), 'utf8');
 }
 
-/** The client's own merge refuses a name that two files have, so it gets what was chosen. */
+/** Passes only the chosen sections: the client's own merge refuses a name that is in two files. */
 async function fromFullClient({ cluster, user }: Chosen, server: string): Promise<KubeEndpoint> {
   const { KubeConfig } = await import('@kubernetes/client-node');
   const config = new KubeConfig();
@@ -238,7 +235,7 @@ function withAbsolutePaths({ section, base }: Located): Section {
   return { ...section, ...Object.fromEntries(files) };
 }
 
-/** The `kind` section of this name, from the first document that has it. */
+/** The `kind` section of this name, from the first document with one. */
 function named(
   documents: readonly Located[],
   kind: string,

@@ -9,7 +9,6 @@ export interface WatchEvent<T> {
   readonly object: T;
 }
 
-/** One line of a watch; undefined when it is no event. */
 export function parseEvent(
   line: string,
 ): { readonly type: WatchEvent<unknown>['type'] | 'ERROR'; readonly object: unknown } | undefined {
@@ -32,7 +31,6 @@ export function parseEvent(
   }
 }
 
-/** The lines of a body, whatever the pieces in which it arrives. */
 export async function* linesOf(reply: IncomingMessage): AsyncGenerator<string> {
   const decoder = new StringDecoder('utf8');
   let rest = '';

@@ -1,6 +1,6 @@
 /**
- * The Kubernetes API as Slipway uses it: a client, watches that resume, a cache on top of them, and
- * writers that change a thing in one request. Knows `core/` and nothing else of Slipway.
+ * The Kubernetes API as Slipway uses it: a client, resuming watches, caches, and writers with one
+ * request per change. Imports only `core/` of Slipway.
  */
 
 export { codeOf, type ApiStatus } from './api-errors';

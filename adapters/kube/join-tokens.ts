@@ -1,4 +1,4 @@
-/** Join tokens as Secrets, one each, in a namespace of their own. What is stored is a hash. */
+/** Join tokens as Secrets, one each, in their own namespace. Only a hash is stored. */
 
 import { fail, failureName } from '../../core/errors';
 import {
@@ -14,10 +14,8 @@ import type { KubeObject, Resource } from './resources';
 import type { Log } from './transport';
 import type { WatchSource } from './watch';
 
-/** A Secret, as far as join tokens need one. */
 export interface Secret extends KubeObject {
   readonly type?: string;
-  /** Base 64 each. */
   readonly data?: Readonly<Record<string, string>>;
   readonly immutable?: boolean;
 }
@@ -32,10 +30,9 @@ export const SECRETS: Resource<Secret> = {
 
 const NAME_PREFIX = 'join-token-';
 
-/** All Secrets that are join tokens: those that name a pool. */
+/** The Secrets that name a pool are the join tokens. */
 const TOKENS = { namespace: JOIN_TOKEN_NAMESPACE, labelSelector: LABEL.JOIN_POOL };
 
-/** The Secret in which a token is stored. */
 export function joinTokenSecret(record: JoinTokenRecord): Secret {
   const { id, pool, hash, createdAt, expiresAt, description } = record;
   const fields = { pool, hash, createdAt, expiresAt, ...(description && { description }) };
@@ -55,7 +52,6 @@ export function joinTokenSecret(record: JoinTokenRecord): Secret {
   };
 }
 
-/** The tokens of a cluster, for people. */
 export class JoinTokenStore {
   constructor(
     readonly client: KubeClient,
@@ -63,10 +59,10 @@ export class JoinTokenStore {
   ) {}
 
   /**
-   * Stores a token. It cannot be changed afterwards, only deleted: the Secret is immutable, so that
-   * whoever may note its use may not make it last longer or open another pool.
+   * Stores a token. Its Secret is immutable, so that a server that may note its use cannot prolong
+   * it or open another pool with it.
    *
-   * @throws `Conflict` when there is a token of this ID, `ObjectNotFound` when the namespace is missing
+   * @throws `Conflict` when this ID exists, `ObjectNotFound` when the namespace is missing
    */
   async create(record: JoinTokenRecord): Promise<void> {
     try {
@@ -82,7 +78,6 @@ export class JoinTokenStore {
     }
   }
 
-  /** All of them, oldest first. */
   async list(): Promise<readonly StoredJoinToken[]> {
     const { items } = await this.client.list(SECRETS, TOKENS);
     return items
@@ -104,7 +99,7 @@ export class JoinTokenStore {
     }
   }
 
-  /** Deletes those that expired a day ago or earlier. @returns their IDs */
+  /** Deletes the tokens that expired at least a day ago. @returns their IDs */
   async prune(nowMs: number): Promise<readonly string[]> {
     const old = (await this.list()).filter(
       (token) => !('problem' in token) && isJoinTokenForgettable(token, nowMs),
@@ -114,7 +109,7 @@ export class JoinTokenStore {
   }
 }
 
-/** All that let machines in, by their ID, as the API server has them now. */
+/** The valid tokens by ID, read from the API server. */
 export async function readJoinTokens(
   client: KubeClient,
 ): Promise<ReadonlyMap<string, JoinTokenRecord>> {
@@ -126,21 +121,25 @@ export async function readJoinTokens(
   );
 }
 
-/** The tokens as a server sees them: in memory, fed by a watch. */
+/** The tokens in the memory of a server, fed by a watch. */
 export interface WatchedJoinTokens {
-  /** False until all of them have been seen once. */
   readonly isSynced: boolean;
   readonly synced: Promise<void>;
-  /** For how long the API server has said nothing of them. */
+  /** Milliseconds since the API server's last sign. */
   readonly silentMs: number;
   find(id: string): JoinTokenRecord | undefined;
-  /** Follows the cluster until the signal aborts; what was seen stays while the API server is away. */
+  /**
+   * Follows the cluster until the signal aborts; keeps the tokens while the API server is absent.
+   */
   run(source: WatchSource, signal: AbortSignal): Promise<void>;
-  /** Calls back with the ID of every token that came, changed or went; returns how to stop. */
+  /**
+   * Calls back with the ID of every token that was added, changed or removed; returns a function
+   * that stops.
+   */
   subscribe(listener: (id: string) => void): () => void;
 }
 
-/** Follows all join tokens. A Secret that is none is named in the log and lets nobody in. */
+/** Follows all join tokens. An invalid Secret is logged and admits no machine. */
 export function watchJoinTokens(log: Log): WatchedJoinTokens {
   const cache = new WatchCache<Secret>({ resource: SECRETS, ...TOKENS, log });
   const records = new Map<string, JoinTokenRecord>();
@@ -173,7 +172,7 @@ export function watchJoinTokens(log: Log): WatchedJoinTokens {
 }
 
 /**
- * Notes when a token was used last.
+ * Records the last use of a token.
  *
  * @param at - RFC 3339
  * @throws `ObjectNotFound` when it was revoked in between, `ApiUnavailable`
@@ -191,7 +190,7 @@ export async function writeJoinTokenUse(
   );
 }
 
-/** The token in a Secret, or why it holds none; quotes nothing of it. */
+/** The token in a Secret, or why it has none; does not quote the Secret. */
 export function readJoinTokenSecret(secret: Secret): StoredJoinToken {
   const { metadata, type, data = {} } = secret;
   const id = idOf(secret);
@@ -208,7 +207,7 @@ export function readJoinTokenSecret(secret: Secret): StoredJoinToken {
   return { id, ...record, ...(createdAt === undefined ? {} : { createdAt }) };
 }
 
-/** The name of the Secret says it, so that the API server keeps IDs unique. */
+/** The ID is in the name of the Secret, so that the API server keeps IDs unique. */
 function idOf({ metadata: { name } }: Secret): string {
   return name.startsWith(NAME_PREFIX) ? name.slice(NAME_PREFIX.length) : name;
 }

@@ -14,7 +14,6 @@ export interface EvictedPod {
   readonly uid: string;
 }
 
-/** How an eviction was answered. */
 export type Eviction =
   | { readonly outcome: 'accepted' | 'gone' | 'namespaceTerminating' }
   | { readonly outcome: 'refused'; readonly said: string; readonly retryAfterSeconds?: number };
@@ -25,7 +24,7 @@ export class NodePods {
     readonly log: Log,
   ) {}
 
-  /** One LIST, then a WATCH that resumes, both for this node only, until the signal aborts. */
+  /** LIST, then WATCH with resumption, for this node only, until the signal aborts. */
   async follow(
     node: string,
     handler: {
@@ -54,8 +53,8 @@ export class NodePods {
   }
 
   /**
-   * Asks once. A cancellation only keeps a request from being sent: the API server charges the budget
-   * before it deletes the pod, so one that is broken off in between blocks the budget for two minutes.
+   * Asks once. The signal only keeps the request from being sent: the API server charges the budget
+   * before it deletes the pod, so an aborted request would block the budget for two minutes.
    *
    * @throws `ApiUnavailable`, `ApiForbidden` for unknown credentials: no answer about this pod
    */
@@ -85,15 +84,15 @@ export class NodePods {
 }
 
 function outcomeOf(what: string, status: ApiStatus): Eviction {
-  // 409: the precondition on the UID does not hold, so another pod has the name now.
+  // 409: the precondition on the UID fails, so another pod has the name.
   if (status.code === 404 || status.code === 409) return { outcome: 'gone' };
   if (status.code === 403 && status.causes.some(isNamespaceTerminating)) {
     return { outcome: 'namespaceTerminating' };
   }
-  // Credentials that nobody knows say nothing about this pod.
+  // Unknown credentials: no answer about this pod.
   if (status.code === 401 || status.code < 400) throw refusal(what, status);
-  // 429 is a budget, or the server asking for patience; 500 is more than one budget, or trouble. The others
-  // are the admission policies and webhooks of the cluster, which may let it go later as a budget does.
+  // 429: a budget, or an overloaded server. 500: several budgets, or a fault. Others: admission
+  // policies and webhooks, which may allow the eviction later, as a budget does.
   return {
     outcome: 'refused',
     said: wordsOf(status),
@@ -103,7 +102,7 @@ function outcomeOf(what: string, status: ApiStatus): Eviction {
   };
 }
 
-/** The budget's own sentence, where one refuses: the message around it does not name it. */
+/** The message of the refusing budget: the outer message does not name it. */
 function wordsOf({ code, message, causes }: ApiStatus): string {
   const budget = causes.find(({ reason }) => reason === 'DisruptionBudget');
   return budget?.message ?? message ?? `the API server answered ${code}`;

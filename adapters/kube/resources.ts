@@ -1,4 +1,4 @@
-/** The API resources that Slipway reads and writes, and the paths under which they are served. */
+/** The API resources that Slipway reads and writes, and their paths. */
 
 import type { Pod, PodDisruptionBudget } from '../../core/drain';
 import type { MachineConfig } from '../../core/machine-config/types';
@@ -13,14 +13,15 @@ import type { MachineConfigNode, Node } from '../../core/node/types';
 import type { ObjectMeta } from '../../core/object-meta';
 import type { MachineConfigPool, RolloutPolicy } from '../../core/pool/types';
 
-/** Anything that the API server stores. */
 export interface KubeObject {
   readonly apiVersion?: string;
   readonly kind?: string;
   readonly metadata: ObjectMeta;
 }
 
-/** Where a kind of object lives. `T` is what Slipway reads of it; nothing of it exists at runtime. */
+/**
+ * The API path of a kind of object. `T` has the fields that Slipway reads, at compile time only.
+ */
 export interface Resource<T extends KubeObject = KubeObject> {
   /** Empty = the core group. */
   readonly group: string;
@@ -28,7 +29,7 @@ export interface Resource<T extends KubeObject = KubeObject> {
   readonly plural: string;
   readonly kind: string;
   readonly namespaced: boolean;
-  /** Carries the type only. */
+  /** For the type only. */
   readonly object?: T;
 }
 
@@ -42,7 +43,7 @@ function resource<T extends KubeObject>(
   return { group, version, plural, kind, namespaced };
 }
 
-/** `operator.openshift.io/v1` MachineConfiguration: where a cluster keeps its disruption policies. */
+/** `operator.openshift.io/v1` MachineConfiguration, with the disruption policies of a cluster. */
 export interface MachineConfiguration extends KubeObject {
   readonly spec?: { readonly nodeDisruptionPolicy?: unknown };
 }
@@ -108,19 +109,17 @@ export const MACHINE_CONFIGURATIONS = resource<MachineConfiguration>(
   'MachineConfiguration',
 );
 
-/** Which object, or which collection when there is no name. */
+/** One object, or the collection when there is no name. */
 export interface ObjectKey {
   readonly name?: string;
   readonly namespace?: string;
   readonly subresource?: string;
 }
 
-/** `group/version` as objects carry it. */
 export function apiVersionOf(resource: Resource): string {
   return resource.group === '' ? resource.version : `${resource.group}/${resource.version}`;
 }
 
-/** The path of an object or a collection, every part escaped. */
 export function pathOf(resource: Resource, key: ObjectKey = {}): string {
   const root = resource.group === '' ? '/api' : `/apis/${resource.group}`;
   const parts = [root, resource.version];
@@ -131,7 +130,7 @@ export function pathOf(resource: Resource, key: ObjectKey = {}): string {
   return parts.join('/');
 }
 
-/** `Node worker-3` or `Pod shop/cart`: how messages name an object. */
+/** The name of an object in messages: `Node worker-3` or `Pod shop/cart`. */
 export function describeObject(resource: Resource, key: ObjectKey): string {
   if (key.name === undefined) return resource.plural;
   const scope = key.namespace === undefined ? '' : `${key.namespace}/`;

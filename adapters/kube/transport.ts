@@ -1,6 +1,6 @@
 /**
- * HTTP to one API server: kept-alive connections, a bound on how many requests are under way, and
- * one log line when the server goes away and one when it is back.
+ * HTTP to one API server: kept-alive connections, a limit of concurrent requests, and one log line
+ * each when the server becomes unreachable and reachable.
  */
 
 import { request as httpRequest, Agent as HttpAgent, type IncomingMessage } from 'node:http';
@@ -23,7 +23,6 @@ export interface HttpRequest {
   readonly query?: Readonly<Record<string, string | number | boolean | undefined>>;
   readonly body?: string;
   readonly contentType?: string;
-  /** The request in words, for messages: `patch Node worker-1`. */
   readonly what: string;
   readonly signal?: AbortSignal;
 }
@@ -36,15 +35,15 @@ export interface HttpReply {
 
 export interface TransportOptions {
   readonly userAgent: string;
-  /** How many requests may be under way at once; more wait their turn. Watches do not count. */
+  /** Concurrent requests, without watches; others wait. */
   readonly maxRequests: number;
   readonly timeoutMs: number;
-  /** After this long without a byte a watch is given up: its peer is gone, or speaks to nobody. */
+  /** A watch ends after this long without a byte: its connection is dead or its server hangs. */
   readonly silenceMs: number;
   readonly log: Log;
 }
 
-/** How long credentials are used before they are read from disk again. */
+/** Credentials are read from disk again after this time. */
 const CREDENTIALS_MS = 60_000;
 
 export class Transport {
@@ -84,8 +83,8 @@ export class Transport {
   }
 
   /**
-   * Sends a request and returns the reply as soon as its head has arrived: watches. Aborting the
-   * signal ends the body, and so does a silence of `silenceMs`, as an error.
+   * Sends a request and returns the reply as soon as its head has arrived: for watches. Aborting
+   * the signal ends the body; a silence of `silenceMs` ends it with an error.
    */
   async stream(request: HttpRequest & { readonly signal: AbortSignal }): Promise<IncomingMessage> {
     const channel = await this.#open(request.what);
@@ -93,7 +92,7 @@ export class Transport {
     const { signal } = request;
     try {
       const reply = await this.#exchange(request, channel, channel.watches, signal, silenceMs);
-      // A peer that vanished without a word is noticed within about a minute.
+      // Detects a vanished peer within about a minute.
       reply.socket.setKeepAlive(true, 30_000);
       this.#answered();
       return reply;
@@ -155,7 +154,7 @@ export class Transport {
     try {
       return await exchange(url, options, request.body);
     } catch (error) {
-      // The server closed an idle connection at the moment of its reuse; it has seen nothing.
+      // The server closed an idle connection just before its reuse, so it has not seen the request.
       if (!isStaleConnection(error)) throw error;
       return exchange(url, options, request.body);
     }
@@ -169,7 +168,7 @@ export class Transport {
     return url;
   }
 
-  /** The server did not answer when it was asked last. */
+  /** The last request got no answer. */
   get isAway(): boolean {
     return this.#away;
   }
@@ -189,7 +188,10 @@ export class Transport {
     return unreachable(what, `the Kubernetes API at ${this.server} does not answer (${reason})`);
   }
 
-  /** Nothing was sent: the server may well be there, and a rotation may bring the files back. */
+  /**
+   * The credentials are unreadable and nothing was sent: the server may be there, and a rotation
+   * may restore the files.
+   */
   #locked(what: string, error: unknown): Error {
     const reason = messageOf(error);
     const about = 'credentials for the Kubernetes API';
@@ -204,7 +206,6 @@ export class Transport {
   }
 }
 
-/** Agents for one set of credentials. */
 class Channel {
   readonly requests: HttpAgent;
   readonly watches: HttpAgent;
@@ -265,7 +266,7 @@ function exchange(
       resolve(head);
     });
     request.on('timeout', () => {
-      (reply ?? request).destroy(new Error(`it said nothing for ${seconds(options.timeout)} s`));
+      (reply ?? request).destroy(new Error(`it sent nothing for ${seconds(options.timeout)} s`));
     });
     request.on('error', (error) => {
       reject(Object.assign(error, { reusedSocket: request.reusedSocket }));

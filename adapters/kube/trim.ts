@@ -1,4 +1,6 @@
-/** Keeps of each object what Slipway reads: at 5,000 nodes a picture of everything costs hundreds of MB. */
+/**
+ * Keeps the fields of objects that Slipway reads: at 5,000 nodes whole objects cost hundreds of MB.
+ */
 
 import type { Pod, PodDisruptionBudget } from '../../core/drain';
 import { MCO_GROUP, SLIPWAY_GROUP } from '../../core/names';
@@ -7,7 +9,10 @@ import type { ObjectMeta } from '../../core/object-meta';
 
 const OURS = [`${MCO_GROUP}/`, `${SLIPWAY_GROUP}/`];
 
-/** Labels, our annotations, schedulability and whose it is, conditions, boot and system. Heartbeat times are dropped. */
+/**
+ * Keeps labels, Slipway's annotations, schedulability, owners, conditions, boot and system; drops
+ * heartbeat times.
+ */
 export function trimNode(node: Node): Node {
   const { spec, status } = node;
   const { bootID, osImage } = status?.nodeInfo ?? {};
@@ -50,7 +55,6 @@ function cordonersOf({ metadata, spec }: Node): readonly ManagedFields[] {
     }));
 }
 
-/** What the drain filters and the budgets read. */
 export function trimPod(pod: Pod): Pod {
   const { spec, status } = pod;
   return {
@@ -79,7 +83,6 @@ export function trimBudget(budget: PodDisruptionBudget): PodDisruptionBudget {
   };
 }
 
-/** Only that the object exists. */
 export function trimToName<T extends { readonly metadata: ObjectMeta }>(
   object: T,
 ): { readonly metadata: ObjectMeta } {

@@ -1,19 +1,19 @@
 /**
- * Keeps up with one kind of object: LIST once, then WATCH with bookmarks. A broken or ended watch
- * resumes from the last version seen; only a version that the server no longer knows (410) costs
- * another LIST.
+ * Follows one kind of object: LIST once, then WATCH with bookmarks. A broken watch resumes from the
+ * last version; only an expired version (410) costs another LIST.
  *
- * `ListWatch` of `@kubernetes/client-node` 2.0 asks for no bookmarks, lists in one page, and stops
+ * `ListWatch` of `@kubernetes/client-node` 2.0 requests no bookmarks, lists in one page, and stops
  * at the first connection error, so it is not used.
  */
 
+import { setTimeout as delay } from 'node:timers/promises';
+import { backoffMs, type Backoff } from '../../core/backoff';
 import { messageOf } from '../../core/errors';
 import { codeOf } from './api-errors';
 import type { ListOptions, ListResult, Shrink, WatchEvent, WatchOptions } from './client';
 import type { KubeObject, Resource } from './resources';
 import type { Log } from './transport';
 
-/** What the loop needs of a client. */
 export interface WatchSource {
   list<T extends KubeObject>(
     resource: Resource<T>,
@@ -31,30 +31,25 @@ export interface WatchTarget<T extends KubeObject> {
   readonly namespace?: string;
   readonly labelSelector?: string;
   readonly fieldSelector?: string;
-  /** The kind may not be served at all: then there are no objects, and it is looked for now and then. */
+  /** The kind may not be served: then it has no objects, and is requested again now and then. */
   readonly optional?: boolean;
-  /** Applied to listed objects while they are read; `listed` gets the results. */
+  /** Applied to objects while they are read; `listed` gets the results. */
   readonly shrink?: Shrink<T>;
 }
 
 export interface WatchHandler<T> {
-  /** A complete picture; objects that are not in it are gone. */
+  /** A complete list; all other objects are gone. */
   listed(list: ListResult<T>): void;
   changed(event: WatchEvent<T>): void;
-  /** The server has said something, also when nothing has changed. */
+  /** The server has sent something, with or without changes. */
   heard?(): void;
-  /** A LIST or a WATCH failed; it is tried again. */
+  /** A LIST or a WATCH failed; it is repeated. */
   failed?(reason: string): void;
-}
-
-export interface Backoff {
-  readonly firstMs: number;
-  readonly maxMs: number;
 }
 
 const BACKOFF: Backoff = { firstMs: 200, maxMs: 5_000 };
 
-/** How often a kind that is not served is looked for. */
+/** How often a kind that is not served is requested. */
 const ABSENT_MS = 30_000;
 
 /** Runs until the signal aborts; never throws. */
@@ -96,7 +91,7 @@ export async function followChanges<T extends KubeObject>(
         version = versionOf(event.object) ?? version;
         if (event.type !== 'BOOKMARK') handler.changed(event);
       }
-      // A quiet watch that the server ended: resume, but never in a tight loop.
+      // Resumes a quiet watch that the server ended, but never in a tight loop.
       await pause.wait();
     } catch (error) {
       if (signal.aborted) return;
@@ -111,7 +106,7 @@ export async function followChanges<T extends KubeObject>(
         continue;
       }
       const reason = messageOf(error);
-      // Whoever waits for a picture that never comes, or goes on with an old one, is told why: once.
+      // Logs the reason once: the cache stays empty or outdated.
       if ((code === 401 || code === 403) && reason !== refused) {
         refused = reason;
         log.warn({ resource: resource.plural, reason }, 'the API server refuses the watch');
@@ -151,31 +146,20 @@ function versionOf(object: unknown): string | undefined {
 
 /** Waits with growing, jittered delays; ends early on abort. */
 class Pause {
-  #nextMs: number;
+  #failures = 0;
 
   constructor(
     readonly backoff: Backoff,
     readonly signal: AbortSignal,
-  ) {
-    this.#nextMs = backoff.firstMs;
-  }
+  ) {}
 
   reset(): void {
-    this.#nextMs = this.backoff.firstMs;
+    this.#failures = 0;
   }
 
-  wait(fixedMs?: number): Promise<void> {
-    const delayMs = fixedMs ?? this.#nextMs * (0.5 + Math.random());
-    if (fixedMs === undefined) this.#nextMs = Math.min(this.#nextMs * 2, this.backoff.maxMs);
-    if (this.signal.aborted) return Promise.resolve();
-    return new Promise((resolve) => {
-      const done = (): void => {
-        clearTimeout(timer);
-        this.signal.removeEventListener('abort', done);
-        resolve();
-      };
-      const timer = setTimeout(done, delayMs);
-      this.signal.addEventListener('abort', done);
-    });
+  async wait(fixedMs?: number): Promise<void> {
+    if (fixedMs === undefined) this.#failures += 1;
+    const delayMs = fixedMs ?? backoffMs(this.backoff, this.#failures) * (0.5 + Math.random());
+    await delay(delayMs, undefined, { signal: this.signal }).catch(() => undefined);
   }
 }

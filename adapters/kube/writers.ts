@@ -1,6 +1,6 @@
 /**
- * Writes, each in one request. What the server answers goes into the caches at once, so that the
- * next decision sees it.
+ * Writes in one request each. The reply goes into the cache at once, so that the next decision sees
+ * it.
  */
 
 import { cut } from '../../core/encoding/one-line';
@@ -19,14 +19,13 @@ import {
   type KubeObject,
 } from './resources';
 
-/** How often a contended object is read and decided again before the caller's retry takes over. */
+/** Attempts on a contended object before the caller's retry takes over. */
 const ATTEMPTS = 5;
 
-/** The fields of a Node to change together. `null` removes an annotation. */
+/** Fields of a Node to change together. `null` removes an annotation. */
 export interface NodePatch {
   readonly annotations?: Readonly<Record<string, string | null>>;
   readonly unschedulable?: boolean;
-  /** All of them: the list is written whole. */
   readonly taints?: readonly NodeTaint[];
 }
 
@@ -38,13 +37,12 @@ export class NodeWriter {
   ) {}
 
   /**
-   * Decides on the newest known Node and patches it on the condition that this is still the newest;
-   * on a conflict the Node is read and decided again. The server only guards what is written, so
-   * that nothing is to be done, or that it is refused, is never decided on the cache alone: another
-   * process may have written a moment ago.
+   * Decides on the newest known Node and patches it on condition that it is still the newest; after
+   * a conflict it reads the Node and decides again. The condition guards only writes: a decision
+   * not to write, or to refuse, is always made on a fresh read.
    *
-   * @param confirm - asked between the decision and each write
-   * @throws `ObjectNotFound`, `Conflict`, and whatever `decide` and `confirm` throw
+   * @param confirm - called between the decision and each write
+   * @throws `ObjectNotFound`, `Conflict`, and the errors of `decide` and `confirm`
    */
   async change(
     name: string,
@@ -70,25 +68,24 @@ export class NodeWriter {
     }
   }
 
-  /** The Node as the server has it now, for what must not be decided on an older picture. */
+  /** Reads the Node from the server, for decisions that need its current state. */
   async read(name: string): Promise<Node> {
     const node = await this.client.get(NODES, { name });
     this.cache.absorb(node);
     return node;
   }
 
-  /** All of them, for a picture of which nobody knows how old it is. @throws `ApiUnavailable` */
+  /** Lists all Nodes into the cache, when its age is unknown. @throws `ApiUnavailable` */
   async refresh(): Promise<void> {
     this.cache.takeOver(await this.client.list(NODES));
   }
 }
 
-/** Whether this picture of the Node alone leads to a write. */
 function wants(decide: (node: Node) => NodePatch | undefined, known: Node): boolean {
   try {
     return decide(known) !== undefined;
   } catch {
-    // Decided again on the Node as it is, which then throws for good.
+    // Decided again on a fresh Node, where an error counts.
     return false;
   }
 }
@@ -111,14 +108,13 @@ function specOf({ unschedulable, taints }: NodePatch): { readonly spec?: object 
   if (unschedulable === undefined && taints === undefined) return {};
   return {
     spec: {
-      // Absent is how Kubernetes says schedulable.
+      // In Kubernetes an absent field means schedulable.
       ...(unschedulable === undefined ? {} : { unschedulable: unschedulable ? true : null }),
       ...(taints === undefined ? {} : { taints }),
     },
   };
 }
 
-/** Status of a MachineConfigNode as it is applied. */
 export interface AppliedStatus {
   readonly observedGeneration: number;
   readonly configVersion: { readonly desired: string; readonly current?: string };
@@ -159,7 +155,6 @@ export class MachineConfigNodeWriter {
     );
   }
 
-  /** The object as the server has it now. */
   async read(name: string): Promise<MachineConfigNode> {
     return this.#absorbed(await this.client.get(MACHINE_CONFIG_NODES, { name }));
   }
@@ -189,7 +184,7 @@ export class MachineConfigNodeWriter {
   }
 }
 
-/** The fields of a pool to change together. `null` removes an annotation. */
+/** Fields of a pool to change together. `null` removes an annotation. */
 export interface PoolPatch {
   readonly annotations: Readonly<Record<string, string | null>>;
   readonly paused?: boolean;
@@ -203,10 +198,10 @@ export class PoolWriter {
   ) {}
 
   /**
-   * Reads the pool, decides, and patches it on the condition that nobody has changed it since it was
-   * read. Always read: what a person has done to it a moment ago counts.
+   * Reads the pool, decides, and patches it on condition that it is unchanged since. Always reads,
+   * because a person's change of a moment ago counts.
    *
-   * @throws `ObjectNotFound`, `Conflict`, and whatever `decide` throws
+   * @throws `ObjectNotFound`, `Conflict`, and the errors of `decide`
    */
   async change(
     name: string,
@@ -232,7 +227,7 @@ export class PoolWriter {
   }
 }
 
-/** Kubernetes Events about cluster-scoped objects, in namespace `default` as everywhere. */
+/** Kubernetes Events about cluster-scoped objects, in the usual namespace `default`. */
 export class EventWriter {
   constructor(
     readonly client: KubeClient,
@@ -247,11 +242,10 @@ export class EventWriter {
       readonly message: string;
     },
   ): Promise<void> {
-    // `kubectl describe node` looks for the name in uid, as kubelets write it.
+    // `kubectl describe node` finds Events by the name in uid, as kubelets write it.
     await this.on({ apiVersion: 'v1', kind: 'Node', name: node.name, uid: node.name }, event);
   }
 
-  /** An Event about any cluster-scoped object. */
   async on(
     involvedObject: {
       readonly apiVersion: string;

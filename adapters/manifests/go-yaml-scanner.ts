@@ -1,6 +1,6 @@
 /**
- * What the scanner of go-yaml v2 refuses, with which kubectl reads, and the parser here takes: tabs
- * where the indentation counts, some escapes, directives, and documents that nothing begins.
+ * Finds what the scanner of go-yaml v2 (of kubectl) refuses and the parser here accepts: tabs in
+ * the indentation, some escapes, directives, and documents without a beginning.
  */
 
 import { CST, Lexer } from 'yaml';
@@ -13,12 +13,11 @@ export interface ScannedProblem {
 
 type Lexeme = CST.TokenType | 'text';
 
-/** kubectl cuts a file at them before it reads anything as YAML. */
+/** kubectl splits a file at these lines before it parses YAML. */
 const SEPARATOR_WITH_TEXT = /^---[ \t]*[^\s#]/gm;
 
 const ESCAPE = /\\(?:u([0-9a-fA-F]{4})|U([0-9a-fA-F]{8})|[^])/g;
 
-/** Finds them in a text of YAML, which may hold several documents. */
 export function scanAsGoYaml(text: string): readonly ScannedProblem[] {
   const scanner = new GoYamlScanner();
   for (const lexeme of new Lexer().lex(text)) scanner.next(lexeme);
@@ -30,19 +29,19 @@ export function scanAsGoYaml(text: string): readonly ScannedProblem[] {
   return [...separators, ...scanner.problems];
 }
 
-/** Keeps what decides in go-yaml whether a tab may stand, under the names that it has there. */
+/** Keeps the state by which go-yaml allows a tab, under go-yaml's names. */
 class GoYamlScanner {
   readonly problems: ScannedProblem[] = [];
   #offset = 0;
   #lineStart = 0;
-  /** Columns of the block collections around. */
+  /** Columns of the enclosing block collections. */
   readonly #indents: number[] = [];
   #flowLevel = 0;
-  /** Outside brackets and braces no tab may stand where a field could begin. */
+  /** Outside brackets and braces, no tab may be where a field could begin. */
   #simpleKeyAllowed = true;
-  /** Column of what is the name of a field if a colon follows on the line. */
+  /** Column of the name of a field, if a colon follows on the line. */
   #simpleKey: number | undefined;
-  /** A plain text takes the empty lines behind it, and tabs in them from a column on. */
+  /** A plain text includes the empty lines behind it, and tabs in them after a column. */
   #plain: { readonly column: number; leadingBlanks: boolean } | undefined;
   #isTextNext = false;
   #blockScalar: { readonly indent: number | undefined } | undefined;
@@ -51,7 +50,7 @@ class GoYamlScanner {
   next(lexeme: string): void {
     const type = this.#isTextNext ? 'text' : CST.tokenType(lexeme);
     this.#isTextNext = type === 'scalar';
-    // These announce something, and are no part of the text.
+    // These tokens only announce others.
     if (type === 'scalar' || type === 'doc-mode' || type === 'flow-error-end') return;
     if (type !== null && type !== 'byte-order-mark') this.#take(type, lexeme);
     this.#offset += lexeme.length;
@@ -111,7 +110,7 @@ class GoYamlScanner {
   }
 
   #takeSpace(lexeme: string): void {
-    // What stands there is not read.
+    // Text after the end is not read.
     if (this.#hasEnded) return;
     if (this.#plain?.leadingBlanks === true) {
       return this.#checkTabs(lexeme, this.#plain.column - this.#column);
@@ -149,13 +148,14 @@ class GoYamlScanner {
     this.#plain = { column, leadingBlanks: false };
   }
 
-  /** `|2` */
   #givenIndent(header: string): number | undefined {
     const digit = /[1-9]/.exec(header)?.[0];
     return digit === undefined ? undefined : Math.max(this.#indent, 0) + Number(digit);
   }
 
-  /** @param given - absent = that of its first line with a text, or of the empty lines before that */
+  /**
+   * @param given - absent: the indent of the first line with text, or of the empty lines before it
+   */
   #takeBlockScalar(text: string, given: number | undefined): void {
     let indent = given;
     let most = 0;
@@ -164,7 +164,7 @@ class GoYamlScanner {
       const blanks = /^ */.exec(line)?.[0].length ?? 0;
       most = Math.max(most, blanks);
       if (blanks < line.length) indent = Math.max(most, this.#indent + 1, 1);
-      // Nothing but blanks may stand before it is known.
+      // Only blanks may come before the indent is known.
       return blanks + 1;
     });
     this.#countLines(text);
@@ -172,13 +172,13 @@ class GoYamlScanner {
     this.#simpleKeyAllowed = true;
   }
 
-  /** @param columnOf - from where on tabs may stand in the line */
+  /** @param columnOf - the column of a line from which tabs are allowed */
   #checkLines(text: string, columnOf: (line: string) => number, first = 0): void {
     let at = 0;
     for (const [i, line] of text.split('\n').entries()) {
       if (i >= first) {
         const blanks = /^[ \t]*/.exec(line)?.[0] ?? '';
-        // A tab ends the indentation, and is text of a block behind it.
+        // Behind the indentation, a tab is text of the block.
         this.#checkTabs(blanks.slice(0, columnOf(line)), blanks.length, at);
       }
       at += line.length + 1;

@@ -1,4 +1,7 @@
-/** Manifests: directories of YAML and JSON files, read as kubectl reads them, with places. */
+/**
+ * Manifests: directories of YAML and JSON files, read as kubectl reads them, with the place of each
+ * field.
+ */
 
 export { readManifestFiles, type ManifestFile } from './manifest-files';
 export { readManifestObjects, type ManifestObject } from './manifest-objects';

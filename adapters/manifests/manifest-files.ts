@@ -1,13 +1,11 @@
-/** The manifest files of a directory. */
-
 import type { Dirent } from 'node:fs';
 import { readdir, readFile, realpath, stat } from 'node:fs/promises';
 import { join, sep } from 'node:path';
 import type { ManifestProblem } from './manifest-problem';
 
-/** Larger than any list of objects that an API server could hold as manifests. */
+/** Larger than any list of objects that an API server stores. */
 const MAX_BYTES = 64 * 1024 * 1024;
-/** The last one is a name of kustomize's own file. */
+/** The last one is a name that kustomize accepts. */
 const MANIFEST = /\.(ya?ml|json)$|^Kustomization$/i;
 
 export interface ManifestFile {
@@ -21,11 +19,11 @@ export interface ManifestFiles {
 }
 
 /**
- * Reads `*.yaml`, `*.yml`, `*.json` and `Kustomization` of a directory and of those below it, sorted by path. Hidden
- * ones are left out. Links to directories are followed; one that leads back to where it is found, or
- * above that, is a problem.
+ * Reads `*.yaml`, `*.yml`, `*.json` and `Kustomization` of a directory tree, sorted by path,
+ * without hidden files. Follows links to directories; a link to an enclosing directory is a
+ * problem.
  *
- * @throws the error of the file system when the directory itself cannot be read
+ * @throws the error of the file system when the directory itself is unreadable
  */
 export async function readManifestFiles(directory: string): Promise<ManifestFiles> {
   const files: ManifestFile[] = [];
@@ -38,7 +36,7 @@ export async function readManifestFiles(directory: string): Promise<ManifestFile
   return { files, problems };
 }
 
-/** @param around - the real paths of the directories that this one was found in */
+/** @param around - the real paths of the enclosing directories */
 async function manifestPaths(
   directory: string,
   around: readonly string[],
@@ -66,7 +64,7 @@ async function manifestPaths(
 
 async function isDirectory(entry: Dirent, path: string): Promise<boolean> {
   if (!entry.isSymbolicLink()) return entry.isDirectory();
-  // A link to nothing is no directory; where it should be a manifest, reading it says so.
+  // A broken link is no directory; if it should be a manifest, reading it fails.
   return stat(path).then(
     (found) => found.isDirectory(),
     () => false,

@@ -1,4 +1,4 @@
-/** The Kubernetes objects of manifest files, each with the place where it is written. */
+/** The Kubernetes objects of manifest files, each with its place. */
 
 import type { ManifestFile } from './manifest-files';
 import type { ManifestProblem } from './manifest-problem';
@@ -10,22 +10,21 @@ export interface ManifestObject {
   readonly apiVersion: string;
   readonly kind: string;
   readonly name: string;
-  /** The whole object. */
   readonly value: Readonly<Record<string, unknown>>;
   readonly file: string;
-  /** The place of a field, or of the nearest thing around it that exists. */
+  /** The place of a field, or of the nearest existing parent. */
   placeOf(path: readonly Step[]): Place;
 }
 
 export interface ManifestObjects {
-  /** In the order in which they are written; lists are taken apart. */
+  /** In the order of the files; lists are split into objects. */
   readonly objects: readonly ManifestObject[];
   readonly problems: readonly ManifestProblem[];
 }
 
 /**
- * Takes files apart into objects. What should be one and is none is a problem, not an exception; what was never
- * meant to be one stands among them without a name, with what it is as its kind.
+ * Splits files into objects. A faulty object is a problem, not an exception; other documents are
+ * returned without a name, with their description as kind.
  */
 export function readManifestObjects(files: readonly ManifestFile[]): ManifestObjects {
   const objects: ManifestObject[] = [];
@@ -49,7 +48,7 @@ export function readManifestObjects(files: readonly ManifestFile[]): ManifestObj
 interface Found {
   readonly file: string;
   readonly document: YamlDocument;
-  /** Where the object stands in its document. */
+  /** The path of the object in its document. */
   readonly base: readonly Step[];
   readonly value: unknown;
 }
@@ -76,8 +75,8 @@ function collect(found: Found, objects: ManifestObject[], problems: ManifestProb
     refuse([], 'apiVersion or kind is missing', 'add both, as texts');
     return;
   }
-  if (kind.endsWith('List') && Array.isArray(items)) {
-    items.forEach((item: unknown, i) => {
+  if (kind.endsWith('List') && (Array.isArray(items) || items === null)) {
+    items?.forEach((item: unknown, i) => {
       const inherited = isRecord(item) ? { ...kindOfItems(value), ...item } : item;
       collect({ file, document, base: [...base, 'items', i], value: inherited }, objects, problems);
     });
@@ -94,7 +93,7 @@ function collect(found: Found, objects: ManifestObject[], problems: ManifestProb
   });
 }
 
-/** What is counted only. */
+/** For a document that is only counted. */
 function withoutName(file: string, kind: string): ManifestObject {
   return {
     apiVersion: '',

@@ -1,6 +1,6 @@
 /**
- * What stands among manifests and is no Kubernetes object: files of the tools with which manifests are made, and
- * data. It is told from objects of ours in which somebody forgot `kind` or `apiVersion`.
+ * Recognises documents among manifests that are no Kubernetes objects (files of tools, data), as
+ * opposed to objects with a forgotten `kind` or `apiVersion`.
  */
 
 import { basename, dirname, join, sep } from 'node:path';
@@ -11,7 +11,6 @@ import { readYaml } from './yaml-documents';
 const KUSTOMIZATION = /^kustomization(\.ya?ml)?$/i;
 const CHART = /^chart\.ya?ml$/i;
 
-/** Files by the names under which their tools look for them. */
 const TOOL_FILES: readonly (readonly [RegExp, string])[] = [
   [KUSTOMIZATION, 'Kustomization'],
   [CHART, 'Helm chart'],
@@ -23,8 +22,8 @@ const OUR_KINDS =
   /^(MachineConfig(Pool|Node|uration)?|ControllerConfig|KubeletConfig|ContainerRuntimeConfig|RolloutPolicy)(List)?$/;
 
 /**
- * What a document without `apiVersion` or `kind` is; undefined = an object with a mistake. It is one when what
- * there is of both is of ours, or when there is neither beside `metadata`, `spec` or `items`.
+ * Describes a document without `apiVersion` or `kind`; undefined = a faulty object: one of
+ * Slipway's kinds or groups, or one with `metadata`, `spec` or `items`.
  */
 export function otherDocument(file: string, value: unknown): string | undefined {
   const tool = TOOL_FILES.find(([name]) => name.test(basename(file)));
@@ -38,8 +37,8 @@ export function otherDocument(file: string, value: unknown): string | undefined 
 const NOT_KUBERNETES = 'not of Kubernetes';
 
 /**
- * Files of which no document is an object, whatever it looks like: templates of a Helm chart, and patches that a
- * kustomization names. By their path, with what they are.
+ * Files whose documents are never objects: templates of a Helm chart, and patches of a
+ * kustomization. Path → description.
  */
 export function otherFiles(files: readonly ManifestFile[]): ReadonlyMap<string, string> {
   const named = (name: RegExp): readonly ManifestFile[] =>
@@ -55,7 +54,6 @@ export function otherFiles(files: readonly ManifestFile[]): ReadonlyMap<string, 
   );
 }
 
-/** Paths of the patches that it names; those that stand in it are no files. */
 function patchesOf({ path, text }: ManifestFile): readonly string[] {
   const lists = ['patches', 'patchesStrategicMerge', 'patchesJson6902'];
   return readYaml(text)

@@ -1,6 +1,6 @@
 /**
- * Writes a whole directory of files that hold secrets. Everything is written beside its place first and
- * moved there in order, so that a full disk changes nothing, and a cut-off run is mended by the next.
+ * Writes a directory of files that hold secrets. All files are written to a temporary place and
+ * then moved in order: a full disk changes nothing, and the next run completes an interrupted one.
  */
 
 import type { Dirent } from 'node:fs';
@@ -10,26 +10,25 @@ import { dirname, join } from 'node:path';
 const DIRECTORY_MODE = 0o700;
 const FILE_MODE = 0o600;
 
-/** Names every file that is ours, so that no other is ever replaced or removed. */
+/** Lists every file that is ours: no other file is replaced or removed. */
 const LIST = '.slipway-render.json';
 const STAGING = '.slipway-render-new';
 
 export interface OutputDirectory {
   readonly directory: string;
-  /** By path below the directory; the first folder of each path is one of `folders`. */
+  /** By path below the directory; each starts with one of `folders`. */
   readonly files: ReadonlyMap<string, string>;
-  /** Top folders, those first whose files the others refer to. */
+  /** Top folders; those that others refer to come first. */
   readonly folders: readonly string[];
-  /** Folders that somebody else may fill, beside ours. */
+  /** Folders that may hold files of others, too. */
   readonly beside?: readonly string[];
 }
 
 /**
- * Makes the directory hold exactly these files, readable by their owner only. What an earlier run wrote
- * and is not among them is removed last.
+ * Makes the directory hold exactly these files, readable by their owner only. Other files of an
+ * earlier run are removed last.
  *
- * @returns files that somebody else put there, by their path below the directory; with any of them,
- *   nothing was written
+ * @returns paths of files that somebody else put there; if there are any, nothing was written
  */
 export async function writeOutputDirectory(output: OutputDirectory): Promise<readonly string[]> {
   const { directory, files, folders } = output;
@@ -53,7 +52,7 @@ export async function writeOutputDirectory(output: OutputDirectory): Promise<rea
     await makeDirectory(dirname(join(directory, path)));
     await rename(join(staging, path), join(directory, path));
   }
-  // Pools go before what they name.
+  // Pools are removed before the objects that they name.
   for (const path of [...inOrder(earlier, rank)].reverse()) {
     if (!files.has(path)) await rm(join(directory, path), { force: true });
   }
@@ -63,7 +62,7 @@ export async function writeOutputDirectory(output: OutputDirectory): Promise<rea
   return [];
 }
 
-/** With those above it. Node's own never ends below /proc, where nothing can be made. */
+/** With its parents. Node's own `recursive` never ends below /proc. */
 async function makeDirectory(path: string): Promise<void> {
   const make = () => mkdir(path, { mode: DIRECTORY_MODE });
   try {
@@ -81,7 +80,7 @@ function inOrder(paths: readonly string[], rank: (path: string) => number): read
   return [...paths].sort((a, b) => rank(a) - rank(b) || (a < b ? -1 : 1));
 }
 
-/** A list that somebody edited must not make a file elsewhere go. */
+/** An edited list must not remove files elsewhere. */
 function isOurs(path: string, folders: readonly string[]): boolean {
   const [folder = '', name = '', ...more] = path.split('/');
   return folders.includes(folder) && more.length === 0 && name !== '' && name !== '..';

@@ -1,21 +1,20 @@
-/** The parts of a file that kubectl hands to its decoder of JSON, and to that of YAML. */
+/** Splits a file as kubectl does between its decoders of JSON and YAML. */
 
 export interface TextPart {
-  /** Lines end with `\n` or `\r\n`; every character is where it was. */
+  /** Lines end with `\n` or `\r\n`; all offsets are those of the file. */
   readonly text: string;
-  /** Where it begins in the file. */
   readonly offset: number;
-  /** Neither: kubectl goes on with YAML after one object of JSON, and no more after several. */
+  /** Neither: kubectl accepts YAML after one JSON object, but not after several. */
   readonly format: 'json' | 'yaml' | 'neither';
 }
 
-/** They end a line, and a comment with it, for go-yaml and not for the parser here. */
+/** For go-yaml these end a line and its comment, for the parser here they do not. */
 const OTHER_BREAKS = { json: /\r(?!\n)/g, yaml: /\r(?!\n)|\u0085/g };
 
-/** Concatenated files: a byte order mark begins the text of a document, too. */
+/** Concatenated files: a byte order mark begins a document, too. */
 const MARK_AFTER_SEPARATOR = /\n---[^\n]*\n(?=\ufeff)/g;
 
-/** What begins with objects of JSON is JSON so far, and may hold more than YAML does. */
+/** A file that begins with JSON objects is JSON up to their end; YAML may follow. */
 export function partsOf(text: string): readonly TextPart[] {
   const parts: TextPart[] = [];
   let offset = 0;
@@ -26,7 +25,7 @@ export function partsOf(text: string): readonly TextPart[] {
   const rest = text.slice(offset);
   if (parts.length > 0 && rest.trim() === '') return parts;
   if (parts.length > 1) return [...parts, partOf('neither', rest, offset)];
-  // The rest of the line behind an object of JSON is no indentation.
+  // Blanks behind a JSON object are no indentation.
   const blanks = parts.length === 0 ? 0 : (/^[^\S\n]*\n?/.exec(rest)?.[0].length ?? 0);
   return [...parts, ...yamlParts(rest.slice(blanks), offset + blanks)];
 }
@@ -47,7 +46,7 @@ function partOf(format: TextPart['format'], text: string, offset: number): TextP
   return { format, text: text.replace(breaks, '\n'), offset };
 }
 
-/** Behind the object of JSON that begins here after blanks; the given offset when there is none. */
+/** The end of the JSON object that begins here after blanks; the given offset without one. */
 function jsonObjectEnd(text: string, offset: number): number {
   const begin = offset + (/^\s*/.exec(text.slice(offset))?.[0].length ?? 0);
   if (text[begin] !== '{') return offset;
@@ -74,7 +73,7 @@ function isJson(text: string): boolean {
     JSON.parse(text);
     return true;
   } catch {
-    // kubectl then tries it as YAML, whose reader says what is wrong.
+    // kubectl then tries YAML, whose parser names the fault.
     return false;
   }
 }

@@ -1,6 +1,6 @@
 /**
- * YAML and JSON as kubectl reads them, with the place of every field. No message quotes the text:
- * manifests hold secrets.
+ * Reads YAML and JSON as kubectl does, with the place of every field. No message quotes the text,
+ * because manifests hold secrets.
  */
 
 import { isMap, isSeq, LineCounter, parseAllDocuments, type Document, type ParsedNode } from 'yaml';
@@ -22,14 +22,14 @@ export interface SyntaxProblem extends Place {
 }
 
 export interface YamlDocument {
-  /** As JSON would hold it. */
+  /** As a JSON value. */
   readonly value: unknown;
-  /** Where the field is, or else the nearest thing around it that exists. */
+  /** The place of the field, or of the nearest existing parent. */
   placeOf(path: readonly Step[]): Place;
 }
 
 export interface YamlDocuments {
-  /** Without empty ones, and without those that have a problem. */
+  /** Without empty and faulty documents. */
   readonly documents: readonly YamlDocument[];
   readonly problems: readonly SyntaxProblem[];
 }
@@ -37,10 +37,9 @@ export interface YamlDocuments {
 // eslint-disable-next-line no-control-regex -- control characters are what no JSON holds
 const NOT_IN_JSON = /[\u0000-\u0008\u000b\u000c\u000e-\u001f]/;
 
-/** What go-yaml refuses wherever it stands, also in quotes and comments. */
+/** Characters that go-yaml refuses everywhere, also in quotes and comments. */
 const NOT_IN_YAML = /[^\t\n\r\u0020-\u007e\u0085\u00a0-\ud7ff\ue000-\ufffd\u{10000}-\u{10ffff}]/u;
 
-/** Reads every document of a file. */
 export function readYaml(text: string): YamlDocuments {
   const parts = partsOf(text);
   const lines = lineCounterOf(parts);
@@ -83,7 +82,7 @@ function readPart({ text, format }: TextPart, placeAt: PlaceAt): YamlDocuments {
   const scanned = format === 'json' ? [] : scanAsGoYaml(text);
   if (scanned.length === 0) return parsed;
   const problems = scanned.map(({ offset, ...found }) => ({ ...placeAt(offset), ...found }));
-  // Of the same line the scanner comes first: what it stumbles over is the reason.
+  // On the same line the scanner's problem comes first: it is the cause.
   const all = [...problems, ...parsed.problems].sort((a, b) => a.line - b.line);
   return { documents: [], problems: withoutFollowers(all) };
 }
@@ -129,7 +128,7 @@ function problemsOf(
   return { value: isFilled ? value : (value ?? null), problems };
 }
 
-/** One slip makes a parser stumble several times on the same line; the first time says enough. */
+/** One fault causes several problems on the same line; the first is enough. */
 function withoutFollowers(problems: readonly SyntaxProblem[]): readonly SyntaxProblem[] {
   return problems.filter(({ line }, i) => i === 0 || problems[i - 1]?.line !== line);
 }

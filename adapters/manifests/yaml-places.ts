@@ -6,10 +6,7 @@ import { offsetOf } from './yaml-reader';
 /** A step into a map or a list. */
 export type Step = string | number;
 
-/**
- * Offset of the field's name, or of the item in a list. What does not exist is where the nearest
- * thing around it begins.
- */
+/** Offset of the field's name or of the list item, or of the nearest existing parent. */
 export function nearestNode(document: Document.Parsed<ParsedNode>, path: readonly Step[]): number {
   let node: unknown = document.contents;
   let found = offsetOf(node);

@@ -1,4 +1,4 @@
-/** Nodes of a YAML document as plain values, by the rules of go-yaml v2, which kubectl follows. */
+/** Converts nodes of a YAML document to plain values, by the rules of go-yaml v2 (of kubectl). */
 
 import {
   isAlias,
@@ -14,17 +14,17 @@ import {
 } from 'yaml';
 import { readPlain } from '../../core/yaml/read-plain';
 
-/** More values than any manifest has; aliases of aliases grow past every limit. */
+/** More than any manifest has: nested aliases grow without limit. */
 const MAX_VALUES = 1_000_000;
 const MAX_DEPTH = 200;
 
 const PREFIX = 'tag:yaml.org,2002:';
-/** Tags under which a scalar is read as if it had neither quotes nor a tag. */
+/** A scalar with one of these tags is read as if it had neither quotes nor a tag. */
 const PLAIN_TAGS = ['int', 'float', 'bool', 'null'].map((name) => PREFIX + name);
 const TEXT_TAG = `${PREFIX}str`;
 const KNOWN_TAGS = new Set([...PLAIN_TAGS, TEXT_TAG, `${PREFIX}map`, `${PREFIX}seq`]);
 
-/** An escape of JSON can make one, which Go replaces. */
+/** A JSON escape can make half a character, which Go replaces. */
 const HALF_CHARACTER = /\p{Cs}/gu;
 
 export type ReportAt = (offset: number, problem: string, fix: string) => void;
@@ -32,7 +32,7 @@ export type ReportAt = (offset: number, problem: string, fix: string) => void;
 export class YamlReader {
   readonly #document: Document.Parsed<ParsedNode>;
   readonly #report: ReportAt;
-  /** Found once: looking for each alias anew would take hours for aliases of aliases. */
+  /** Found once: nested aliases would take hours otherwise. */
   #anchors: ReadonlyMap<string, readonly ParsedNode[]> | undefined;
   #values = 0;
 
@@ -41,7 +41,7 @@ export class YamlReader {
     this.#report = report;
   }
 
-  /** The value; whatever cannot be read is reported and null. */
+  /** The value; anything unreadable is reported and null. */
   read(node: unknown, depth = 0): unknown {
     if (node === null || node === undefined || !this.#isBounded(node, depth)) return null;
     if (isAlias(node)) return this.#readAlias(node, depth);
@@ -61,7 +61,7 @@ export class YamlReader {
 
   #readAlias(node: Alias, depth: number): unknown {
     this.#anchors ??= anchorsOf(this.#document);
-    // An anchor may be given again; an alias means the last one before it.
+    // An anchor may be defined again; an alias means the last definition before it.
     const target = this.#anchors
       .get(node.source)
       ?.findLast((anchored) => offsetOf(anchored) < offsetOf(node));
@@ -70,7 +70,10 @@ export class YamlReader {
     return null;
   }
 
-  /** What stands last wins: go-yaml v2 gives a field to a `<<` behind it, whatever YAML says. */
+  /**
+   * The last entry wins, as in go-yaml v2: a later `<<` overrides a field, against the YAML
+   * specification.
+   */
   #readMap(map: YAMLMap, depth: number): Readonly<Record<string, unknown>> {
     const fields: [string, unknown][] = [];
     for (const { key, value } of map.items) {
@@ -139,7 +142,6 @@ function isPlainTag(tag: string): boolean {
   return PLAIN_TAGS.includes(tag);
 }
 
-/** Where the node begins. */
 export function offsetOf(node: unknown): number {
   const range = (node as { readonly range?: readonly number[] | null } | null | undefined)?.range;
   return range?.[0] ?? 0;

@@ -1,4 +1,4 @@
-/** What a YAML parser stumbles over, said without quoting the text. */
+/** Describes the problems of the YAML parser without quoting the text. */
 
 import type { ErrorCode } from 'yaml';
 

@@ -1,4 +1,4 @@
-/** What is simulated about a host, and only that; files, units and keys are written for real. */
+/** The simulated parts of a host; files, units and keys are real. */
 
 export { createSimulatedKubelet, type SimulatedKubelet } from './kubelet';
 export { createSimulatedMachine, simulatedOwnership, type SimulatedMachine } from './machine';

@@ -1,7 +1,7 @@
 /**
- * The kubelet of a simulated machine, as far as a reboot shows in its Node object: not Ready while
- * it is down, Ready with a new boot ID afterwards. Speaks to the API server with the node's own
- * certificate, as a kubelet does; every condition it writes says that it is simulated.
+ * The kubelet of a simulated machine: its Node is not Ready while the machine is down, and Ready
+ * with a new boot ID afterwards. It uses the node's own certificate; every condition that it writes
+ * says that it is simulated.
  */
 
 import { fail, messageOf } from '../../core/errors';
@@ -21,7 +21,7 @@ export interface SimulatedKubeletOptions {
 }
 
 export interface SimulatedKubelet {
-  /** What system the machine runs: the Node says from then on that it is simulated. @throws `ApiUnavailable` */
+  /** Writes the simulated OS name to the Node. @throws `ApiUnavailable` */
   reportSystem(): Promise<void>;
   /** The machine goes down. @throws `ApiUnavailable` */
   reportDown(): Promise<void>;

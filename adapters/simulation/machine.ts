@@ -1,6 +1,6 @@
 /**
- * A simulated machine: a root directory with really written files, a simulated operating system, and
- * systemd as far as links go. Everything else about it is the production code.
+ * A simulated machine: a root directory with real files, a simulated operating system, and the
+ * links of systemd. Everything else is production code.
  */
 
 import { mkdir } from 'node:fs/promises';
@@ -14,7 +14,7 @@ import {
   type ServiceAction,
 } from '../host/offline-systemd';
 import { type Ownership, REAL_OWNERSHIP } from '../host/ownership';
-import { ROOT_OWNER } from '../host/types';
+import { ROOT_OWNER } from '../host/path-state';
 import { createSimulatedOs, type SimulatedOs } from './os-driver';
 import { createPace, type FailurePlan, type Pace, type SimulatedDurations } from './pace';
 import { createRecordedOwnership } from './recorded-ownership';
@@ -26,7 +26,7 @@ export interface SimulatedMachineOptions {
   readonly durations: SimulatedDurations;
   readonly failures: FailurePlan;
   readonly onServiceAction?: (action: ServiceAction) => void;
-  /** True = sync to disk as a real machine must. */
+  /** True: syncs to disk as a real machine does. */
   readonly sync?: boolean;
 }
 
@@ -37,16 +37,16 @@ export interface SimulatedMachine {
   readonly systemd: HostSystemd;
   readonly os: SimulatedOs;
   readonly pace: Pace;
-  /** Failures strike from now on; a first boot is left alone. */
+  /** Enables planned failures, which must not hit a first boot. */
   enableFailures(): void;
 }
 
 const CORE_OWNER = { uid: 1000, gid: 1000 } as const;
 
-/** Units are off unless somebody wants them, as on CoreOS. */
+/** Units are disabled by default, as on CoreOS. */
 const PRESETS = '/usr/lib/systemd/system-preset/99-default.preset';
 
-/** What a fresh machine has on disk. */
+/** The files of a new machine. */
 const FACTORY_FILES = [
   {
     path: '/etc/passwd',
@@ -60,12 +60,12 @@ const FACTORY_FILES = [
     mode: 0o644,
     text: `ID=slipway-simulated\nPRETTY_NAME="${SIMULATED_OS}"\n`,
   },
-  // Its sshd would read `authorized_keys.d`.
+  // A real sshd would read `authorized_keys.d`.
   { path: PRESETS, mode: 0o644, text: 'disable *\n' },
   { path: '/usr/lib/os-release', mode: 0o644, text: 'PLATFORM_ID="platform:el9"\n' },
 ] as const;
 
-/** Makes the machine, or finds it as it was left. */
+/** Makes the machine, or opens an existing one. */
 export async function createSimulatedMachine(
   options: SimulatedMachineOptions,
 ): Promise<SimulatedMachine> {
@@ -97,7 +97,7 @@ export async function createSimulatedMachine(
   };
 }
 
-/** Real owners where the process may set them, records of them where it may not. */
+/** Real owners if the process may set them; else recorded owners. */
 export function simulatedOwnership(root: string): Ownership {
   return process.getuid?.() === 0
     ? REAL_OWNERSHIP
@@ -115,7 +115,7 @@ async function furnish(files: HostFiles): Promise<void> {
   }
 }
 
-/** The disk of a host on which writing a configured file fails, in the middle of an update. */
+/** The disk of a host on which writing a configured file fails in the middle of an update. */
 function withDiskFaults(files: HostFiles, strikes: () => boolean): HostFiles {
   const isOurs = (path: string) =>
     path.startsWith('/var/lib/slipway/') || path.startsWith('/etc/machine-config-daemon/');
@@ -136,7 +136,7 @@ function withDiskFaults(files: HostFiles, strikes: () => boolean): HostFiles {
         try {
           refuse(path);
         } catch (error) {
-          // What comes before is written: a disk fails in the middle.
+          // Earlier changes are written: the disk fails in the middle.
           await files.change(changes.slice(0, index), step);
           throw error;
         }

@@ -1,7 +1,7 @@
 /**
- * The simulated operating system of a host: deployments that are staged, finalized and booted as
- * rpm-ostree does it, without any image behind them. Its state is a file under the host's root, so
- * that a killed process finds the machine as it left it.
+ * The simulated operating system of a host: deployments are staged, finalized and booted as with
+ * rpm-ostree, without images. Its state is a file below the host's root, so it survives the
+ * process.
  */
 
 import { randomUUID } from 'node:crypto';
@@ -9,16 +9,16 @@ import { posix } from 'node:path';
 import { fail, failureName, messageOf } from '../../core/errors';
 import { hasArgument, splitKernelArguments } from '../../core/os';
 import type { HostFiles } from '../host/files';
-import type { Deployment, OsStatus, StepContext } from '../host/types';
+import type { Deployment, OsStatus, StepContext } from '../host/os/os-status';
 import type { Pace } from './pace';
 
-/** Where the simulated machine keeps what a real one keeps in its boot loader. */
+/** Stands for the boot loader's files of a real machine. */
 export const SIMULATED_OS_FILE = '/var/lib/slipway/simulated-os.json';
 
 interface MachineState extends OsStatus {
   /** Numbers the deployments. */
   readonly serial: number;
-  /** Set by a rollback: what the next boot starts instead of a staged deployment. */
+  /** Set by a rollback: the next boot starts it instead of a staged deployment. */
   readonly next?: Deployment;
 }
 
@@ -31,7 +31,7 @@ const FACTORY: Omit<Deployment, 'id'> = {
   kernelType: 'default',
 };
 
-/** Reads the machine's state, or makes a machine fresh from the factory. */
+/** Reads the machine's state, or makes a new machine. */
 export async function createSimulatedOs({ files, pace }: { files: HostFiles; pace: Pace }) {
   let state = await readState(files);
 
@@ -40,7 +40,7 @@ export async function createSimulatedOs({ files, pace }: { files: HostFiles; pac
     state = next;
   }
 
-  /** Changes the staged deployment; without one, a copy of the booted one is staged first. */
+  /** Changes the staged deployment, which starts as a copy of the booted one. */
   async function changeStaged(change: Partial<Deployment>): Promise<void> {
     const serial = state.serial + 1;
     const base = state.staged ?? { ...state.booted, locked: true };
@@ -55,7 +55,7 @@ export async function createSimulatedOs({ files, pace }: { files: HostFiles; pac
     managesOs: true,
     lacks: {},
     status: async (): Promise<OsStatus> => state,
-    // There is no image behind a simulated deployment, so there is nothing to look at.
+    // A simulated deployment has no image to check.
     checkImage: async (): Promise<void> => undefined,
     async stage(image: string, context: StepContext): Promise<void> {
       if (state.staged?.image === image) return;
@@ -104,8 +104,8 @@ export async function createSimulatedOs({ files, pace }: { files: HostFiles; pac
       });
     },
     /**
-     * Boots: a released staged deployment takes over, a locked one is lost. `broken` = it does not
-     * boot, and the boot loader falls back to the one before; the next boot tries it again.
+     * Boots: a released staged deployment takes over, a locked one is lost. `broken` = it fails to
+     * boot and the boot loader falls back; the next boot tries it again.
      */
     async boot({ broken }: { readonly broken: boolean }): Promise<string> {
       const { staged, next, pending, ...rest } = state;
@@ -118,7 +118,7 @@ export async function createSimulatedOs({ files, pace }: { files: HostFiles; pac
       else await save({ ...rest, bootId, booted: wanted, rollback: state.booted });
       return bootId;
     },
-    /** A machine installed with this deployment: what Ignition and the first boot leave behind. */
+    /** Sets the deployment that Ignition and the first boot leave. */
     async install(deployment: Omit<Deployment, 'id'>): Promise<void> {
       const serial = state.serial + 1;
       await save({
@@ -139,14 +139,14 @@ function withoutLock({
 
 async function readState(files: HostFiles): Promise<MachineState> {
   const found = await files.look(SIMULATED_OS_FILE);
-  // Written by this module only, atomically.
+  // Only this module writes it, atomically.
   if (found.kind === 'file') return JSON.parse(found.content.toString('utf8')) as MachineState;
   const fresh = { bootId: randomUUID(), serial: 0, booted: { ...FACTORY, id: 'simulated-0' } };
   await writeState(files, fresh);
   return fresh;
 }
 
-/** @throws `OsCommandFailed` when the disk refuses it, as a real one's program says it then */
+/** @throws `OsCommandFailed` when the disk refuses, as with a real program */
 async function writeState(files: HostFiles, state: MachineState): Promise<void> {
   const owner = { uid: 0, gid: 0 };
   const content = Buffer.from(`${JSON.stringify(state, null, 2)}\n`);
@@ -162,7 +162,7 @@ async function writeState(files: HostFiles, state: MachineState): Promise<void> 
   }
 }
 
-/** A process that dies, in a test, is no failure of its disk. */
+/** A process that a test ends is no disk failure. */
 function hasCode(error: unknown): boolean {
   return typeof error === 'object' && error !== null && 'code' in error;
 }

@@ -1,8 +1,8 @@
-/** How long simulated steps take, and which of them fail. Seeded: equal runs are equal. */
+/** Durations and failures of simulated steps. Seeded: equal runs are equal. */
 
 import { setTimeout as delay } from 'node:timers/promises';
 
-/** Seconds; each is varied by up to `jitter` (0.2 = ±20 %). */
+/** Seconds, each varied by up to `jitter` (0.2 = ±20 %). */
 export interface SimulatedDurations {
   readonly stageSeconds: number;
   readonly applySeconds: number;
@@ -22,24 +22,22 @@ export const DEFAULT_DURATIONS: SimulatedDurations = {
   seed: 1,
 };
 
-/** Where a simulated failure strikes. */
 export const FAILURE_POINTS = ['prepare', 'apply', 'verify', 'boot'] as const;
 export type FailurePoint = (typeof FAILURE_POINTS)[number];
 
-/** Fails a step of one node, that many times. */
+/** Fails a step of one node, `times` times. */
 export interface SimulatedFailure {
   readonly node: string;
   readonly at: FailurePoint;
   readonly times: number;
 }
 
-/** The pace of one host. */
 export interface Pace {
-  /** Waits as long as the step takes; throws the signal's reason when it fires. */
+  /** Waits for the duration of the step; throws the signal's reason when it fires. */
   take(step: 'stage' | 'apply' | 'service' | 'reboot', signal?: AbortSignal): Promise<void>;
 }
 
-/** @param node - mixed into the seed, so that hosts do not move in step */
+/** @param node - part of the seed, so that hosts differ */
 export function createPace(node: string, durations: SimulatedDurations): Pace {
   const random = seededRandom(`${durations.seed}/${node}`);
   const seconds = {
@@ -76,7 +74,7 @@ export function createFailurePlan(failures: readonly SimulatedFailure[]): Failur
   };
 }
 
-/** Numbers in [0, 1) that depend on the text only (mulberry32 over an FNV-1a hash). */
+/** Numbers in [0, 1) that depend only on the text (mulberry32 over an FNV-1a hash). */
 export function seededRandom(text: string): () => number {
   let state = 0x811c9dc5;
   for (const character of text) {

@@ -1,16 +1,16 @@
 /**
- * Owners of a simulated host whose process may not change owners: what the config wants is written
- * down beside the files instead of set on them. Whatever has no record belongs to root.
+ * Owners for a simulated host whose process may not change owners: they are recorded in a file. A
+ * path without a record belongs to root.
  */
 
 import { readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { hasCode } from '../host/root-paths';
 import type { Ownership } from '../host/ownership';
-import type { Owner } from '../host/types';
+import type { Owner } from '../host/path-state';
 
 const ROOT: Owner = { uid: 0, gid: 0 };
 
-/** @param recordFile - real path of the JSON file that keeps the owners */
+/** @param recordFile - real path of the JSON file with the owners */
 export function createRecordedOwnership(recordFile: string): Ownership {
   const owners = new Map<string, Owner>(Object.entries(readRecord(recordFile)));
   return {
@@ -29,7 +29,7 @@ export function createRecordedOwnership(recordFile: string): Ownership {
 
 function readRecord(recordFile: string): Readonly<Record<string, Owner>> {
   try {
-    // Written by this module only.
+    // Only this module writes it.
     return JSON.parse(readFileSync(recordFile, 'utf8')) as Record<string, Owner>;
   } catch (error) {
     if (hasCode(error, 'ENOENT')) return {};

@@ -1,7 +1,8 @@
-/** `slipway drift NODE`: what its host last said about its disk. */
+/** `slipway drift NODE`: the drift that the host of a node reported last. */
 
 import { driftCondition, resolveDriftPolicy, type DriftPolicy } from '../../core/drift';
 import type { DriftFinding, DriftRepair } from '../../core/drift';
+import { fewLines } from '../../core/few';
 import { currentConfigOf } from '../../core/node/predicates';
 import { failureName, messageOf } from '../../core/errors';
 import { primaryPoolForNode } from '../../core/pool';
@@ -12,7 +13,6 @@ import { type OutputFormat, printData } from '../output';
 import type { CliContext, ClusterView } from '../ports';
 import { formatTable } from '../table';
 
-/** What json and yaml show. */
 interface DriftView {
   readonly node: string;
   readonly pool?: string;
@@ -22,7 +22,6 @@ interface DriftView {
   readonly reason?: string;
   readonly since?: string;
   readonly policy: DriftPolicy;
-  /** How many things differ; `findings` are the first of them. */
   readonly count: number;
   readonly findings: readonly DriftFinding[];
   readonly repairs: readonly DriftRepair[];
@@ -31,8 +30,8 @@ interface DriftView {
 }
 
 /**
- * Lists the paths of a node that are not as its config says, and what was repaired. Exit 4 when there
- * are some, or when a full re-apply was asked for.
+ * Lists drifted and repaired paths of a node. Exit 4 on drift, or when a full re-apply is
+ * requested.
  */
 export async function showDrift(
   context: CliContext,
@@ -53,7 +52,8 @@ function driftView(view: ClusterView, name: string): DriftView {
   const condition = driftCondition(known);
   const drift = known?.status?.drift;
   const drifted = condition?.status === 'True';
-  // A host with nothing to tell does not report again with each config.
+  // A host without drift does not report again after each update, so its last report may name an
+  // older config.
   const config = drifted ? drift?.config : (currentConfigOf(node) ?? drift?.config);
   return {
     node: name,
@@ -71,7 +71,7 @@ function driftView(view: ClusterView, name: string): DriftView {
   };
 }
 
-/** As the server reads it, too. */
+/** The server resolves the policy in the same way. */
 function policyOf(view: ClusterView, pool: string | undefined): DriftPolicy {
   try {
     return resolveDriftPolicy(view.policies.find(({ metadata }) => metadata.name === pool)?.spec);
@@ -108,21 +108,18 @@ function policyText({ mode, limit, intervalSeconds }: DriftPolicy): string {
 
 function findingLines({ findings, count }: DriftView, now: number): readonly string[] {
   if (findings.length === 0) return [];
-  const more = count - findings.length;
-  return [
-    '',
-    ...formatTable<DriftFinding>(
-      [
-        { header: 'PATH', value: ({ path, kind }) => path || kind },
-        { header: 'DIFFERS', value: ({ kind }) => kind },
-        { header: 'FOR', value: ({ since }) => formatAge(since, now) },
-        { header: 'WHAT', value: ({ detail }) => detail },
-      ],
-      findings,
-      { wide: false },
-    ),
-    ...(more > 0 ? [`and ${more} more`] : []),
-  ];
+  const rows = formatTable<DriftFinding>(
+    [
+      { header: 'PATH', value: ({ path, kind }) => path || kind },
+      { header: 'DIFFERS', value: ({ kind }) => kind },
+      { header: 'FOR', value: ({ since }) => formatAge(since, now) },
+      { header: 'WHAT', value: ({ detail }) => detail },
+    ],
+    findings,
+    { wide: false },
+  );
+  const most = rows.length;
+  return ['', ...fewLines(rows, { most, total: most + count - findings.length })];
 }
 
 function repairLines({ repairs }: DriftView, now: number): readonly string[] {

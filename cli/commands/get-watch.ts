@@ -1,26 +1,25 @@
-/** `slipway get … --watch`: the whole list, then whatever of it changed, as kubectl does. */
+/** `slipway get … --watch`: the whole list, then each row that changes, as kubectl does. */
 
 import { messageOf } from '../../core/errors';
 import { EXIT, type ExitCode } from '../exit-codes';
 import type { WatchOptions } from '../options';
 import { type Listing, type OutputFormat, printData } from '../output';
-import { isPassing } from '../patience';
+import { isPassing } from '../await-answer';
 import type { CliContext, ClusterView } from '../ports';
 import { formatRows, newsOf, widthsOf } from '../table';
 import type { Terminal } from '../terminal';
 
-/** A list whose rows can be told apart. */
 export interface KeyedListing<Row> extends Listing<Row> {
   key(row: Row): string;
 }
 
-/** A watch of the API that hears nothing may be one that is cut off. */
+/** A watch without events may be cut off, so the API server is probed this often. */
 const PROBE_MS = 5_000;
 
 /**
- * Lasts until Ctrl-C or the timeout; an API server that goes away meanwhile is named and waited for.
+ * Runs until Ctrl-C or the timeout. While the API server is away, it says so and waits.
  *
- * @throws what no waiting mends, and at first also that the API server does not answer
+ * @throws errors that waiting does not fix, and an unreachable API server at the start
  */
 export async function followListing<Row>(
   context: CliContext,
@@ -63,7 +62,7 @@ export async function followListing<Row>(
   return EXIT.OK;
 }
 
-/** Writes rows that are new or say something else than before; who is gone is named beside the data. */
+/** Writes new and changed rows as data; names rows that are gone on standard error. */
 class ChangeWriter<Row> {
   readonly #terminal: Terminal;
   readonly #output: OutputFormat;
@@ -127,7 +126,7 @@ class ChangeWriter<Row> {
   }
 }
 
-/** Says once that the API server is away, and once that it is back. */
+/** Reports once that the API server is away, and once that it is back. */
 class Contact {
   readonly #terminal: Terminal;
   #isLost = false;

@@ -1,5 +1,6 @@
 /** `slipway get pools|nodes|rollouts`. */
 
+import { fewLines } from '../../core/few';
 import { ANNOTATION, PoolCondition } from '../../core/names';
 import { isSimulated } from '../../core/node/predicates';
 import type { Node } from '../../core/node/types';
@@ -15,12 +16,10 @@ import type { CliContext, ClusterView } from '../ports';
 import { followListing, type KeyedListing } from './get-watch';
 import { findPool, printRollouts } from './rollout';
 
-/** Pools with MCO's columns. */
 export async function getPools(context: CliContext, options: WatchOptions): Promise<ExitCode> {
   return list(context, (view) => poolListing(view, context), options);
 }
 
-/** Nodes with pool, configs and state; `poolName` keeps one pool's. */
 export async function getNodes(
   context: CliContext,
   options: WatchOptions,
@@ -77,7 +76,7 @@ function poolListing(view: ClusterView, context: CliContext): KeyedListing<Machi
   };
 }
 
-/** Nodes in no pool that are named at most. */
+/** At most so many nodes without a pool are named. */
 const HINTS = 10;
 
 interface NodeLine {
@@ -116,7 +115,7 @@ function nodeListing(view: ClusterView, poolName: string | undefined): KeyedList
   };
 }
 
-/** Nobody may take them for machines. */
+/** Simulated hosts must not be mistaken for machines. */
 function simulatedNote(rows: readonly NodeLine[]): string | undefined {
   const simulated = rows.filter(({ node }) => isSimulated(node)).length;
   if (simulated === 0) return undefined;
@@ -124,22 +123,18 @@ function simulatedNote(rows: readonly NodeLine[]): string | undefined {
   return `simulated hosts: ${which} of ${rows.length}; no machines are behind them`;
 }
 
-/** The first few, with what to type. */
+/** Names the first nodes without a pool, with the command that fixes each. */
 function noPoolNote({ nodes, pools }: ClusterView): string | undefined {
   const left = nodesInNoPool(nodes, pools);
   if (left.length === 0) return undefined;
-  const lines = left
-    .slice(0, HINTS)
-    .map((node) => `  ${node.metadata.name}: ${poolHint(node, pools)}`);
-  const more = left.length > HINTS ? [`  and ${left.length - HINTS} more`] : [];
+  const lines = left.map((node) => `${node.metadata.name}: ${poolHint(node, pools)}`);
   return [
     `in no pool, so that they get no config: ${left.length} of ${nodes.length}`,
-    ...lines,
-    ...more,
+    ...fewLines(lines, { most: HINTS }).map((line) => `  ${line}`),
   ].join('\n');
 }
 
-/** Who wrote which field is the API server's bookkeeping, and longer than all the rest. */
+/** `managedFields` is bookkeeping of the API server, and longer than the rest of the object. */
 function withoutManagedFields<T extends { readonly metadata: object }>(object: T): T {
   const metadata = Object.fromEntries(
     Object.entries(object.metadata).filter(([field]) => field !== 'managedFields'),
@@ -153,7 +148,6 @@ function cordonOf(node: Node): string {
   return isCordonedByPerson(node) ? 'by slipway and a person' : 'by slipway';
 }
 
-/** Rollouts of all pools that Temporal remembers, newest first. */
 export async function getRollouts(context: CliContext, output: OutputFormat): Promise<ExitCode> {
   const records = await (await context.temporal()).rollouts({ limit: 50 });
   printRollouts(context, records, output);

@@ -1,16 +1,17 @@
-/** `slipway host status|settle`: for the person at the console of a machine. No server is asked. */
+/** `slipway host status|settle`: run on the console of a machine. No server is asked. */
 
-import { printHostStatus, settleHere } from '../../workers/host-console';
+import { printHostStatus, settleHere } from '../../workers/host/console';
 import type { ExitCode } from '../exit-codes';
 import { EXIT } from '../exit-codes';
 import type { CliContext } from '../ports';
 
-/** Where the settings of the machine come from. */
 export interface HostOptions {
   readonly configFile?: string;
 }
 
-/** Shows config, operating system, open update and worker of this machine. Exit 4 when it is unwell. */
+/**
+ * Shows config, operating system, open update and worker of this machine. Exit 4 when it is unwell.
+ */
 export async function hostStatus(
   { terminal }: CliContext,
   options: HostOptions,
@@ -23,7 +24,7 @@ export async function hostStatus(
   return isWell ? EXIT.OK : EXIT.FAILED;
 }
 
-/** Settles an unfinished update as before the kubelet, with the reboot that it may take. */
+/** Settles an unfinished update as at boot before the kubelet; may reboot. */
 export async function hostSettle(
   { terminal, signal }: CliContext,
   options: HostOptions,

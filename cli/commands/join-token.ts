@@ -1,6 +1,6 @@
-/** `slipway join-token create|list|revoke|prune`: who may fetch the first config of a pool. */
+/** `slipway join-token create|list|revoke|prune`: tokens that open the first config of a pool. */
 
-import { createHash, randomBytes } from 'node:crypto';
+import { randomBytes } from 'node:crypto';
 import { mkdir, writeFile } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { stringify } from 'yaml';
@@ -26,30 +26,25 @@ import { cliError, EXIT } from '../exit-codes';
 import { type OutputFormat, printData, printListing } from '../output';
 import type { CliCluster, CliContext } from '../ports';
 
-/** What a token shall be; absent fields have defaults. */
+/** Absent fields have defaults. */
 export interface JoinTokenRequest {
   readonly pool: string;
   readonly ttlSeconds?: number | undefined;
   readonly description?: string | undefined;
-  /** Where to write the Secret, in place of the cluster. */
+  /** File for the Secret, instead of the cluster. */
   readonly secretFile?: string | undefined;
 }
 
-/** A token that was made; `text` is the only copy of it. */
+/** A new token; `text` is its only copy. */
 export interface MadeJoinToken {
   readonly text: string;
   readonly record: JoinTokenRecord;
 }
 
-const ports = {
-  randomBytes,
-  sha256Hex: (text: string) => createHash('sha256').update(text).digest('hex'),
-};
-
 /** IDs are 40 random bits: another try after a clash, and never a third. */
 const ATTEMPTS = 3;
 
-/** Makes a token. For people the token alone goes to standard output, so that a shell can take it. */
+/** Creates a token. Only the token goes to standard output, so that a shell can capture it. */
 export async function createJoinToken(
   context: CliContext,
   request: JoinTokenRequest,
@@ -72,7 +67,6 @@ export async function createJoinToken(
   return EXIT.OK;
 }
 
-/** One line about a token that was made. */
 export function madeText({ id, pool, expiresAt }: JoinTokenRecord): string {
   return `join token ${id} lets machines into pool ${pool} until ${expiresAt}; slipway join-token revoke ${id} ends it`;
 }
@@ -113,15 +107,15 @@ export async function makeJoinToken(
   return made;
 }
 
-/** For the server that installs a cluster: there is no cluster to ask. */
+/** For the server that installs a cluster, where there is no API yet. */
 async function writeNew(
   secretFile: string,
   fields: Omit<JoinTokenRecord, 'id' | 'hash'>,
 ): Promise<MadeJoinToken> {
-  const { id, text, hash } = newJoinToken(ports);
+  const { id, text, hash } = newJoinToken(randomBytes);
   const record = { id, hash, ...fields };
   try {
-    // A bootstrap directory has no place for tokens before the first one.
+    // A bootstrap directory has no directory for tokens before the first one.
     await mkdir(dirname(secretFile), { recursive: true, mode: 0o700 });
     await writeFile(secretFile, stringify(joinTokenSecret(record)), { flag: 'wx', mode: 0o600 });
   } catch (error) {
@@ -135,7 +129,7 @@ async function storeNew(
   fields: Omit<JoinTokenRecord, 'id' | 'hash'>,
 ): Promise<MadeJoinToken> {
   for (let attempt = 1; ; attempt += 1) {
-    const { id, text, hash } = newJoinToken(ports);
+    const { id, text, hash } = newJoinToken(randomBytes);
     const record = { id, hash, ...fields };
     try {
       await cluster.joinTokens.create(record);
@@ -146,10 +140,10 @@ async function storeNew(
   }
 }
 
-/** As Kubernetes names objects, and short enough for the label that says which pool a token is for. */
+/** A Kubernetes object name that also fits into a label value. */
 const POOL_NAME = /^[a-z0-9]([-a-z0-9.]{0,61}[a-z0-9])?$/;
 
-/** @throws the exit for what no pool can be called, whether there is a cluster to ask or not */
+/** @throws the exit for an invalid pool name; needs no cluster */
 export function checkPoolName(pool: string): void {
   if (POOL_NAME.test(pool)) return;
   throw cliError(
@@ -158,7 +152,7 @@ export function checkPoolName(pool: string): void {
   );
 }
 
-/** @throws the exit for a pool that does not exist, naming those that do */
+/** @throws the exit for a pool that does not exist, with the names of the existing ones */
 export async function checkPool(cluster: CliCluster, pool: string): Promise<void> {
   const names = await cluster.poolNames();
   if (names.includes(pool)) return;
@@ -186,7 +180,6 @@ function checkDescription(text: string): void {
   );
 }
 
-/** Lists the tokens, oldest first. */
 export async function listJoinTokens(context: CliContext, output: OutputFormat): Promise<ExitCode> {
   const tokens = await (await context.cluster()).joinTokens.list();
   const now = context.now();
@@ -234,15 +227,15 @@ function stateOf(token: StoredJoinToken, now: number): 'Valid' | 'Expired' | 'Un
   return isJoinTokenExpired(token, now) ? 'Expired' : 'Valid';
 }
 
-/** Not secret, but of no use to anybody. */
+/** The hash is not secret, but useless to a reader. */
 function withoutHash(token: StoredJoinToken, now: number): object {
   const shown = Object.entries(token).filter(([key]) => key !== 'hash');
   return { ...Object.fromEntries(shown), state: stateOf(token, now) };
 }
 
-/** Deletes a token. Servers hear of it by their watch, within moments. */
+/** Deletes a token. Servers see that through their watch, within moments. */
 export async function revokeJoinToken(context: CliContext, given: string): Promise<ExitCode> {
-  // Somebody may paste the whole token, which must not come back in a message.
+  // A person may paste the whole token; it must not appear in a message.
   const id = parseJoinToken(given)?.id ?? given;
   if (!isJoinTokenId(id)) {
     throw cliError(
@@ -258,7 +251,6 @@ export async function revokeJoinToken(context: CliContext, given: string): Promi
   return EXIT.OK;
 }
 
-/** Deletes what expired a day ago or earlier. */
 export async function pruneJoinTokens(context: CliContext): Promise<ExitCode> {
   const ids = await (await context.cluster()).joinTokens.prune(context.now());
   const what =
@@ -269,7 +261,7 @@ export async function pruneJoinTokens(context: CliContext): Promise<ExitCode> {
   return EXIT.OK;
 }
 
-/** @throws the exit for a token that does not open this pool now; says nothing of its secret */
+/** @throws the exit for a token that does not open this pool now; the message holds no secret */
 export async function checkJoinToken(
   context: CliContext,
   { id, secret }: JoinTokenParts,
@@ -287,7 +279,7 @@ function tokenProblem(
 ): string | undefined {
   if (known === undefined) return 'is not one of this cluster, or was revoked';
   if ('problem' in known) return `is unusable: ${known.problem}`;
-  if (known.hash !== hashJoinSecret(secret, ports)) return 'has another secret';
+  if (known.hash !== hashJoinSecret(secret)) return 'has another secret';
   if (isJoinTokenExpired(known, now)) return `expired at ${known.expiresAt}`;
   return known.pool === pool ? undefined : `is for pool ${known.pool}`;
 }

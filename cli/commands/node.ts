@@ -12,11 +12,11 @@ import type { ExitCode } from '../exit-codes';
 import { cliError, EXIT } from '../exit-codes';
 import { type RunningStep, stepText } from '../running-step';
 import type { OutputFormat } from '../output';
-import { awaitAnswer, WORKER } from '../patience';
+import { awaitAnswer, WORKER } from '../await-answer';
 import type { CliContext, ClusterView, HostWorkerRecord, PausedInTemporal } from '../ports';
 import { printMachineReadable } from './rollout';
 
-/** The node by name with its pool, or the exit that says which is missing. */
+/** The node with its pool, or the exit that names the missing one. */
 function findNode(
   view: ClusterView,
   name: string,
@@ -32,7 +32,6 @@ function findNode(
 
 type NodeUpdateStatus = (NodeStatus | PausedInTemporal) & { readonly step?: RunningStep };
 
-/** What is known of one node; all of it is what json and yaml show. */
 interface NodeReport {
   readonly node: string;
   readonly pool: string;
@@ -49,7 +48,7 @@ interface NodeReport {
   readonly conditions: readonly Condition[];
 }
 
-/** Shows where one node stands and what its update does. Exit 4 when it failed. */
+/** Shows the status of a node and of its update. Exit 4 when it failed. */
 export async function nodeStatus(
   context: CliContext,
   name: string,
@@ -181,7 +180,6 @@ const DONE: Readonly<Record<NodeVerb, (node: string) => string>> = {
     `the update of node ${node} is being cancelled; it is held until \`slipway node retry ${node}\``,
 };
 
-/** Sends one request about one node to its pool's rollout. */
 export async function nodeRequest(
   context: CliContext,
   verb: NodeVerb,
@@ -203,13 +201,13 @@ export async function nodeRequest(
   if (answer === undefined) {
     throw cliError(EXIT.NOT_FOUND, `no rollout of pool ${pool.metadata.name} runs`);
   }
-  // The update may have come to its reboot while the request was on its way.
+  // The update may have reached its reboot while the request was on its way.
   await refuseTooLate(context, verb, { node, pool });
   context.terminal.err.write(`${DONE[verb](name)}\n`);
   return EXIT.OK;
 }
 
-/** An update that reboots its machine is not stopped any more, whoever asks. */
+/** After the point of no return an update cannot be stopped. */
 async function refuseTooLate(
   context: CliContext,
   verb: NodeVerb,
@@ -219,13 +217,13 @@ async function refuseTooLate(
   const { name } = node.metadata;
   const temporal = await context.temporal();
   const update = await awaitAnswer(context, WORKER, temporal.nodeStatus(name));
-  // One that is paused in Temporal cannot say.
+  // A workflow that is paused in Temporal cannot answer.
   if (update === undefined || 'pausedInTemporal' in update || !update.pastPointOfNoReturn) return;
-  // Skipped is the config that the pool is rolled to now, which may be the one after.
+  // Skip is about the current target of the pool, which may be newer than that of the update.
   if (verb === 'skip' && update.config !== pool.spec.configuration?.name) return;
   throw cliError(
     EXIT.FAILED,
-    `too late to ${verb}: node ${name} reboots into ${update.config}; it stays on it when it holds, and goes back by itself when not`,
+    `too late to ${verb}: node ${name} reboots into ${update.config}; it keeps that config when it is verified there, and rolls back otherwise`,
   );
 }
 
@@ -235,8 +233,8 @@ interface Found {
 }
 
 /**
- * A retry needs a rollout: when none runs (it was cancelled, or waits for a person) it starts one. Not
- * for a node that has nothing to retry, which a rollout would refuse, if it has not ended before.
+ * Starts a rollout for a retry when none runs (cancelled, or waiting for a person). A node with
+ * nothing to retry is refused here: the rollout might end before it could refuse.
  */
 async function startThen<Answer>(
   context: CliContext,

@@ -1,4 +1,4 @@
-/** What would keep a rollout of a pool from starting a node now, in the rollout's own sentences. */
+/** Reasons that keep a rollout from starting a node now, in the sentences of the rollout. */
 
 import { findProblems } from '../../controllers/pool-status/pool-problems';
 import { messageOf } from '../../core/errors';
@@ -10,10 +10,9 @@ import { compileSelector } from '../../core/selectors';
 import type { ClusterView } from '../ports';
 
 /**
- * The first thing that stands in the way of the whole pool; undefined when a node could start, or
- * when nothing is left to do.
+ * The first blocker of the whole pool; undefined when a node could start, or when all are updated.
  *
- * @param hasTarget - the rendered config that the pool names exists
+ * @param hasTarget - the rendered config of the pool exists
  */
 export function planBlocker(
   view: ClusterView,
@@ -36,7 +35,7 @@ function selectorProblem(view: ClusterView, pool: MachineConfigPool): string | u
   );
 }
 
-/** When all that could start are of the control plane, and no further one of it may go. */
+/** The blocker when all candidates are control-plane nodes and the quorum allows no other to go. */
 function allHeldByControlPlane({
   candidates,
   controlPlane,
@@ -71,7 +70,7 @@ function rolloutBlocker(
       ? blocker
       : `rendered config ${target} of the pool does not exist; ${blocker}`;
   } catch (error) {
-    // An impossible policy stops the rollout as well.
+    // An impossible policy stops the rollout, too.
     return messageOf(error);
   }
 }

@@ -1,14 +1,12 @@
-/** Programs beside Slipway that would update or reboot machines of a pool, as their hosts report them. */
+/** Other updaters on machines of a pool, as their hosts report them. */
 
 import { updatersShown } from '../../core/machine/updaters';
 import type { Node } from '../../core/node/types';
 import type { ClusterView } from '../ports';
 import { foldNames } from '../tree';
 
-/** Machines of which their hosts say the same. */
 export interface UpdaterGroup {
   readonly nodes: readonly string[];
-  /** Names the programs, and how they are switched off. */
   readonly message: string;
 }
 

@@ -1,4 +1,4 @@
-/** `slipway plan POOL`: which nodes, in what order, what each change costs and why, what would block. */
+/** `slipway plan POOL`: nodes in order, cost and cause of each change, and blockers. */
 
 import { gunzipSync } from 'node:zlib';
 import { parse as parseToml } from 'smol-toml';
@@ -13,6 +13,7 @@ import {
   predictBlockers,
 } from '../../core/drain';
 import { failureName } from '../../core/errors';
+import { fewLines } from '../../core/few';
 import type { RenderedSpec } from '../../core/machine-config/types';
 import type { UpdatePlan } from '../../core/node/plan';
 import { describePlan, planUpdate } from '../../core/node/plan';
@@ -35,7 +36,7 @@ const PORTS: ContentPorts = {
   parseToml: (text) => parseToml(text),
 };
 
-/** Nodes that start from the same config: one plan serves them all. */
+/** Nodes with the same current config share one plan. */
 interface PlanGroup {
   /** Absent = never configured. */
   readonly from?: string;
@@ -43,36 +44,32 @@ interface PlanGroup {
   readonly plan: UpdatePlan;
 }
 
-/** What `plan` knows of a pool; json and yaml show all of it. */
 interface PoolPlan {
   readonly pool: string;
   readonly target?: string;
-  /** Why the target is older than the MachineConfigs; absent = it is made of them. */
+  /** Why the target is older than the MachineConfigs; absent = it is up to date. */
   readonly notRendered?: string;
-  /** What keeps the whole pool from starting a node now; absent = nothing does. */
+  /** The reason that no node of the pool can start now; absent = none. */
   readonly blocker?: string;
   readonly maxUnavailable: number;
-  /** Why fewer of its control-plane nodes go at once than the pool says; absent = they do not. */
+  /** The quorum limit, when it is below maxUnavailable of the pool. */
   readonly controlPlane?: string;
   readonly machineCount: number;
-  /** How many of them are simulated: no machine is behind those. */
   readonly simulatedCount: number;
   readonly updated: number;
-  /** All candidates in the order in which they would start. */
   readonly order: readonly string[];
   readonly groups: readonly PlanGroup[];
-  /** Why nothing is drained although the change asks for it; absent = it is. */
+  /** Why a drain that the change asks for is left out; absent = it is not. */
   readonly noDrain?: string;
-  /** What would hold up a drain if it began now. */
+  /** Pods and budgets that would hold up a drain now. */
   readonly blockers: readonly string[];
   readonly failed: readonly NamedReason[];
   readonly held: readonly NamedReason[];
   readonly blocked: readonly NamedReason[];
-  /** Other programs that would update or reboot machines of the pool. */
   readonly foreignUpdaters: readonly UpdaterGroup[];
 }
 
-/** Reads and predicts only; nothing is changed. */
+/** Reads and predicts; changes nothing. */
 export async function planPool(
   context: CliContext,
   poolName: string,
@@ -136,7 +133,7 @@ function notRendered(pool: MachineConfigPool): Pick<PoolPlan, 'notRendered'> {
   return degraded === undefined ? {} : { notRendered: degraded.message ?? '' };
 }
 
-/** One plan per config that candidates run now: a pool has few of those, whatever its size. */
+/** One plan per current config: a pool of any size has few of them. */
 async function planGroups(
   cluster: CliCluster,
   view: PoolView,
@@ -164,7 +161,7 @@ async function planGroups(
   );
 }
 
-/** A rendered config that was deleted counts as unknown; the node's own copy decides in the end. */
+/** A deleted rendered config counts as unknown; at the update the copy on the node decides. */
 async function renderedSpec(cluster: CliCluster, name: string): Promise<RenderedSpec | undefined> {
   try {
     return (await cluster.machineConfig(name)).spec as RenderedSpec;
@@ -196,7 +193,7 @@ async function blockersOn(
   return predictBlockers(there, budgets, context).map(({ sentence }) => sentence);
 }
 
-/** `namespace/name` of the DaemonSets that own one of the pods and do not exist: those pods go. */
+/** `namespace/name` of DaemonSets that own one of the pods and are gone: such pods are evicted. */
 function missingDaemonSets(pods: readonly Pod[], existing: ReadonlySet<string>): readonly string[] {
   const owners = pods.flatMap((pod) => {
     const owner = controllerOf(pod);
@@ -217,7 +214,7 @@ function printPlan(context: CliContext, plan: PoolPlan): void {
   ];
   if (plan.controlPlane !== undefined) lines.push(style.yellow(plan.controlPlane));
   if (plan.notRendered !== undefined) {
-    lines.push(style.red(`the newest MachineConfigs are not in it: ${plan.notRendered}`));
+    lines.push(style.red(`the target is older than the MachineConfigs: ${plan.notRendered}`));
   }
   if (plan.blocker !== undefined) lines.push(style.yellow(`blocked: ${plan.blocker}`));
   else if (plan.order.length === 0 && plan.notRendered === undefined) {
@@ -231,7 +228,7 @@ function printPlan(context: CliContext, plan: PoolPlan): void {
     ...section(style.red('failed on this config (slipway node retry NODE)'), named(plan.failed)),
     ...section(style.yellow('held by a person'), named(plan.held)),
     ...section(style.yellow('cannot be taken now'), named(plan.blocked)),
-    ...section(style.yellow('updated by others, too'), updaterLines(plan.foreignUpdaters)),
+    ...section(style.yellow('have other updaters'), updaterLines(plan.foreignUpdaters)),
   );
   out.write(`${lines.join('\n')}\n`);
 }
@@ -255,11 +252,5 @@ function named(reasons: readonly NamedReason[]): readonly string[] {
 /** At most 20 lines; the rest is counted. */
 function section(title: string, lines: readonly string[]): readonly string[] {
   if (lines.length === 0) return [];
-  const more = lines.length - 20;
-  return [
-    '',
-    title,
-    ...lines.slice(0, 20).map((line) => `  ${line}`),
-    ...(more > 0 ? [`  and ${more} more`] : []),
-  ];
+  return ['', title, ...fewLines(lines, { most: 20 }).map((line) => `  ${line}`)];
 }

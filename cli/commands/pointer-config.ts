@@ -1,4 +1,4 @@
-/** `slipway pointer-config POOL`: what a new machine is started with. */
+/** `slipway pointer-config POOL`: the Ignition config that a new machine is started with. */
 
 import { X509Certificate } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
@@ -12,7 +12,6 @@ import { cliError, EXIT } from '../exit-codes';
 import type { CliContext, ServerFacts } from '../ports';
 import { checkJoinToken, checkPool, checkPoolName, madeText, makeJoinToken } from './join-token';
 
-/** Flags as they come. */
 export interface PointerOptions {
   readonly serverUrl?: string;
   readonly caFile?: string;
@@ -29,12 +28,12 @@ export type ReadText = (path: string) => Promise<string>;
 const readText: ReadText = (path) =>
   path === '-' ? textOf(process.stdin) : readFile(path, 'utf8');
 
-/** Where the server listens unless somebody says otherwise, as MCO's does. */
+/** The default port of the server, as in MCO. */
 const SERVER_PORT = 22_623;
 
 /**
- * Prints the pointer config, with a given token or a new one. Where the token, the authority and the
- * address are all given, no cluster is asked; otherwise the token and the pool are checked there.
+ * Prints the pointer config with a given or a new token. The cluster is asked (and checks token and
+ * pool) only when token, authority or address is missing.
  */
 export async function printPointerConfig(
   context: CliContext,
@@ -52,7 +51,7 @@ export async function printPointerConfig(
     serverUrl: serverUrlOf(options.serverUrl, facts),
     authority: await authorityOf(options.caFile, { facts, read, now: context.now() }),
   };
-  // Last: whatever is wrong above must not leave a token behind.
+  // Created last: an error above must not leave a token behind.
   const token = needsToken ? await newToken(context, pool, options.ttl) : given;
   const config = checked({ ...pointer, ...(token === undefined ? {} : { token }) });
   context.terminal.out.write(`${JSON.stringify(config, null, 2)}\n`);
@@ -144,7 +143,7 @@ async function authorityOf(
 
 const CERTIFICATE = /-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g;
 
-/** The certificates of a PEM text and nothing else of it: a key beside them must not get out. */
+/** Only the certificates of a PEM text: a key beside them must not be printed. */
 function certificatesOf(pem: string, source: string, now: number): string {
   const blocks = pem.match(CERTIFICATE) ?? [];
   if (blocks.length === 0)
@@ -165,7 +164,7 @@ function endOf(block: string, source: string): number {
   }
 }
 
-/** The config, once the parser that reads the cluster's configs has accepted it. */
+/** Parses the config as the server parses configs of the cluster. */
 function checked(pointer: Pointer): object {
   const config = pointerIgnition(pointer);
   const raw = readRawIgnition(config, { gunzip: gunzipSync });

@@ -1,4 +1,4 @@
-/** `slipway render`: what the controllers would render, from manifests and without a cluster. */
+/** `slipway render`: renders from manifests as the controllers do, without a cluster. */
 
 import {
   describeManifestProblem,
@@ -18,6 +18,7 @@ import {
   type OfflineRender,
   type Rest,
 } from '../../controllers/offline';
+import { fewNames } from '../../core/few';
 import type { MachineConfig } from '../../core/machine-config/types';
 import type { MachineConfigPool } from '../../core/pool/types';
 import type { ExitCode } from '../exit-codes';
@@ -28,21 +29,21 @@ import { VERSION } from '../version';
 
 export interface RenderOptions {
   readonly manifestDir: readonly string[];
-  /** Where the result goes; not with `check`. */
+  /** Output directory; not with `check`. */
   readonly destDir?: string;
   readonly check: boolean;
-  /** With `check`: the rest of what pools select is in the cluster. */
+  /** With `check`: pools may select MachineConfigs that are only in the cluster. */
   readonly partial: boolean;
   /** Warnings are errors. */
   readonly strict: boolean;
-  /** An earlier result, which running machines are on. */
+  /** An earlier result: the configs of the running machines. */
   readonly against?: string;
   readonly output: 'text' | 'json';
 }
 
 /**
- * Renders every pool of the manifests, or says with `--check` everything that would keep a pool from
- * being rendered. Exit 4 when something would; warnings and notes are only told.
+ * Renders every pool of the manifests, or lists with `--check` each problem that would prevent it.
+ * Exit 4 on errors; warnings and notes are only printed.
  */
 export async function render(context: CliContext, options: RenderOptions): Promise<ExitCode> {
   if (options.check === (options.destDir !== undefined)) {
@@ -81,7 +82,6 @@ function restOf({ check, partial }: RenderOptions): Rest {
   return partial ? 'elsewhere' : 'unknown';
 }
 
-/** The same with errors in the place of warnings. */
 function withoutWarnings(result: OfflineRender): OfflineRender {
   const findings = result.findings.map((finding): Finding =>
     finding.severity === 'warning' ? { ...finding, severity: 'error' } : finding,
@@ -111,7 +111,6 @@ async function readFiles(directory: string): ReturnType<typeof readManifestFiles
   }
 }
 
-/** The rendered configs of an earlier result, by pool. */
 async function readEarlier(directory: string): Promise<EarlierConfigs> {
   const { objects, problems } = await readAll([directory]);
   const [first] = problems;
@@ -142,10 +141,9 @@ async function write(result: OfflineRender, directory: string): Promise<void> {
     throw cliError(EXIT.INTERNAL, `--dest-dir ${directory} cannot be written: ${message}`);
   });
   if (foreign.length === 0) return;
-  const named = foreign.slice(0, 3).join(', ') + (foreign.length > 3 ? ', …' : '');
   throw cliError(
     EXIT.USAGE,
-    `${directory} holds what slipway render did not write (${named}); name a new or empty directory`,
+    `${directory} holds what slipway render did not write (${fewNames(foreign)}); name a new or empty directory`,
   );
 }
 
@@ -175,7 +173,7 @@ function print(
     );
     return;
   }
-  // A check is asked for the problems: they are its data.
+  // The problems are the data of a check.
   const problems = options.check ? out : err;
   for (const finding of result.findings) problems.write(`${line(finding)}\n`);
   const leftOut = [...result.leftOut].map(([kind, count]) => `${count} ${kind}`);
@@ -194,7 +192,6 @@ function line(finding: Finding): string {
   return severity === 'error' ? text : text.replace(/(:\d+: )/, `$1${severity}: `);
 }
 
-/** How many findings there are of each severity. */
 function counts(
   findings: readonly Finding[],
 ): Readonly<Record<'errors' | 'warnings' | 'notes', number>> {
@@ -203,7 +200,7 @@ function counts(
   return { errors: of('error'), warnings: of('warning'), notes: of('note') };
 }
 
-/** `2 errors, 1 warning`; empty = nothing was found. */
+/** `2 errors, 1 warning`; empty = no findings. */
 function summary(findings: readonly Finding[]): string {
   return Object.entries(counts(findings))
     .filter(([, count]) => count > 0)

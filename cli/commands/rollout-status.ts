@@ -1,10 +1,10 @@
-/** `slipway rollout status POOL [--watch]`: where a rollout stands. */
+/** `slipway rollout status POOL [--watch]`. */
 
 import { checkMaxUnavailable, nodesOfPool } from '../../core/pool';
 import type { MachineConfigPool } from '../../core/pool/types';
 import { controlPlaneOf, resolvePolicy, slotsOfPool } from '../../core/rollout';
 import type { ExitCode } from '../exit-codes';
-import { awaitAnswer, WORKER } from '../patience';
+import { awaitAnswer, WORKER } from '../await-answer';
 import type { WatchOptions } from '../options';
 import type { OutputFormat } from '../output';
 import type { CliContext, ClusterView } from '../ports';
@@ -28,7 +28,7 @@ export async function rolloutStatus(
   return exitCodeOf(snapshot);
 }
 
-/** So many updates are asked what they do, those that wait longest: what fits on a screen, whatever the size of the pool. */
+/** Updates that are asked for their step, the longest-waiting first: no more fit on a screen. */
 const MOST_STEPS = 20;
 
 async function observe(

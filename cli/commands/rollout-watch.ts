@@ -1,25 +1,26 @@
 /**
- * `slipway rollout status POOL --watch`: the live tree. It lasts until the rollout ends, halts or times
- * out; whoever does not answer meanwhile is named and asked again. Ctrl-C only detaches.
+ * `slipway rollout status POOL --watch`: the live tree, until the rollout ends, halts or times out.
+ * A server that does not answer is named and asked again. Ctrl-C only detaches.
  */
 
 import { messageOf } from '../../core/errors';
 import { cliError, EXIT, type ExitCode } from '../exit-codes';
 import { type LiveView, openLiveView } from '../live-view';
 import type { WatchOptions } from '../options';
-import { awaitAnswer, isPassing, WORKER } from '../patience';
+import { awaitAnswer, isPassing, WORKER } from '../await-answer';
 import type { CliCluster, CliContext, ClusterView } from '../ports';
 import { exitCodeOf, isSettled, type RolloutSnapshot } from '../snapshot';
 
-/** One look at the rollout, beside what the cluster shows. */
 type Look = (view: ClusterView) => Promise<RolloutSnapshot>;
 
-/** A rollout also ends, halts or is paused without a change in the cluster: it is asked this often. */
+/**
+ * A rollout can end, halt or be paused without a change in the cluster, so it is asked this often.
+ */
 const ASK_AGAIN_MS = 2_000;
-/** A watch of the API that hears nothing may be one that is cut off. */
+/** A watch without events may be cut off, so the API server is probed this often. */
 const PROBE_MS = 5_000;
 
-/** Watches one rollout. @throws what no waiting mends, and at first also that somebody does not answer */
+/** @throws errors that waiting does not fix, and an unreachable server at the start */
 export async function watchRollout(
   context: CliContext,
   poolName: string,
@@ -44,14 +45,14 @@ async function begin(context: CliContext, look: Look): Promise<Begun> {
   return { cluster, view, first: await awaitAnswer(context, WORKER, look(view)) };
 }
 
-/** What comes first: the work, or undefined when the signal aborts. */
+/** The result of the work, or undefined when the signal aborts first. */
 async function orAborted<T>(signal: AbortSignal, work: Promise<T>): Promise<T | undefined> {
   const aborted = new Promise<undefined>((resolve) => {
     if (signal.aborted) resolve(undefined);
     else signal.addEventListener('abort', () => resolve(undefined), { once: true });
   });
   return Promise.race([work, aborted]).catch((error: unknown) => {
-    // What Ctrl-C itself cut off.
+    // The question failed because of Ctrl-C.
     if (signal.aborted) return undefined;
     throw error;
   });
@@ -116,7 +117,7 @@ class RolloutWatch {
     return this.#end();
   }
 
-  /** Asks, and knows afterwards whether there was an answer. Never throws. */
+  /** Asks and records whether an answer came. Never throws. */
   async #ask(whom: Whom, question: () => Promise<void>): Promise<void> {
     const { signal } = this.#stop;
     try {
@@ -175,7 +176,6 @@ class RolloutWatch {
 
 type Whom = 'rollout' | 'cluster';
 
-/** Who does not answer at present. */
 class Troubles {
   readonly #live: LiveView;
   readonly #known = new Map<Whom, string>();
@@ -210,7 +210,9 @@ function timedOut(latest: RolloutSnapshot, seconds: number, troubles: readonly s
   );
 }
 
-/** One run at a time: calls that come while it runs are folded into one. `work` does not throw. */
+/**
+ * Runs once at a time: calls during a run are folded into one further run. `work` does not throw.
+ */
 function latestOnly(work: () => Promise<void>): () => void {
   let isAsked = false;
   let isRunning = false;

@@ -7,10 +7,10 @@ import { formatAge } from '../durations';
 import type { WatchOptions } from '../options';
 import type { OutputFormat } from '../output';
 import { printData, printListing } from '../output';
-import { awaitAnswer, WORKER } from '../patience';
+import { awaitAnswer, WORKER } from '../await-answer';
 import type { CliContext, ClusterView, RolloutRecord } from '../ports';
 
-/** The pool by name, or the exit for one that does not exist, naming those that do. */
+/** The pool by name, or the exit that names the existing ones. */
 export function findPool(view: ClusterView, name: string): MachineConfigPool {
   const pool = view.pools.find((candidate) => candidate.metadata.name === name);
   if (pool !== undefined) return pool;
@@ -21,7 +21,7 @@ export function findPool(view: ClusterView, name: string): MachineConfigPool {
   );
 }
 
-/** Starts the rollout, or wakes the running one; lifts an earlier `rollout cancel`. */
+/** Starts the rollout or wakes the running one; lifts an earlier `rollout cancel`. */
 export async function rolloutStart(
   context: CliContext,
   poolName: string,
@@ -40,7 +40,7 @@ export async function rolloutStart(
   await cluster.clearRolloutCancelled(poolName);
   const progress = await awaitAnswer(context, WORKER, temporal.start(poolName, config));
   const { updated, machineCount } = progress;
-  // One that has just begun has not looked at the pool yet.
+  // A rollout that has just begun has not counted its nodes yet.
   const nodes = machineCount === 0 ? '' : `${updated} of ${machineCount} nodes on `;
   const paused =
     pool.spec.paused === true
@@ -52,7 +52,7 @@ export async function rolloutStart(
   return EXIT.OK;
 }
 
-/** Pauses the pool: nodes in flight finish, no other starts. Works without a running rollout. */
+/** Pauses the pool: nodes in flight finish, no other starts. Needs no running rollout. */
 export async function rolloutPause(
   context: CliContext,
   poolName: string,
@@ -69,12 +69,11 @@ export async function rolloutPause(
   if (answer === undefined) await cluster.setPaused(poolName, true, reason);
   const underWay = answer?.children.filter((child) => child.holdsSlot).length ?? 0;
   context.terminal.err.write(
-    `pool ${poolName} paused${underWay > 0 ? `; ${underWay} nodes finish what they do` : ''}\n`,
+    `pool ${poolName} paused${underWay > 0 ? `; ${underWay} nodes in flight finish` : ''}\n`,
   );
   return EXIT.OK;
 }
 
-/** Lets a paused pool roll again. */
 export async function rolloutResume(
   context: CliContext,
   poolName: string,
@@ -106,7 +105,6 @@ export async function rolloutCancel(context: CliContext, poolName: string): Prom
   return EXIT.OK;
 }
 
-/** The rollouts of a pool that Temporal remembers, newest first. */
 export async function rolloutHistory(
   context: CliContext,
   poolName: string,
@@ -118,7 +116,6 @@ export async function rolloutHistory(
   return EXIT.OK;
 }
 
-/** A table of rollouts; used by `rollout history` and `get rollouts`. */
 export function printRollouts(
   context: CliContext,
   records: readonly RolloutRecord[],
@@ -151,7 +148,7 @@ export function printRollouts(
   );
 }
 
-/** Answers a request for machine-readable output; false for the human forms. */
+/** Prints JSON or YAML when that is wanted; false for the forms for people. */
 export function printMachineReadable(
   context: CliContext,
   output: OutputFormat,

@@ -1,10 +1,10 @@
-/** `slipway setup temporal`: the namespace and the search attributes, made if they are missing. */
+/** `slipway setup temporal`: creates the namespace and the search attributes that are missing. */
 
 import { formatDuration } from '../durations';
 import { EXIT, type ExitCode } from '../exit-codes';
 import type { CliContext, SetupStep } from '../ports';
 
-/** Says of each thing what it did. May be run any number of times. */
+/** Names each thing and what was done. Safe to repeat. */
 export async function setupTemporal(
   { terminal, temporalSetup }: Pick<CliContext, 'terminal' | 'temporalSetup'>,
   retentionSeconds: number | undefined,

@@ -1,4 +1,4 @@
-import { HOST_WORKER_FLAGS, runHostWorker } from '../../workers/host-worker';
+import { HOST_WORKER_FLAGS, runHostWorker } from '../../workers/host/worker';
 import type { ProcessCommand } from './process-command';
 
 /** Loads no schema library and no Kubernetes client: this process runs on every machine. */

@@ -4,7 +4,9 @@ import type { ExitCode } from '../exit-codes';
 import { EXIT } from '../exit-codes';
 import type { ProcessCommand, ProcessEntry, ProcessFlag } from './process-command';
 
-/** Runs one process until the signal aborts; a bad setting ends it with every problem listed. */
+/**
+ * Runs one process until the signal aborts; unusable settings end it with a list of all problems.
+ */
 export async function runProcess(
   entry: ProcessEntry,
   argv: readonly string[],
@@ -24,7 +26,6 @@ export async function runProcess(
   }
 }
 
-/** The command line of a process. */
 export function processCommand(entry: ProcessEntry, loaded: ProcessCommand): Command {
   const command = new Command(`slipway ${entry.name}`).description(entry.description);
   for (const flag of loaded.flags) addFlag(command, flag);
@@ -45,7 +46,7 @@ function collect(value: string, previous: readonly string[]): readonly string[] 
   return [...previous, value];
 }
 
-/** Recognised by name: each process has its own class. */
+/** By name, because each process has its own class. */
 function isSettingsError(error: unknown): boolean {
   return (
     typeof error === 'object' && error !== null && 'name' in error && error.name === 'SettingsError'

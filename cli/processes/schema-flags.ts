@@ -1,9 +1,8 @@
 import type { z } from 'zod';
-import { variableOf } from '../../workers/config';
+import { variableOf } from '../../process/settings';
 import { DESCRIPTIONS } from './descriptions';
 import type { ProcessFlag } from './process-command';
 
-/** A flag per setting of a schema. */
 export function flagsOfSchema(schema: z.ZodObject): readonly ProcessFlag[] {
   return Object.keys(schema.shape).map((setting) => ({
     setting,

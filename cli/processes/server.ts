@@ -1,6 +1,6 @@
 import { runServer } from '../../server/main';
 import { ServerSettings } from '../../server/settings';
-import { readSettings } from '../../workers/config';
+import { readSettings } from '../../process/settings';
 import type { ProcessCommand } from './process-command';
 import { flagsOfSchema } from './schema-flags';
 
@@ -14,7 +14,7 @@ export const serverCommand: ProcessCommand = {
     runServer(readSettings(ServerSettings, given(flags), environment), signal),
 };
 
-/** A repeated flag that nobody gave is an empty list, and must not hide the environment. */
+/** A repeatable flag that was not given is an empty list, which must not hide the environment. */
 function given(flags: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> {
   return Object.fromEntries(
     Object.entries(flags).filter(([, value]) => !(Array.isArray(value) && value.length === 0)),

@@ -1,4 +1,4 @@
-/** Which nodes have to get the taint of those that a rollout will drain, or to lose it. */
+/** Which nodes have to get or lose the taint of nodes that will be drained. */
 
 import type { MachineConfigNode, Node, NodeTaint } from '../../core/node/types';
 import { hasUpdateTaint, otherTaints, taintsWithUpdate } from '../../core/node/update-taint';
@@ -7,7 +7,6 @@ import type { MachineConfigPool, RolloutPolicy } from '../../core/pool/types';
 import { inTurns, nodesInLine, resolvePolicy } from '../../core/rollout';
 import { decideRollout } from '../rollout/decision';
 
-/** What it is decided from. */
 export interface TaintPicture {
   readonly nodes: { list(): readonly Node[] };
   readonly pools: { list(): readonly MachineConfigPool[] };
@@ -16,9 +15,11 @@ export interface TaintPicture {
 }
 
 export interface DueTaints {
-  /** Names of all nodes that have to have it. */
   readonly inLine: ReadonlySet<string>;
-  /** Nodes that lack it, next in line first, the pools in turns; then those that have it for nothing. */
+  /**
+   * Nodes that lack it, the next to be drained first, the pools in turns; then those that must lose
+   * it.
+   */
   readonly due: readonly Node[];
 }
 
@@ -34,7 +35,7 @@ export function dueTaints(picture: TaintPicture): DueTaints {
   return { inLine, due: [...line.filter((node) => !hasUpdateTaint(node)), ...left] };
 }
 
-/** All taints of the node as they have to be: whatever others have put there stays. */
+/** The taints that the node should have; taints of others stay. */
 export function taintsOf(node: Node, isInLine: boolean): readonly NodeTaint[] {
   return isInLine ? taintsWithUpdate(node) : otherTaints(node);
 }

@@ -1,4 +1,4 @@
-/** Says on MachineConfigNodes how updates have ended that were lost before they could. */
+/** Writes the end of lost updates to MachineConfigNodes. */
 
 import { failureName } from '../../core/errors';
 import type { MachineConfigNode, Node } from '../../core/node/types';
@@ -7,25 +7,23 @@ import type { Writer } from '../fenced-writer';
 import { showStatus } from './show-status';
 import { unsaidEnd } from './unsaid-end';
 
-/** An update that lives says it itself within moments. Both may: they write the same. */
+/** A running update writes its end within moments. Both may write: the content is the same. */
 const UNSAID_MS = 10_000;
 
 export interface EndKeeperDeps {
   readonly writer: Pick<Writer, 'patch' | 'apply'>;
-  /** As the server has it now. @throws `ObjectNotFound` */
+  /** Reads the Node from the API. @throws `ObjectNotFound` */
   readonly readNode: (name: string) => Promise<Node>;
   readonly log: Log;
-  /** RFC 3339. */
   readonly now: () => string;
 }
 
 export class EndKeeper {
-  /** By node: since when its end is not said. */
+  /** By node: since when its end is missing. */
   readonly #since = new Map<string, number>();
 
   constructor(
     private readonly deps: EndKeeperDeps,
-    /** Has the node looked at again. */
     private readonly again: (name: string, delayMs: number) => void,
   ) {}
 
@@ -47,7 +45,7 @@ export class EndKeeper {
     }
     this.forget(name);
     const status = unsaidEnd(await this.#newest(node), known, now());
-    // The next update has begun, which the watch will show.
+    // The next update has begun, and the watch will show that.
     if (status === undefined) return;
     if (await showStatus(writer, known, status)) {
       const config = status.configVersion.desired;
@@ -63,15 +61,15 @@ export class EndKeeper {
   }
 
   /**
-   * The picture may be older than an update that has begun: that takes the Node before it writes the
-   * MachineConfigNode, and whichever it has not written yet it writes over this.
+   * The cache may be older than an update that has begun. Such an update writes the Node before the
+   * MachineConfigNode, so it either shows here or overwrites this later.
    */
   async #newest(shown: Node): Promise<Node> {
     try {
       return await this.deps.readNode(shown.metadata.name);
     } catch (error) {
       if (failureName(error) !== 'ObjectNotFound') throw error;
-      // Its MachineConfigNode goes with it.
+      // Its MachineConfigNode is deleted with it.
       return { metadata: { name: shown.metadata.name } };
     }
   }

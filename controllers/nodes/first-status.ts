@@ -1,6 +1,6 @@
 /**
- * What a MachineConfigNode says of a node that no update has touched yet: a machine that came with its
- * config. Without this, `kubectl get mcn` would show nothing of it until its first update.
+ * First status of the MachineConfigNode of a machine that came with its config, so that `kubectl
+ * get mcn` shows it before the first update.
  */
 
 import { ANNOTATION, NodeCondition, NodeState } from '../../core/names';
@@ -10,7 +10,10 @@ import { annotationOf, currentConfigOf, desiredConfigOf } from '../../core/node/
 import type { MachineConfigNode, Node } from '../../core/node/types';
 import type { ShownStatus } from './show-status';
 
-/** The config of a node that is where it should be; undefined = it is not, or is not managed yet. */
+/**
+ * The config of a node that is Done on its desired config; undefined = it is not, or is not managed
+ * yet.
+ */
 export function restsOn(node: Node): string | undefined {
   const config = currentConfigOf(node);
   const isDone = annotationOf(node, ANNOTATION.STATE) === NodeState.DONE;
@@ -18,8 +21,7 @@ export function restsOn(node: Node): string | undefined {
 }
 
 /**
- * What is missing on the MachineConfigNode of such a node; undefined = an update has written there, or
- * this did.
+ * The missing status of such a node; undefined = an update or this function has written it.
  *
  * @param now - RFC 3339
  */

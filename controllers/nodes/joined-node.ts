@@ -1,4 +1,4 @@
-/** Whether a node that has joined says what it came with without a rollout that asks it. */
+/** Whether a joined node is adopted on the config that its machine came with, without a rollout. */
 
 import { adoptionOf } from '../../core/node/adoption';
 import { isDegraded, isTargetedAt } from '../../core/node/predicates';
@@ -11,23 +11,21 @@ import { decideRollout } from '../rollout/decision';
 
 export interface JoinedNode {
   readonly node: Node;
-  /** Its MachineConfigNode, with what its host has reported. */
+  /** Its MachineConfigNode, with the report of its host. */
   readonly known: MachineConfigNode;
   readonly pool: MachineConfigPool;
   readonly policy: RolloutPolicy | undefined;
-  /** Whether this is a rendered config of the pool. */
   readonly isOfPool: (config: string) => boolean;
-  /** Where the other nodes stand. */
   readonly picture: Pick<ClusterPicture, 'nodes' | 'pools' | 'machineConfigNodes'>;
 }
 
 /**
- * The annotations with which it becomes a member; undefined = it says them, or a rollout will.
+ * The annotations that adopt the node; undefined = it has them, or a rollout will write them.
  *
- * On the pool's config it is a member at once, whatever the pool waits for. On an older one of the pool
- * it is left to the rollout, which takes new nodes first, unless none will ask it: the pool is paused, or
- * waits for a person, or too many failed, or the node itself did before its host was heard. Of any other
- * config nobody here knows what to make.
+ * On the target a node is adopted at once. On an older config of the pool it waits for the rollout,
+ * which takes new nodes first, unless no rollout will come: the pool is paused or waits for a
+ * person, too many nodes failed, or this one failed before its host reported. On any other config
+ * it is not adopted.
  */
 export function joinedAnnotations(
   joined: JoinedNode,
@@ -53,11 +51,11 @@ function willNotBeAsked(joined: JoinedNode): boolean {
   return decision.kind === 'wait' || isHalted(joined, decision.target);
 }
 
-/** As the rollout sees it, apart from nodes that a person has just told it to try again. */
+/** As in the rollout, apart from nodes with a fresh retry request. */
 function isHalted({ pool, policy, picture }: JoinedNode, target: string): boolean {
   const nodes = picture.nodes.list();
   const failed = nodes.filter((node) => hasFailedOn(node, target));
-  // Of thousands of nodes mostly none has, and nobody has to be sorted into pools.
+  // Usually no node has failed, and this saves sorting thousands of nodes into pools.
   if (failed.length === 0) return false;
   const view = observePool({
     pool,

@@ -1,4 +1,7 @@
-/** Tells of nodes that no pool takes, once each: nothing is ever rolled to them, and nobody would notice. */
+/**
+ * Reports nodes that no pool selects, once each: nothing is ever rolled to them, and nobody would
+ * notice.
+ */
 
 import { NODES } from '../../adapters/kube/resources';
 import type { Node } from '../../core/node/types';
@@ -9,21 +12,21 @@ import type { EventRecorder } from '../event-recorder';
 const IN_NO_POOL = 'InNoPool';
 /** A node is labelled a moment after it has joined, and pools are applied one after the other. */
 const PATIENCE_MS = 60_000;
-/** So many at most, until the leader changes: an Event for each of thousands would fill the API server. */
+/** Per leader: an Event for each of thousands of nodes would fill the API server. */
 const TOLD_AT_MOST = 100;
 
 export class NoPool {
-  /** Since when each is in none, ms. */
+  /** By node: since when it is in no pool, ms. */
   readonly #since = new Map<string, number>();
   readonly #told = new Set<string>();
 
-  /** @param lookAgain - at this node, after so many milliseconds */
+  /** @param lookAgain - queues the node again after so many milliseconds */
   constructor(
     private readonly deps: { readonly picture: ClusterPicture; readonly events: EventRecorder },
     private readonly lookAgain: (name: string, delayMs: number) => void,
   ) {}
 
-  /** @param pool - that takes the node; undefined = none does, or several do */
+  /** @param pool - the pool of the node; undefined = none or several select it */
   look(node: Node, pool: string | undefined): void {
     const { name } = node.metadata;
     const pools = this.deps.picture.pools.list();

@@ -1,9 +1,7 @@
 /**
- * Keeps one MachineConfigNode per Node of a pool. What an update reports on it is written by the
- * cluster worker; here it comes into being, says what its node came with, or how an update ended that
- * was lost before it could, follows its node to another pool, and goes. Of the Node itself, the mark of
- * a cordon that a person has taken away is cleared, one that joined says what its machine came with, and
- * one at rest whether its disk has drifted.
+ * Keeps one MachineConfigNode per Node of a pool, with its pool, its first status and the end of
+ * lost updates; during updates the cluster worker writes it. On Nodes it clears marks of removed
+ * cordons, adopts joined nodes, and shows drift.
  */
 
 import { MACHINE_CONFIG_NODES, NODES } from '../../adapters/kube/resources';
@@ -29,13 +27,15 @@ import { joinedAnnotations } from './joined-node';
 import { NoPool } from './no-pool';
 import { FIELD_OWNER, showStatus } from './show-status';
 
-/** Of one condition: an apply under the name above would take away what else that has applied. */
+/**
+ * For one condition: an apply under the controllers' own name would remove what that has applied.
+ */
 const DRIFT_OWNER = `${FIELD_MANAGER.CONTROLLERS}-drift`;
 
-/** MCO's word for a node that was never told to run a config. */
+/** MCO's value for a node that was never given a config. */
 const NOT_YET_SET = 'not-yet-set';
 
-/** Reasons of Events on a Node; the first is MCO's word. */
+/** Reasons of Events on a Node; the first is MCO's. */
 const DRIFT_DETECTED = 'ConfigDriftDetected';
 const DRIFT_OVER = 'ConfigDriftOver';
 
@@ -45,7 +45,7 @@ export interface NodeControllerDeps {
   readonly picture: ClusterPicture;
   readonly writer: Writer;
   readonly events: EventRecorder;
-  /** As the server has it now. @throws `ObjectNotFound` */
+  /** Reads the Node from the API. @throws `ObjectNotFound` */
   readonly readNode: (name: string) => Promise<Node>;
   readonly log: Log;
   /** RFC 3339. */
@@ -69,7 +69,7 @@ export class NodeController {
       {
         work: (name) => this.#sync(name),
         onFailure: (failure) => {
-          tellFailure(deps.log, failure, 'looking after a node failed; will try again');
+          tellFailure(deps.log, failure, 'checking a node failed; will try again');
         },
         ...COALESCING,
       },
@@ -93,7 +93,7 @@ export class NodeController {
         const isSame = event.type === 'modified' && hasSameMembership(event.previous, event.object);
         if (!isSame || isCordonMarkLeftOver(event.object))
           this.#queue.add(event.object.metadata.name);
-        // It may be the one that halts a rollout.
+        // This failure may halt a rollout.
         if (event.type === 'modified' && !isDegraded(event.previous) && isDegraded(event.object))
           this.#joined();
       }),
@@ -117,7 +117,7 @@ export class NodeController {
     ];
   }
 
-  /** Nodes that have yet to say what they came with: whether they may depends on their pool. */
+  /** Queues joined nodes that are not adopted yet: their adoption depends on the pool. */
   #joined(): void {
     const { nodes, machineConfigNodes } = this.#deps.picture;
     for (const node of nodes.list()) {
@@ -157,7 +157,7 @@ export class NodeController {
     else if (!(await this.#adopt(node, known, pool))) await this.#showStatus(node, known);
   }
 
-  /** Written like drift. The watch brings the Node back here for its status. */
+  /** Written like drift. The watch queues the Node again for its status. */
   async #adopt(node: Node, known: MachineConfigNode, poolName: string): Promise<boolean> {
     const { picture, log } = this.#deps;
     const pool = picture.pools.get(poolName);
@@ -178,7 +178,7 @@ export class NodeController {
     return true;
   }
 
-  /** Refused when an update has written meanwhile; the watch brings that, and nothing is left to do. */
+  /** Refused when an update has written meanwhile; then nothing is left to do. */
   async #showStatus(node: Node, known: MachineConfigNode): Promise<void> {
     const { writer, now } = this.#deps;
     const first = firstStatus(node, known, now());
@@ -204,16 +204,16 @@ export class NodeController {
       await writer.patch(NODES, { name }, cordonMarkCleared(node), { manager: FIELD_OWNER });
     } catch (error) {
       const failure = failureName(error);
-      // The watch brings what changed, and then it is decided again.
+      // The watch queues the node again with the change.
       if (failure === 'Conflict' || failure === 'ObjectNotFound') return;
       throw error;
     }
-    log.info({ node: name }, 'a person uncordoned the node; its cordon is not ours any more');
+    log.info({ node: name }, 'a person uncordoned the node; removed the mark of the cordon');
   }
 
   /**
-   * Written on the condition that no update has begun since; of a node that is updated, updates say it.
-   * A conflict is tried again: what changed may be something that is no news here.
+   * Writes only if no update has begun since; an update shows its own state. A conflict is retried,
+   * because the change may not queue the node again.
    */
   async #showDrift(node: Node, known: MachineConfigNode | undefined): Promise<void> {
     const { log } = this.#deps;
@@ -226,7 +226,7 @@ export class NodeController {
     this.#tellDrift(node, state === NodeState.DEGRADED ? reason : undefined);
   }
 
-  /** As the Node says. A conflict is tried again, as for the Node itself. */
+  /** Copies the state of the Node. A conflict is retried, as for the Node. */
   async #showDegradation(node: Node, known: MachineConfigNode): Promise<void> {
     const condition = driftDegradation(node, known);
     if (condition === undefined) return;
@@ -263,14 +263,14 @@ export class NodeController {
     const subject = { resource: NODES, object: node };
     if (drift === undefined) {
       events.over(subject, DRIFT_DETECTED);
-      events.record(subject, 'Normal', DRIFT_OVER, 'the disk is as its config says again');
+      events.record(subject, 'Normal', DRIFT_OVER, 'the disk matches its config again');
     } else {
       events.over(subject, DRIFT_OVER);
       events.record(subject, 'Warning', DRIFT_DETECTED, drift);
     }
   }
 
-  /** The garbage collector does the same, later; a cluster may leave it to it alone. */
+  /** The garbage collector deletes it later, too; a cluster may forbid this delete. */
   async #delete(known: MachineConfigNode): Promise<void> {
     try {
       await this.#deps.writer.delete(MACHINE_CONFIG_NODES, known);
@@ -291,12 +291,12 @@ export class NodeController {
         FIELD_OWNER,
       );
     } catch (error) {
-      // The cluster worker was faster: the watch will show it.
+      // The cluster worker created it first, and the watch will show that.
       if (failureName(error) !== 'Conflict') throw error;
     }
   }
 
-  /** Undefined also when the node's pools contradict each other, which the pool status shows. */
+  /** Undefined also when several pools claim the node, which the pool status shows. */
   #poolOf(node: Node): string | undefined {
     try {
       return primaryPoolForNode(node, this.#deps.picture.pools.list())?.metadata.name;
@@ -308,7 +308,7 @@ export class NodeController {
   }
 }
 
-/** Gone with its Node: the garbage collector sees the owner, and so do we. */
+/** Owned by its Node, so that the garbage collector deletes it. */
 function machineConfigNodeFor(node: Node, pool: string): MachineConfigNode {
   const { name, uid = '' } = node.metadata;
   return {
@@ -324,7 +324,7 @@ function machineConfigNodeFor(node: Node, pool: string): MachineConfigNode {
   };
 }
 
-/** Whether nodes that joined are asked by a rollout as before, and for the same config. */
+/** Whether rollouts still ask joined nodes in the same way, and for the same config. */
 function sameWait(before: MachineConfigPool, after: MachineConfigPool): boolean {
   const parts = ({ spec, metadata }: MachineConfigPool): string =>
     JSON.stringify([
@@ -353,10 +353,10 @@ function saysTheSame(before: MachineConfigNode, after: MachineConfigNode): boole
   return (
     one?.status === other?.status &&
     one?.message === other?.message &&
-    // An update may write its own end over what the drift made of it.
+    // An update may write its end over the drift.
     JSON.stringify(degradationOf(before)) === JSON.stringify(degradationOf(after)) &&
     isUpdated(before) === isUpdated(after) &&
-    // An update that began in another pool wrote it over.
+    // An update that began in another pool wrote that pool.
     before.spec.pool.name === after.spec.pool.name &&
     before.status?.drift?.config === after.status?.drift?.config
   );
@@ -371,13 +371,11 @@ function isUpdated({ status }: MachineConfigNode): boolean {
   return isConditionTrue(status?.conditions, NodeCondition.UPDATED);
 }
 
-/** Which update of the node is over, and on the way to which config. */
 function endOf(node: Node): string | undefined {
   const run = annotationOf(node, ANNOTATION.UPDATE_RUN);
   return lastRunOf(run)?.isOver === true ? [run, desiredConfigOf(node)].join(' ') : undefined;
 }
 
-/** An update of this node writes its MachineConfigNode now. */
 function isUnderWay(node: Node): boolean {
   return annotationOf(node, ANNOTATION.STATE) === NodeState.WORKING;
 }

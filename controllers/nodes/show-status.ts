@@ -1,4 +1,4 @@
-/** Writes what a MachineConfigNode says of an update, where no update does. */
+/** Writes the status of an update to a MachineConfigNode when no update does. */
 
 import { MACHINE_CONFIG_NODES } from '../../adapters/kube/resources';
 import { failureName } from '../../core/errors';
@@ -9,14 +9,13 @@ import type { Writer } from '../fenced-writer';
 
 export const FIELD_OWNER = `${FIELD_MANAGER.CONTROLLERS}-nodes`;
 
-/** All that updates write there. */
 export interface ShownStatus {
   readonly observedGeneration: number;
   readonly configVersion: { readonly desired: string; readonly current?: string };
   readonly conditions: readonly Condition[];
 }
 
-/** @returns false when the MachineConfigNode has changed since it was looked at, or is gone */
+/** @returns false when the MachineConfigNode has changed since it was read, or is gone */
 export async function showStatus(
   writer: Pick<Writer, 'patch' | 'apply'>,
   known: MachineConfigNode,
@@ -27,7 +26,7 @@ export async function showStatus(
   try {
     let { resourceVersion } = known.metadata;
     if (known.spec.configVersion.desired !== desired) {
-      // No apply: the next one, of another field, would take this one away again.
+      // Not an apply: the next apply of another field would remove this one.
       const patch = { metadata: { resourceVersion }, spec: { configVersion: { desired } } };
       const written = await writer.patch(MACHINE_CONFIG_NODES, { name }, patch, {
         manager: FIELD_OWNER,

@@ -1,8 +1,7 @@
 /**
- * Keeps the taint `UpdateInProgress` on the nodes that a rollout will drain, so that a pod which is evicted
- * lands on one that is updated already. An update takes it away in the write that gives its node back; what
- * is left over elsewhere (a pool that was paused, a node that was moved) is taken away here. It keeps nothing
- * that counts: what the Nodes show is enough to go on after a restart.
+ * Keeps the taint `UpdateInProgress` on nodes that will be drained, so that evicted pods land on
+ * updated nodes. Updates remove it with the uncordon; this controller removes the others (a paused
+ * pool, a moved node).
  */
 
 import { NODES } from '../../adapters/kube/resources';
@@ -19,11 +18,14 @@ import { tellFailure, WorkQueue } from '../work-queue';
 import { dueTaints, taintsOf } from './due-taints';
 import { FIELD_OWNER } from './show-status';
 
-/** Whoever watches Nodes (each kubelet's network does) hears of each write: so many in so much time, whatever the pool. */
+/**
+ * Every watcher of Nodes, such as each kubelet's network, receives each write, so writes are
+ * limited across pools.
+ */
 const WRITES = 10;
 const PER_MS = 1_000;
 
-/** One look is for all pools: their nodes take turns. */
+/** One key for all pools: their nodes take turns. */
 const ALL = 'taints';
 
 export interface TaintDeps {
@@ -35,9 +37,9 @@ export interface TaintDeps {
 export class TaintController {
   readonly #deps: TaintDeps;
   readonly #queue: WorkQueue;
-  /** Nodes that had to have it at the last look. */
+  /** Nodes that had to have it at the last run. */
   #inLine: ReadonlySet<string> = new Set();
-  /** Nodes whose last write was refused: the others come before them. */
+  /** Nodes whose last write was refused; they come last. */
   readonly #refused = new Set<string>();
 
   constructor(deps: TaintDeps, leading: AbortSignal) {
@@ -84,7 +86,7 @@ export class TaintController {
     ];
   }
 
-  /** A node that cannot be written keeps no other waiting. */
+  /** A refused write does not delay the other nodes. */
   async #sync(): Promise<void> {
     const due = this.#due();
     this.#forgetRefused(due);
@@ -116,7 +118,10 @@ export class TaintController {
     return due;
   }
 
-  /** Exactly this version of the Node: the list of taints is written whole, and an update may have ended since. */
+  /**
+   * Exactly this version of the Node: the list of taints is written whole, and an update may have
+   * ended since.
+   */
   async #write(node: Node): Promise<void> {
     const { writer, log } = this.#deps;
     const { name, resourceVersion } = node.metadata;
@@ -127,26 +132,26 @@ export class TaintController {
       await writer.patch(NODES, { name }, patch, { manager: FIELD_OWNER });
     } catch (error) {
       const failure = failureName(error);
-      // Whatever it is now, the next look decides.
+      // The next run decides from the new state.
       if (failure === 'Conflict' || failure === 'ObjectNotFound') return;
       throw error;
     }
-    log.debug({ node: name }, isInLine ? 'tainted node' : 'took the taint of node away');
+    log.debug({ node: name }, isInLine ? 'tainted node' : 'removed the taint of the node');
   }
 }
 
-/** Whether nothing has changed that the decision looks at. */
+/** Whether nothing changed that the decision depends on. */
 function isSame<T>(event: CacheEvent<T>, part: (object: T) => unknown): boolean {
   if (event.type !== 'modified') return false;
   return JSON.stringify(part(event.previous)) === JSON.stringify(part(event.object));
 }
 
-/** Cordon and readiness change the order only, which each look finds anew. */
+/** Without cordon and readiness: they change only the order, which each run computes. */
 function standing({ metadata }: Node): unknown {
   return [metadata.labels, metadata.annotations, metadata.deletionTimestamp];
 }
 
-/** A failure of a node whose host was never heard does not halt a rollout. */
+/** A failure of a node whose host never reported does not halt a rollout. */
 function hasReported(known: MachineConfigNode): unknown {
   return driftCondition(known) !== undefined;
 }

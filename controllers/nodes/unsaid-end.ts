@@ -1,7 +1,6 @@
 /**
- * How an update has ended, where only its Node says so. The end is written there first and on the MachineConfigNode
- * after it, so an update that is lost between both (its database, or a person terminates it) leaves that in the
- * middle of the update, and no rollout takes up a node that is done.
+ * The end of an update that was lost after it wrote its end to the Node, and before it wrote it to
+ * the MachineConfigNode. No rollout takes up such a node, because it is done.
  */
 
 import { isDriftReason } from '../../core/drift';
@@ -23,9 +22,9 @@ import { isConditionTrue } from '../../core/pool/conditions';
 import type { ShownStatus } from './show-status';
 
 /**
- * What the last update of the node would have written; undefined = it has, or it has not ended. A node that is
- * Degraded on the very config that it was to be on has failed after its host had committed, or has drifted: of drift
- * it says so, and that is no end of an update.
+ * The status that the last update would have written; undefined = it has, or it has not ended. A
+ * node that is Degraded on its desired config failed after the commit of its host; drift, with its
+ * own reason, is no end of an update.
  *
  * @param now - RFC 3339
  */
@@ -51,7 +50,7 @@ interface End {
   readonly conditions: readonly Condition[];
 }
 
-/** On its config: the update has led to it, or was taken back to it. */
+/** The node is on its config: the update led to it, or was rolled back to it. */
 function restOf(node: Node, known: MachineConfigNode, now: string): End | undefined {
   const config = currentConfigOf(node) ?? '';
   const { desired } = known.spec.configVersion;
@@ -66,7 +65,10 @@ function restOf(node: Node, known: MachineConfigNode, now: string): End | undefi
   return { desired: config, conditions };
 }
 
-/** Its update failed: it is on another one, or on the one that its host had committed before. */
+/**
+ * The update failed: the node is on another config, or on this one, which its host had committed
+ * before.
+ */
 function failureOf(node: Node, known: MachineConfigNode, now: string): End | undefined {
   const desired = desiredConfigOf(node);
   const message = annotationOf(node, ANNOTATION.REASON);
@@ -76,7 +78,7 @@ function failureOf(node: Node, known: MachineConfigNode, now: string): End | und
   const { conditions: before = [], configVersion } = known.status ?? {};
   const isOfThis =
     known.spec.configVersion.desired === desired && configVersion?.desired === desired;
-  // What is said of another config is how an earlier update failed.
+  // The condition of another config is about an earlier update.
   if (isOfThis && isConditionTrue(before, NodeCondition.NODE_DEGRADED)) return undefined;
   const isRefused = annotationOf(node, ANNOTATION.STATE) === NodeState.UNRECONCILABLE;
   const conditions = mcnConditions(NodePhase.DEGRADED, before, {

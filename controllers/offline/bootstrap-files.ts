@@ -1,21 +1,21 @@
 /**
- * What a server without a cluster serves from: MCO's layout, so that either server can read it.
+ * Files for a server without a cluster, in MCO's layout, which servers of both read.
  *
  * @see MCO pkg/controller/bootstrap/bootstrap.go (7ff337a4), Run
  */
 
 import type { KubeObject } from '../../adapters/kube/resources';
 import { MCO_GROUP, MCO_VERSION } from '../../core/names';
-import { toYaml, type YamlValue } from '../../core/yaml';
+import { toYaml, type YamlValue } from '../../core/yaml/write-yaml';
 import { configurationOf, renderedObject } from '../render/rendered-object';
 import type { OfflinePool, OfflineRender } from './render-manifests';
 
 const API_VERSION = `${MCO_GROUP}/${MCO_VERSION}`;
 
-/** Folders in the order in which they have to be there: a pool names a rendered config. */
+/** In the order of creation: a pool names a rendered config. */
 export const BOOTSTRAP_FOLDERS = ['controller-config', 'machine-configs', 'machine-pools'] as const;
 
-/** What else the server reads there, which somebody else writes. */
+/** Folders there that this render does not write. */
 export const BESIDE_BOOTSTRAP = ['join-tokens'] as const;
 
 /**
@@ -39,7 +39,7 @@ export function bootstrapFiles(
   return files;
 }
 
-/** The pool as if all its machines were on the config: nothing else could be served. */
+/** The pool with all its machines on the config: nothing else could be served. */
 function poolOf({ pool, rendered, sources }: OfflinePool): object {
   const configuration = configurationOf(rendered, sources);
   const { name, labels } = pool.metadata;
@@ -53,12 +53,12 @@ function poolOf({ pool, rendered, sources }: OfflinePool): object {
 }
 
 /**
- * What readers of YAML do not agree on: some take it for the end of a line, fold it away, or refuse it. A
- * machine that got other bytes than the cluster renders would not be on its config.
+ * Characters that YAML readers treat differently: as a line end, folded, or refused. A machine with
+ * other bytes than the cluster renders would not be on its config.
  */
 const DISPUTED = /[\u007f-\u009f\u2028\u2029\ufffe\uffff]/g;
 
-/** JSON is YAML, too: it is used for the rare text that YAML cannot hold for every reader. */
+/** JSON is YAML, too; it serves the rare text that YAML cannot hold for every reader. */
 function yamlOf(object: KubeObject | object): string {
   const json = `${JSON.stringify(object, null, 2)}\n`;
   const escaped = json.replace(DISPUTED, escapedInJson);

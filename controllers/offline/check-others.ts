@@ -1,4 +1,4 @@
-/** What stands among the manifests and has no effect, and policies that no pool could follow. */
+/** Manifests without effect, and policies that no pool could follow. */
 
 import { resolveDriftPolicy } from '../../core/drift';
 import { generatedElsewhere, type MachineConfig } from '../../core/machine-config';
@@ -16,8 +16,8 @@ import type { OfflineView } from './offline-view';
 import { reportTooLarge } from './together';
 
 /**
- * Checks the MachineConfigs that no pool of the manifests selects, those of one role together as a pool
- * would have them. Without any pool, the manifests are a part of something larger.
+ * Checks MachineConfigs that no pool of the manifests selects, grouped by role like a pool.
+ * Manifests without any pool are a part of something larger.
  */
 export function checkUnselected(check: OfflineCheck): void {
   const { view } = check;
@@ -38,10 +38,9 @@ function roleOf({ metadata }: MachineConfig): string | undefined {
   return metadata.labels?.[LABEL.ROLE];
 }
 
-/** MachineConfigs that no pool selects, and policies without a pool. */
 export function reportUseless(view: OfflineView, findings: Findings): void {
   const selectors = poolSelectors(view);
-  // Until a wrong selector is corrected, anything may be meant for its pool.
+  // With a wrong selector, any MachineConfig may be meant for its pool.
   if (selectors.length === 0 || selectors.length < view.pools.length) return;
   const known = view.pools.map(({ metadata }) => metadata.name);
   for (const config of view.machineConfigs.list()) {
@@ -55,7 +54,7 @@ export function reportUseless(view: OfflineView, findings: Findings): void {
   }
 }
 
-/** The selectors that can be read; the others are reported with their pools. */
+/** The valid selectors; invalid ones are reported with their pools. */
 function poolSelectors(view: OfflineView): readonly CompiledSelector[] {
   return view.pools.flatMap((pool): CompiledSelector[] => {
     try {
@@ -89,7 +88,6 @@ function reportUnselected(
   findings.warning(written, path, `no pool selects the role "${role}"`, fix);
 }
 
-/** Reports the first impossible field of a policy. */
 export function checkPolicy(policy: RolloutPolicy, view: OfflineView, findings: Findings): void {
   const written = view.written('RolloutPolicy', policy.metadata.name);
   if (written === undefined) return;

@@ -1,4 +1,4 @@
-/** What would keep a pool from being rendered, every reason at its place in the manifests. */
+/** Every reason that would keep a pool from being rendered, at its place in the manifests. */
 
 import type { ManifestObject } from '../../adapters/manifests';
 import { failureName, messageOf } from '../../core/errors';
@@ -6,9 +6,11 @@ import {
   admissionProblems,
   type AdmissionProblem,
   generatedElsewhereText,
+  inMergeOrder,
   type MachineConfig,
 } from '../../core/machine-config';
 import { ANNOTATION } from '../../core/names';
+import { grubSyntaxIn } from '../../core/os';
 import { checkMaxUnavailable } from '../../core/pool/capacity';
 import { ignoredFields } from '../../core/pool/ignored-fields';
 import type { MachineConfigPool } from '../../core/pool/types';
@@ -30,8 +32,8 @@ const NOTHING_SELECTED = [
 ] as const;
 
 /**
- * Renders the pool; undefined when something is in the way, which is then among the findings, or when its
- * rendered config depends on what is elsewhere.
+ * Renders the pool; undefined when a finding prevents it, or when its rendered config depends on
+ * objects outside the manifests.
  */
 export function checkPool(check: OfflineCheck, pool: MachineConfigPool): PoolRender | undefined {
   const { view, version, findings, isComplete, rest } = check;
@@ -52,20 +54,21 @@ export function checkPool(check: OfflineCheck, pool: MachineConfigPool): PoolRen
     return undefined;
   }
   reportGenerations(sources, written, check);
-  const isFine = reportAdmission(sources, check);
-  if (!isFine || rest === 'elsewhere') reportSound(sources, pool, check);
+  const labelled = reportUnlabelled(sources, check);
+  const isFine = reportAdmission(sources, check) && labelled.length === sources.length;
+  if (!isFine || rest === 'elsewhere') reportSound(labelled, pool, check);
   if (rest === 'elsewhere') reportTooLarge(sources, pool, check);
   if (!isFine || rest === 'elsewhere' || view.isIncomplete(selector)) return undefined;
   const render = (): PoolRender | undefined => {
     const result = renderOrReport(view, pool, version, findings);
-    // What the API server could not store is refused here, as when it is created.
+    // Refuses what the API server could not store.
     if (result !== undefined) renderedObject(result.rendered, pool);
     return result;
   };
   return attempt(render, blamed(view, pool, version), findings);
 }
 
-/** What only shows in the merged config has its places, too. */
+/** Problems of the merged config have places in the manifests, too. */
 function renderOrReport(
   view: OfflineView,
   pool: MachineConfigPool,
@@ -111,17 +114,50 @@ function checkFields(pool: MachineConfigPool, written: ManifestObject, findings:
   );
 }
 
-/** Reports what no node could apply. False = there is something. */
-export function reportAdmission(
+/** Warns of kernel arguments that GRUB changes on their way to the kernel. */
+function reportGrubSyntax(
   sources: readonly MachineConfig[],
-  { view, findings, rest }: OfflineCheck,
-): boolean {
+  { view, findings }: OfflineCheck,
+): void {
+  for (const { metadata, spec } of sources) {
+    const written = view.written('MachineConfig', metadata.name);
+    for (const [i, entry] of (spec.kernelArguments ?? []).entries()) {
+      const letter = grubSyntaxIn(entry);
+      if (letter === undefined || written === undefined) continue;
+      const problem = `GRUB reads "${letter}" as its own syntax, and the kernel gets another argument`;
+      findings.warning(written, ['spec', 'kernelArguments', i], problem, `write "\\${letter}"`);
+    }
+  }
+}
+
+/** Merging reports the first MachineConfig without labels; this reports the others. */
+function reportUnlabelled(
+  sources: readonly MachineConfig[],
+  { view, findings }: OfflineCheck,
+): readonly MachineConfig[] {
+  return sources.filter((machineConfig) => {
+    const { name } = machineConfig.metadata;
+    const written = view.written('MachineConfig', name);
+    const merge = (): unknown => inMergeOrder([{ name, machineConfig }]);
+    return written === undefined || attempt(merge, written, findings) !== undefined;
+  });
+}
+
+/**
+ * Reports what no node could apply, and possible mistakes. False = some node could not apply it.
+ */
+export function reportAdmission(sources: readonly MachineConfig[], check: OfflineCheck): boolean {
+  const { view, findings, rest } = check;
+  reportGrubSyntax(sources, check);
   const problems = admissionProblems(sources, renderPorts, { isWhole: rest !== 'elsewhere' });
   reportProblems(problems, view, findings);
   return problems.length === 0;
 }
 
-/** Notes which of them other controllers generated: nobody makes them anew when the cluster changes. */
+/**
+ * Notes MachineConfigs that other controllers generated: they do not change with the cluster any
+ * more.
+ */
 export function reportGenerations(
   sources: readonly MachineConfig[],
   written: ManifestObject,
@@ -133,10 +169,10 @@ export function reportGenerations(
   findings.note(written, [], text, fix);
 }
 
-/** Above this many, looking for the one to blame would take long. */
+/** With more, the search for the culprit would take long. */
 const MAX_SUSPECTS = 200;
 
-/** The object that a failure names, or the MachineConfig without which there is none; or else the pool. */
+/** The object that a failure names, or the MachineConfig that causes it; otherwise the pool. */
 function blamed(view: OfflineView, pool: MachineConfigPool, version: string): Blame {
   return (error) => {
     const { details } = error as { readonly details?: Readonly<Record<string, unknown>> };
@@ -151,7 +187,7 @@ function blamed(view: OfflineView, pool: MachineConfigPool, version: string): Bl
   };
 }
 
-/** The one MachineConfig without which the pool can be rendered, if there is exactly one. */
+/** The one MachineConfig without which the pool renders, if there is exactly one. */
 function culpritOf(
   view: OfflineView,
   pool: MachineConfigPool,

@@ -1,11 +1,9 @@
-/** What a check is given and where its findings go. */
-
 import type { Findings } from './findings';
 import type { OfflineView } from './offline-view';
 
 /**
- * Whether pools may select MachineConfigs that are not among the manifests: `none`, so that a pool without any is
- * an error; `unknown`, so that it is a warning; `elsewhere`, so that nothing can be said to be missing.
+ * MachineConfigs outside the manifests. `none`: a pool without any is an error. `unknown`: a
+ * warning. `elsewhere`: nothing is reported as missing.
  */
 export type Rest = 'none' | 'unknown' | 'elsewhere';
 
@@ -14,7 +12,7 @@ export interface OfflineCheck {
   /** Of the controllers that will render the same in the cluster. */
   readonly version: string;
   readonly findings: Findings;
-  /** False = some manifests cannot be read, so that nothing can be said to be missing. */
+  /** False = some manifests cannot be read, so nothing is reported as missing. */
   readonly isComplete: boolean;
   readonly rest: Rest;
 }

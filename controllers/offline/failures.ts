@@ -1,4 +1,4 @@
-/** What the controllers would fail with, as findings at the place that a person can correct. */
+/** Failures of the controllers as findings, at the place that a person can correct. */
 
 import type { ManifestObject } from '../../adapters/manifests';
 import { FAILURES, failureName, messageOf } from '../../core/errors';
@@ -7,10 +7,9 @@ import { LABEL } from '../../core/names';
 import { fieldPath, type Findings } from './findings';
 import type { OfflineView } from './offline-view';
 
-/** The object that a failure is about. */
 export type Blame = (error: unknown) => ManifestObject | undefined;
 
-/** The result, or undefined and a finding when it fails as a person can mend. */
+/** The result, or undefined and a finding for a failure that a person can fix. */
 export function attempt<T>(
   work: () => T,
   written: ManifestObject | Blame,
@@ -37,7 +36,7 @@ const DEFAULT_FIELDS: Readonly<Record<string, string>> = {
   NoMachineConfigs: 'spec.machineConfigSelector',
 };
 
-/** A failure's message without the object and field that stand beside it, and its fix. */
+/** The message without the object and field beside it, and the fix. */
 function split(
   message: string,
   object: string,
@@ -73,7 +72,6 @@ function onOneLine(text: string): string {
   return text.trim().replaceAll(/\s*\n\s*/g, ' ');
 }
 
-/** Problems of MachineConfigs, each at its field. */
 export function reportProblems(
   problems: readonly AdmissionProblem[],
   view: OfflineView,

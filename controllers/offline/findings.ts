@@ -1,10 +1,10 @@
-/** Problems of objects that were read from manifests, each with its place. */
+/** Problems of objects from manifests, each with its place. */
 
 import type { ManifestObject, ManifestProblem, Step } from '../../adapters/manifests';
 
 /**
- * An error would degrade a pool or is refused by the API; a warning is about what has no effect or may be a
- * mistake; a note says how something is seen that is as it should be.
+ * An error would degrade a pool or is refused by the API; a warning is about something without
+ * effect or a possible mistake; a note explains something correct.
  */
 export type Severity = 'error' | 'warning' | 'note';
 
@@ -12,7 +12,6 @@ export interface Finding extends ManifestProblem {
   readonly severity: Severity;
 }
 
-/** Collects findings; says each once. */
 export class Findings {
   readonly #all = new Map<string, Finding>();
 
@@ -56,7 +55,7 @@ function at(
   };
 }
 
-/** `spec.files[0].path`; names that hold more than letters and digits stand in brackets. */
+/** `spec.files[0].path`; names with other characters than letters and digits stand in brackets. */
 function fieldText(path: readonly Step[]): string {
   return path.reduce<string>((text, step) => {
     if (typeof step === 'number') return `${text}[${step}]`;

@@ -1,4 +1,6 @@
-/** Rendering without a cluster: manifests → the rendered configs that the controllers would make. */
+/**
+ * Rendering without a cluster: manifests → the rendered configs that the controllers would make.
+ */
 
 export { BESIDE_BOOTSTRAP, BOOTSTRAP_FOLDERS, bootstrapFiles } from './bootstrap-files';
 export type { Rest } from './check';

@@ -31,13 +31,12 @@ export interface OfflineKind {
   readonly schema: z.ZodType;
   /** Paths below which unknown fields are kept, joined by dots, as in `deploy/crds`. */
   readonly keeps: readonly string[];
-  /** What the CRD or the server refuses beside the shape, of an object of that shape. */
+  /** Refusals of the CRD or the server beside the shape, for objects of that shape. */
   readonly refusals?: Refusals;
-  /** The only name that an object may have. */
   readonly onlyName?: string;
 }
 
-/** Whatever else is wrong with an example is so because it was not filled in. */
+/** In an example that was not filled in, all other problems follow from that. */
 function filledIn(refusals: Refusals): Refusals {
   return (object) => {
     const left = placeholdersIn((object as { readonly spec: unknown }).spec, ['spec']);

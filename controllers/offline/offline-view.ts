@@ -1,4 +1,4 @@
-/** Objects out of manifests, looked at as controllers look at the cluster. */
+/** Objects from manifests, as the controllers see the cluster. */
 
 import type { ManifestObject } from '../../adapters/manifests';
 import type { KubeObject } from '../../adapters/kube/resources';
@@ -10,7 +10,7 @@ import type { Findings } from './findings';
 import { OFFLINE_KINDS } from './kinds';
 import { kindOf, readObject } from './read-object';
 
-/** What a pool was on before: its rendered config of an earlier render, by the name of the pool. */
+/** Rendered configs of an earlier render, by the name of the pool. */
 export type EarlierConfigs = ReadonlyMap<string, MachineConfig>;
 
 export class OfflineView implements RenderView {
@@ -19,7 +19,7 @@ export class OfflineView implements RenderView {
   readonly policies: readonly RolloutPolicy[];
   readonly machineConfigs: RenderView['machineConfigs'];
   readonly controllerConfigs: RenderView['controllerConfigs'];
-  /** Kinds that were left out, with how many there are of each. */
+  /** Kinds that were left out, with their number of objects. */
   readonly leftOut: ReadonlyMap<string, number>;
   readonly #written = new Map<string, ManifestObject>();
   readonly #refused: ManifestObject[] = [];
@@ -51,7 +51,6 @@ export class OfflineView implements RenderView {
     this.controllerConfigs = { get: (name) => controllerConfigs.get(name) };
   }
 
-  /** The object as it stands in its manifest. */
   written(kind: string, name: string): ManifestObject | undefined {
     return this.#written.get(`${kind}/${name}`);
   }
@@ -82,7 +81,7 @@ export class OfflineView implements RenderView {
   }
 }
 
-/** A render compares with what the pool is on. */
+/** A render compares with the config of the pool. */
 function onEarlier(pool: MachineConfigPool, earlier: MachineConfig | undefined): MachineConfigPool {
   if (earlier === undefined) return pool;
   const configuration = { name: earlier.metadata.name };

@@ -1,4 +1,4 @@
-/** One object of a manifest as the API server would store it, or what is wrong with it. */
+/** One object of a manifest as the API server would store it, or its problems. */
 
 import type { z } from 'zod';
 import { storedForm } from '../../adapters/api-schemas/stored-form';
@@ -7,13 +7,13 @@ import type { KubeObject } from '../../adapters/kube/resources';
 import type { Findings } from './findings';
 import { OFFLINE_KINDS, type OfflineKind } from './kinds';
 
-/** RFC 1123 subdomain, as names of cluster-scoped objects are. */
+/** RFC 1123 subdomain, the form of cluster-scoped names. */
 const NAME = /^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$/;
 const LABEL_KEY =
   /^([a-z0-9]([-a-z0-9.]*[a-z0-9])?\/)?[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?$/;
 const LABEL_VALUE = /^([A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?)?$/;
 
-/** The kind that the object claims to be; undefined = not ours to judge. */
+/** The kind that the object claims; undefined = not a kind of this render. */
 export function kindOf({ kind, apiVersion }: ManifestObject): OfflineKind | undefined {
   const group = (version: string): string => version.replace(/\/[^/]*$/, '');
   return OFFLINE_KINDS.find(
@@ -22,8 +22,8 @@ export function kindOf({ kind, apiVersion }: ManifestObject): OfflineKind | unde
 }
 
 /**
- * The object in the form in which controllers would see it; undefined when the API server would refuse
- * it, with every reason among the findings.
+ * The object as controllers would see it; undefined with a finding per reason when the API server
+ * would refuse it.
  */
 export function readObject(
   object: ManifestObject,
@@ -54,7 +54,7 @@ export function readObject(
   return refused ? undefined : (stored.value as KubeObject);
 }
 
-/** Exported objects have one; nobody can set it, and a review is not about it. */
+/** Exported objects have a status; nobody can set it, so it is not checked. */
 function withoutStatus(value: Readonly<Record<string, unknown>>): object {
   return Object.fromEntries(Object.entries(value).filter(([name]) => name !== 'status'));
 }
@@ -94,7 +94,7 @@ function refuseLabels(value: Readonly<Record<string, unknown>>, refuse: Refuse):
   }
 }
 
-/** What to write instead, by the type that the schema expects. */
+/** The fix, by the type that the schema expects. */
 const EXPECTED: Readonly<Record<string, string>> = {
   string: 'write a text; put it into quotes when it looks like a number or a boolean',
   boolean: 'write true or false without quotes',

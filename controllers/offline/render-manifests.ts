@@ -1,4 +1,4 @@
-/** Pools rendered out of manifests: what the controllers would render, or every reason why not. */
+/** Renders pools from manifests: what the controllers would render, or every reason against it. */
 
 import type { ManifestObject, ManifestProblem } from '../../adapters/manifests';
 import type { KubeObject } from '../../adapters/kube/resources';
@@ -12,7 +12,7 @@ import { OfflineView, type EarlierConfigs } from './offline-view';
 
 export interface OfflineInput {
   readonly objects: readonly ManifestObject[];
-  /** What could not be read as objects. */
+  /** Text that could not be read as objects. */
   readonly unreadable: readonly ManifestProblem[];
   /** Empty = new machines; otherwise a pool may only change what a running machine can. */
   readonly earlier: EarlierConfigs;
@@ -26,16 +26,17 @@ export interface OfflinePool extends PoolRender {
 }
 
 export interface OfflineRender {
-  /** The pools that can be rendered, sorted by name. */
   readonly pools: readonly OfflinePool[];
   readonly controllerConfig: KubeObject | undefined;
   /** Sorted by place. */
   readonly findings: readonly Finding[];
-  /** Kinds that were left out, with how many there are of each. */
+  /** Kinds that were left out, with their number of objects. */
   readonly leftOut: ReadonlyMap<string, number>;
 }
 
-/** Renders every pool and collects every problem; throws for nothing that a person can mend. */
+/**
+ * Renders every pool and collects every problem; does not throw for problems that a person can fix.
+ */
 export function renderManifests(input: OfflineInput): OfflineRender {
   const findings = new Findings();
   for (const problem of input.unreadable) findings.add({ severity: 'error', ...problem });

@@ -1,4 +1,4 @@
-/** What some of a pool's MachineConfigs come to together, when the others are not here or have problems. */
+/** Problems of some of a pool's MachineConfigs together, while the others are missing or faulty. */
 
 import { failureName } from '../../core/errors';
 import {
@@ -14,8 +14,9 @@ import type { OfflineCheck } from './check';
 import { attempt, reportProblems } from './failures';
 
 /**
- * Problems of those that have none of their own, so that a person hears of everything at once. What the
- * others may bring (contents of a file, a base to compare with) is not missed.
+ * Checks faultless MachineConfigs together, so that a person learns of all problems at once. Things
+ * that the others may bring (contents of a file, a base to compare with) are not reported as
+ * missing.
  */
 export function reportSound(
   sources: readonly MachineConfig[],
@@ -33,7 +34,7 @@ export function reportSound(
   if (written !== undefined) attempt(() => rethrown(error), written, findings);
 }
 
-/** They are a part of what their pool gets, so what is too large without the rest is too large. */
+/** A part of the pool's config that is too large makes the whole too large. */
 export function reportTooLarge(
   sources: readonly MachineConfig[],
   pool: MachineConfigPool,
@@ -41,7 +42,7 @@ export function reportTooLarge(
 ): void {
   const error = failureOf(sources, pool, { view, version });
   const written = view.written('MachineConfig', largestOf(sources));
-  // Of the rest, what is not here may be the cure.
+  // Objects outside the manifests may fix any other failure.
   if (failureName(error) !== 'ConfigTooLarge' || written === undefined) return;
   attempt(() => rethrown(error), written, findings);
 }

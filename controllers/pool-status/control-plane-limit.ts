@@ -1,4 +1,4 @@
-/** Says on a pool that it rolls fewer of its nodes at once than its maxUnavailable says. */
+/** Shows on a pool that the quorum allows fewer of its nodes at once than its maxUnavailable. */
 
 import { PoolCondition } from '../../core/names';
 import type { Node } from '../../core/node/types';
@@ -10,7 +10,7 @@ import { isLimitedByQuorum, loweredSentence } from '../../core/rollout';
 const TYPE = PoolCondition.CONTROL_PLANE_LIMITED;
 
 /**
- * The status with the condition while the quorum of the control plane allows less than the pool, and without it else.
+ * The status with the condition exactly while the quorum allows less than the pool.
  *
  * @param total - control-plane nodes of the cluster
  * @param now - RFC 3339

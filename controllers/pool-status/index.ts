@@ -1,3 +1,3 @@
-/** Pool status: what `kubectl get mcp` shows, kept a pure function of what the cluster shows. */
+/** Pool status for `kubectl get mcp`: a pure function of the cluster's objects. */
 
 export { PoolStatusController, type PoolStatusDeps } from './pool-status-controller';

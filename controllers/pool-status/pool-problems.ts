@@ -1,9 +1,10 @@
 /**
- * What is wrong with pools beyond their nodes: an impossible field, or a node that several custom
- * pools claim. MCO shows neither; here both degrade the pools that they concern.
+ * Problems of pools beyond their nodes: an impossible field, or a node that several custom pools
+ * claim. MCO shows neither; here both degrade the pools concerned.
  */
 
 import { messageOf } from '../../core/errors';
+import { fewNames } from '../../core/few';
 import { PoolCondition } from '../../core/names';
 import type { Node } from '../../core/node/types';
 import { checkMaxUnavailable } from '../../core/pool/capacity';
@@ -12,16 +13,14 @@ import { poolsForNode, type Membership } from '../../core/pool/membership';
 import type { PoolStatus } from '../../core/pool/status';
 import type { MachineConfigPool } from '../../core/pool/types';
 
-/** One thing to correct. `reason` is a catalogue name. */
+/** `reason` is a name of the error catalogue. */
 export interface PoolProblem {
   readonly reason: 'InvalidPool' | 'NodeInSeveralPools';
   readonly message: string;
 }
 
-/** At most this many nodes are named in one condition. */
 const NODES_NAMED = 10;
 
-/** The problems of every pool that has any, by pool name. */
 export function findProblems(
   nodes: readonly Node[],
   pools: readonly MachineConfigPool[],
@@ -65,7 +64,7 @@ interface Claim {
   readonly pools: readonly string[];
 }
 
-/** The contested nodes by pool; only nodes that `assignNodes` found contested are looked at again. */
+/** The contested nodes by pool; reads only nodes that `assignNodes` found contested. */
 function claimedTwice(
   nodes: readonly Node[],
   pools: readonly MachineConfigPool[],
@@ -95,21 +94,17 @@ function claimantsOf(node: Node, pools: readonly MachineConfigPool[]): readonly 
 }
 
 function describeClaims(claims: readonly Claim[]): string {
-  const named = claims
-    .slice(0, NODES_NAMED)
-    .map(({ node, pools }) => `${node} (${[...pools].sort().join(', ')})`);
-  const more = claims.length - named.length;
-  const list = more > 0 ? `${named.join(', ')} and ${more} more` : named.join(', ');
+  const named = claims.map(({ node, pools }) => `${node} (${[...pools].sort().join(', ')})`);
   const subject = claims.length === 1 ? 'node' : 'nodes';
   return (
-    `${subject} ${list}: in more than one custom pool, so no pool updates ` +
+    `${subject} ${fewNames(named, { most: NODES_NAMED })}: in more than one custom pool, so no pool updates ` +
     `${claims.length === 1 ? 'it' : 'them'}; remove all but one of the custom role labels`
   );
 }
 
 /**
- * The status with the pool's problems in its Degraded condition. The conditions are set on those
- * that the pool has now, so that times survive and an unchanged status stays equal.
+ * The status with the pool's problems in its Degraded condition. Conditions start from the current
+ * ones of the pool, so that times survive and an unchanged status stays equal.
  *
  * @param now - RFC 3339
  */

@@ -1,7 +1,6 @@
 /**
- * Writes the status of every pool, except RenderDegraded. The status is a pure function of the pool,
- * its nodes and their MachineConfigNodes (`core/pool/status`), so that it may be computed at any time
- * and is written only when it changed.
+ * Writes the status of every pool, except RenderDegraded, when it changes. `core/pool/status`
+ * computes it from the pool, its nodes and their MachineConfigNodes.
  */
 
 import { MACHINE_CONFIG_POOLS } from '../../adapters/kube/resources';
@@ -26,10 +25,10 @@ import { ownedStatus, statusDiffers } from './status-patch';
 
 const FIELD_OWNER = `${FIELD_MANAGER.CONTROLLERS}-status`;
 
-/** Pools share their nodes' membership, so one run looks at all of them. */
+/** One key for all pools, because membership of nodes depends on all of them. */
 const ALL_POOLS = 'pools';
 
-/** Nodes change in bursts while a pool rolls; people read the status about once a second. */
+/** Nodes change in bursts during a rollout; people read the status about once a second. */
 const COALESCING = { quietMs: 200, longestMs: 1_000 };
 
 export interface PoolStatusDeps {
@@ -77,7 +76,6 @@ export class PoolStatusController {
     changed();
   }
 
-  /** Resolves when nothing runs any more. */
   idle(): Promise<void> {
     return this.#queue.idle();
   }
@@ -99,7 +97,7 @@ export class PoolStatusController {
         const found = problems.get(pool.metadata.name) ?? [];
         await this.#sync(pool, members, found, controlPlane);
       } catch (error) {
-        // One pool that cannot be written keeps no other from being shown.
+        // A failed write does not delay the other pools.
         failures.push(error);
       }
     }
@@ -160,7 +158,6 @@ export class PoolStatusController {
     }
   }
 
-  /** Logs what is wrong when it changes, not at every look. */
   #tellProblems(
     problems: ReadonlyMap<string, readonly PoolProblem[]>,
     { conflicts }: Membership,

@@ -5,7 +5,7 @@ import { PoolCondition } from '../../core/names';
 import type { PoolStatus } from '../../core/pool/status';
 import type { Condition } from '../../core/object-meta';
 
-/** RenderDegraded is the render controller's. */
+/** Without RenderDegraded, which the render controller owns. */
 const OWNED = new Set<string>([
   PoolCondition.UPDATED,
   PoolCondition.UPDATING,
@@ -26,7 +26,6 @@ export type OwnedStatus = Pick<
   | 'degradedMachineCount'
 > & { readonly conditions: readonly Condition[] };
 
-/** The fields and conditions that this controller writes; nobody else's. */
 export function ownedStatus(status: PoolStatus | undefined): OwnedStatus {
   const { observedGeneration, configuration, machineCount, updatedMachineCount } = status ?? {};
   const { readyMachineCount, unavailableMachineCount, degradedMachineCount } = status ?? {};
@@ -37,12 +36,11 @@ export function ownedStatus(status: PoolStatus | undefined): OwnedStatus {
   };
 }
 
-/** Whether two states of a pool differ in anything that this controller writes. */
 export function statusDiffers(a: OwnedStatus, b: OwnedStatus): boolean {
   return inOrder(a) !== inOrder(b);
 }
 
-/** The order of conditions means nothing, and the API server may change it. */
+/** The order of conditions has no meaning, and the API server may change it. */
 function inOrder(status: OwnedStatus): string {
   const conditions = [...status.conditions].sort((a, b) => (a.type < b.type ? -1 : 1));
   return canonicalJson({ ...status, conditions });

@@ -1,4 +1,4 @@
-/** Strict admission of a pool's MachineConfigs, each of which is looked at once and not per render. */
+/** Strict admission of a pool's MachineConfigs, each checked once and not per render. */
 
 import {
   admissionProblems,
@@ -8,15 +8,15 @@ import {
 import { renderPorts } from './render-ports';
 
 /**
- * MachineConfigs without any problem of their own. What is fine alone is fine among others: the one
- * rule that looks at several (a file whose contents another brings) only ever forgives.
+ * MachineConfigs without problems. They stay so among others: the one rule across several (a file
+ * whose contents another brings) only removes problems.
  */
 const admitted = new WeakSet<MachineConfig>();
 
 /**
  * Refuses what no node could apply, naming every MachineConfig, field and fix.
  *
- * @param sources - the same object for the same MachineConfig, as `selectSources` gives them
+ * @param sources - the same object for the same MachineConfig, as from `selectSources`
  * @throws `InvalidMachineConfig`
  */
 export function refuseUnlessAdmitted(sources: readonly MachineConfig[]): void {

@@ -1,4 +1,4 @@
-/** Deletes rendered configs that nobody uses any more, long after the render that replaced them. */
+/** Deletes unused rendered configs, long after the render that replaced them. */
 
 import { MACHINE_CONFIGS } from '../../adapters/kube/resources';
 import type { Log } from '../../adapters/kube/transport';
@@ -14,7 +14,6 @@ export interface GarbageDeps {
   readonly picture: ClusterPicture;
   readonly writer: Writer;
   readonly log: Log;
-  /** How many unused rendered configs each pool keeps. */
   readonly keepRendered: number;
 }
 
@@ -40,7 +39,7 @@ export class GarbageController {
         if (event.type !== 'added') return;
         for (const pool of owningPools(event.object)) this.#queue.add(pool);
       }),
-      // When a pool has arrived, what it came from is no longer used.
+      // When a pool reaches its target, its old config becomes unused.
       pools.subscribe((event) => {
         if (event.type !== 'modified') return;
         const before = event.previous.status?.configuration?.name;
@@ -54,7 +53,6 @@ export class GarbageController {
     for (const pool of pools.list()) this.#queue.add(pool.metadata.name);
   }
 
-  /** Resolves when nothing runs any more. */
   idle(): Promise<void> {
     return this.#queue.idle();
   }

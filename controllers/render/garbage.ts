@@ -1,4 +1,4 @@
-/** Which rendered configs of a pool nobody needs any more. MCO keeps them for ever. */
+/** Which rendered configs of a pool are unused. MCO keeps them for ever. */
 
 import type { MachineConfig } from '../../core/machine-config';
 import { ANNOTATION } from '../../core/names';
@@ -6,19 +6,18 @@ import type { MachineConfigNode, Node } from '../../core/node/types';
 import type { MachineConfigPool } from '../../core/pool/types';
 
 export interface GarbageInput {
-  /** The rendered configs that the pool owns. */
   readonly configs: readonly MachineConfig[];
-  /** All pools, nodes and MachineConfigNodes of the cluster, because a node may change its pool. */
+  /** All of the cluster, because a node may change its pool. */
   readonly pools: readonly MachineConfigPool[];
   readonly nodes: readonly Node[];
   readonly machineConfigNodes: readonly MachineConfigNode[];
-  /** How many of the unused ones stay, the newest ones. */
+  /** How many unused configs stay, the newest first. */
   readonly keep: number;
 }
 
 /**
- * The configs that may go: used by no pool, no node and no MachineConfigNode, and not among the
- * newest unused ones.
+ * Configs to delete: used by no pool, node or MachineConfigNode, and not among the newest unused
+ * ones.
  */
 export function findGarbage(input: GarbageInput): readonly MachineConfig[] {
   const inUse = namesInUse(input);
@@ -28,7 +27,7 @@ export function findGarbage(input: GarbageInput): readonly MachineConfig[] {
     .slice(input.keep);
 }
 
-/** The names that any pool or node refers to, as its past, present or future. */
+/** Past, present and future configs of pools and nodes. */
 function namesInUse(
   input: Pick<GarbageInput, 'pools' | 'nodes' | 'machineConfigNodes'>,
 ): ReadonlySet<string> {

@@ -1,4 +1,4 @@
-/** Which MachineConfigs a pool is rendered from, and what they share. */
+/** The MachineConfigs that a pool is rendered from, and the facts that all pools share. */
 
 import { ControllerConfig, MachineConfig as Schema, parseObject } from '../../adapters/api-schemas';
 import type { CacheView } from '../../adapters/kube/cache';
@@ -15,13 +15,11 @@ import type { MachineConfigPool } from '../../core/pool/types';
 import { compileSelector, type CompiledSelector } from '../../core/selectors';
 import { owningPools } from '../cluster-picture';
 
-/** The one ControllerConfig of a cluster. */
 const CONTROLLER_CONFIG = 'machine-config-controller';
 
-/** Those of its fields that name an image. */
 const IMAGES = ['baseOSContainerImage', 'osImageURL', 'baseOSExtensionsContainerImage'] as const;
 
-/** Objects in a cache never change in place, so each is read once. */
+/** Cached objects never change in place, so each is parsed once. */
 const readConfigs = new WeakMap<MachineConfig, MachineConfig>();
 
 /**
@@ -61,7 +59,7 @@ export function isSource(selector: CompiledSelector, config: MachineConfig): boo
 /**
  * The MachineConfigs that the selector matches, sorted by name.
  *
- * @throws `InvalidMachineConfig` for one that is not shaped as its CRD says
+ * @throws `InvalidMachineConfig` for one that does not match its CRD
  */
 export function selectSources(
   picture: { readonly machineConfigs: Pick<CacheView<MachineConfig>, 'list'> },
@@ -84,11 +82,11 @@ function readConfig(stored: MachineConfig): MachineConfig {
 }
 
 /**
- * What all pools take from the cluster. Without a ControllerConfig, or with an empty image, the OS
- * image of the machines is not managed unless a MachineConfig sets one.
+ * Facts of the cluster for all pools. Without a ControllerConfig, or with an empty image, the OS
+ * image is unmanaged unless a MachineConfig sets one.
  *
- * @throws `InvalidMachineConfig` when the ControllerConfig is not shaped as its CRD says, or an image of
- *   it has no digest
+ * @throws `InvalidMachineConfig` when the ControllerConfig does not match its CRD, or an image of
+ * it has no digest
  */
 export function clusterFacts(
   picture: { readonly controllerConfigs: Pick<CacheView<KubeObject>, 'get'> },

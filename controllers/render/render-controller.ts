@@ -1,6 +1,6 @@
 /**
- * Renders pools. A MachineConfig that cannot be rendered degrades the pools that select it and
- * nothing else: they keep the config that they have.
+ * Renders pools. A MachineConfig that cannot be rendered degrades only the pools that select it;
+ * they keep their config.
  */
 
 import { MACHINE_CONFIG_POOLS, MACHINE_CONFIGS } from '../../adapters/kube/resources';
@@ -27,7 +27,7 @@ import { configurationOf, renderedObject } from './rendered-object';
 
 const FIELD_OWNER = `${FIELD_MANAGER.CONTROLLERS}-render`;
 
-/** A person applies a folder of manifests in a second or two; the folder is one change. */
+/** A person applies a folder of manifests in a second or two, which counts as one change. */
 const COALESCING = { quietMs: 500, longestMs: 10_000 };
 
 export interface RenderDeps {
@@ -36,22 +36,22 @@ export interface RenderDeps {
   readonly events: EventRecorder;
   readonly metrics: ControllerMetrics;
   readonly log: Log;
-  /** The MachineConfig as the server has it now. @throws `ObjectNotFound` */
+  /** Reads the MachineConfig from the API. @throws `ObjectNotFound` */
   readonly readConfig: (name: string) => Promise<MachineConfig>;
   /** RFC 3339. */
   readonly now: () => string;
-  /** Version of the controllers, written on what they render. */
+  /** Version of the controllers, written on rendered configs. */
   readonly version: string;
 }
 
-/** What the API server refuses is tried again so often, and said once. */
+/** A refused write is repeated this often, and reported once. */
 const REFUSED_AGAIN_MS = 60_000;
 
 export class RenderController {
   readonly #deps: RenderDeps;
   readonly #leading: AbortSignal;
   readonly #queue: WorkQueue;
-  /** The configuration last written per pool: its echo is no reason to render. */
+  /** The configuration last written per pool: its echo must not cause a render. */
   readonly #written = new Map<string, string>();
 
   constructor(deps: RenderDeps, leading: AbortSignal) {
@@ -74,7 +74,6 @@ export class RenderController {
     this.#everyPool();
   }
 
-  /** Resolves when nothing runs any more. */
   idle(): Promise<void> {
     return this.#queue.idle();
   }
@@ -136,16 +135,16 @@ export class RenderController {
       }
       await this.#degrade(pool, error);
       finish('degraded');
-      // The API server's policies and webhooks are mended without a change of anything that is rendered.
+      // Policies and webhooks of the API server can be fixed without a change that causes a render.
       if (isRefusedWrite(error)) this.#queue.addAfter(name, REFUSED_AGAIN_MS);
     }
   }
 
   /**
-   * A pool whose config the picture does not have is newer than the picture, or that config was deleted. Whoever
-   * rendered from the older one would send all nodes back to what was before.
+   * When the cache does not show the config of the pool, it was deleted or the cache is stale. A
+   * render from stale MachineConfigs would send all nodes back to an older config.
    *
-   * @throws `ApiUnavailable` when the config is there, and the picture does not show it
+   * @throws `ApiUnavailable` when the config exists and the cache does not show it
    */
   async #refuseOlderPicture({ metadata: { name }, spec }: MachineConfigPool): Promise<void> {
     const { picture, readConfig, log } = this.#deps;
@@ -212,7 +211,7 @@ export class RenderController {
     this.#deps.events.record(object, 'Normal', 'GeneratedElsewhere', text);
   }
 
-  /** Makes sure that the rendered config exists with exactly its content. True = it is new. */
+  /** Ensures that the rendered config exists with exactly its content. True = it is new. */
   async #store(pool: MachineConfigPool, rendered: RenderedMachineConfig): Promise<boolean> {
     const { picture, writer, events, log, version } = this.#deps;
     const existing = picture.machineConfigs.get(rendered.name);
@@ -229,7 +228,7 @@ export class RenderController {
       return true;
     }
     if (canonicalJson(existing.spec) === canonicalJson(object.spec)) return false;
-    log.warn({ config: rendered.name }, 'somebody changed a rendered config; putting it back');
+    log.warn({ config: rendered.name }, 'a rendered config was changed; restoring it');
     const patch = [{ op: 'replace', path: '/spec', value: object.spec }];
     await writer.patch(MACHINE_CONFIGS, { name: rendered.name }, patch, {
       manager: FIELD_OWNER,
@@ -268,7 +267,7 @@ export class RenderController {
     else log.warn({ pool: name, reason: messageOf(error) }, 'pool cannot be rendered');
   }
 
-  /** Writes RenderDegraded, the one condition that is ours, if it changes. */
+  /** Writes RenderDegraded, the only condition of this controller, when it changes. */
   async #setCondition(pool: MachineConfigPool, value: ConditionValue): Promise<boolean> {
     const present = this.#deps.picture.pools.get(pool.metadata.name) ?? pool;
     const before = present.status?.conditions ?? [];
@@ -290,8 +289,8 @@ function isRefusedWrite(error: unknown): boolean {
 }
 
 /**
- * Shown on the pool and not tried again at once: what a person must correct, and bugs, which the
- * same input would only meet again. The rest (the API server is away) is retried.
+ * Mistakes of a person and bugs: the same input would fail again, so they are shown on the pool.
+ * Other failures (the API server is away) are retried.
  */
 function isStalled(error: unknown): boolean {
   const name = failureName(error);

@@ -1,6 +1,6 @@
 /**
- * One pool's rendered config out of the objects that are there: the same in the cluster, where the
- * objects come from watches, and offline, where they come from files. So both give the same name.
+ * Renders one pool from objects, of watches in the cluster or of files offline, so that both give
+ * the same name.
  */
 
 import type { CacheView } from '../../adapters/kube/cache';
@@ -17,7 +17,6 @@ import { refuseUnlessAdmitted } from './admission';
 import { clusterFacts, configSelector, selectSources } from './pool-sources';
 import { renderPorts } from './render-ports';
 
-/** What a render looks at beside the pool. */
 export interface RenderView {
   readonly machineConfigs: Pick<CacheView<MachineConfig>, 'get' | 'list'>;
   readonly controllerConfigs: Pick<CacheView<KubeObject>, 'get'>;
@@ -30,12 +29,12 @@ export interface PoolRender {
 }
 
 /**
- * Renders a pool. The config that it is on, if that still exists and can be read, decides what may change.
+ * Renders a pool. Its current config, if it exists and is valid, decides what may change.
  *
- * @param version - of the controllers, written on what is rendered
+ * @param version - of the controllers, written on the rendered config
  * @returns undefined when the pool selects everything, which nobody can mean
  * @throws `InvalidPool`, `NoMachineConfigs`, `InvalidMachineConfig`, `InvalidIgnition`,
- *   `Unreconcilable`, `ConfigTooLarge`
+ * `Unreconcilable`, `ConfigTooLarge`
  */
 export function renderPool(
   view: RenderView,
@@ -61,7 +60,7 @@ export function renderPool(
   return { rendered, sources };
 }
 
-/** Nothing can be compared with a config that does not validate, and it must not keep a mended one away. */
+/** Nothing can be compared with an invalid config, and it must not block a fixed one. */
 function comparable(current: MachineConfig | undefined): MachineConfig | undefined {
   return current !== undefined && isReadable(current, renderPorts) ? current : undefined;
 }

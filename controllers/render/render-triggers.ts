@@ -9,7 +9,6 @@ import type { CompiledSelector } from '../../core/selectors';
 import { owningPools } from '../cluster-picture';
 import { configSelector, isSource } from './pool-sources';
 
-/** Selectors are compiled once per version of a pool. */
 const selectors = new WeakMap<MachineConfigPool, CompiledSelector | 'invalid'>();
 
 /** The pools, by name, that a change of a MachineConfig concerns. */
@@ -20,9 +19,9 @@ export function poolsConcerned(
   const versions = event.type === 'modified' ? [event.previous, event.object] : [event.object];
   const owners = new Set(versions.flatMap(owningPools));
   if (owners.size > 0) {
-    // Its creation is our own.
+    // The controllers created it themselves.
     if (event.type === 'added' || !isTampered(event)) return [];
-    // One that is gone may be what its pool has just been pointed to, which may be seen only later.
+    // A pool may have just been pointed to a deleted config, which the watch may show only later.
     const isConcerned = ({ metadata, spec }: MachineConfigPool): boolean =>
       owners.has(metadata.name) && (event.type === 'deleted' || isTarget(spec, event.object));
     return pools.filter(isConcerned).map(({ metadata }) => metadata.name);
@@ -32,14 +31,16 @@ export function poolsConcerned(
     .map(({ metadata }) => metadata.name);
 }
 
-/** What of a pool decides its rendered config, or is told when it is rendered; its status is none of that. */
+/**
+ * The parts of a pool that decide its rendered config or are reported at rendering; not its status.
+ */
 export function renderedPart({ metadata, spec }: MachineConfigPool): string {
   const { machineConfigSelector } = spec;
   const parts = [machineConfigSelector, metadata.deletionTimestamp, metadata.uid];
   return canonicalJson([...parts, ...ignoredFields({ spec })]);
 }
 
-/** A pool's configuration, to recognise an own write by. */
+/** A pool's configuration, to recognise own writes. */
 export function configurationPart({ spec }: Pick<MachineConfigPool, 'spec'>): string {
   return canonicalJson([spec.configuration?.name, spec.configuration?.source ?? []]);
 }
@@ -62,7 +63,7 @@ function isSelected(pool: MachineConfigPool, config: MachineConfig): boolean {
   return selector !== 'invalid' && isSource(selector, config);
 }
 
-/** An invalid selector selects nothing; rendering the pool says what is wrong with it. */
+/** An invalid selector selects nothing; rendering the pool reports it. */
 function compiled(pool: MachineConfigPool): CompiledSelector | 'invalid' {
   try {
     return configSelector(pool);

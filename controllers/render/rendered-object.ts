@@ -11,11 +11,11 @@ import type { MachineConfigPool, PoolConfiguration } from '../../core/pool/types
 
 const API_VERSION = `${MCO_GROUP}/${MCO_VERSION}`;
 
-/** What the API server adds before it stores an object: times, UID, managed fields. */
+/** Room for the API server's additions: times, UID, managed fields. */
 const SERVER_BYTES = 4 * 1024;
 
 /**
- * The object to create: owned by its pool, so that it goes with it.
+ * The object to create, owned by its pool, so that it is deleted with it.
  *
  * @throws `ConfigTooLarge` with the size, when etcd would refuse it
  */
@@ -45,7 +45,7 @@ export function renderedObject(
   );
 }
 
-/** `spec.configuration` of the pool: the config and what it was made from, sorted by name. */
+/** `spec.configuration` of the pool: the config and its sources, sorted by name. */
 export function configurationOf(
   rendered: Pick<RenderedMachineConfig, 'name'>,
   sources: readonly MachineConfig[],

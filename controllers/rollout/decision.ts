@@ -1,4 +1,4 @@
-/** What the rollout controller should do about a pool: a pure function of what the cluster shows. */
+/** The rollout controller's decision about a pool: a pure function of the cluster's objects. */
 
 import { failureName, messageOf } from '../../core/errors';
 import { ANNOTATION } from '../../core/names';
@@ -7,11 +7,13 @@ import type { MachineConfigPool, RolloutPolicy } from '../../core/pool/types';
 import { observePool, resolvePolicy, type RolloutCandidate } from '../../core/rollout';
 
 export type RolloutDecision =
-  /** Every node is on the target, or there is none: nothing to start; one that is open is told. */
+  /**
+   * Every node is on the target, or there is none: an open rollout is informed, none is started.
+   */
   | { readonly kind: 'settled' }
   /** Nodes are behind; a rollout to the target must be open. */
   | { readonly kind: 'roll'; readonly target: string; readonly behind: number }
-  /** Nodes are behind and stay so until a person acts; a rollout that is open is told, none is started. */
+  /** Nodes are behind until a person acts: an open rollout is informed, none is started. */
   | {
       readonly kind: 'wait';
       readonly target: string;
@@ -22,14 +24,13 @@ export type RolloutDecision =
 
 export interface RolloutObservation {
   readonly pool: MachineConfigPool;
-  /** Members of the pool. */
   readonly nodes: readonly Node[];
   readonly policy?: RolloutPolicy;
 }
 
 /**
- * Reads the pool as the rollout itself will. All that it needs is in the cluster, so that a rollout which
- * Temporal has lost is started again: also one that a person started, or that was paused half way.
+ * Evaluates the pool as the rollout does, from the cluster alone, so that a rollout that Temporal
+ * has lost is started again, also one that a person started or that was paused on its way.
  */
 export function decideRollout({ pool, nodes, policy }: RolloutObservation): RolloutDecision {
   const { name } = pool.metadata;
@@ -49,7 +50,7 @@ export function decideRollout({ pool, nodes, policy }: RolloutObservation): Roll
     const { annotations } = pool.metadata;
     const isCancelled = annotations?.[ANNOTATION.ROLLOUT_CANCELLED] === target;
     const isStarted = trigger !== 'Manual' || annotations?.[ANNOTATION.ROLLOUT_STARTED] === target;
-    // A rollout of a paused or invalid pool finishes what an update has left half done, and starts nothing else.
+    // A rollout of a paused or invalid pool completes lost updates and starts nothing else.
     const mayFinish = isStarted && !isCancelled && view.candidates.some(isUnfinished);
     if (invalid !== undefined && !mayFinish) return wait('InvalidPool', invalid);
     if (view.paused && !mayFinish) {

@@ -1,4 +1,4 @@
-/** Which changes of a Node a rollout must hear of: those that it did not make itself. */
+/** Which changes of a Node concern a rollout: those that it did not make itself. */
 
 import { ANNOTATION, NodeState } from '../../core/names';
 import {
@@ -16,16 +16,16 @@ import {
   takesSlot,
 } from '../../core/rollout';
 
-/** What happened to a Node; `previous` is absent when it joined, `current` when it is gone. */
+/** `previous` is absent when the Node joined, `current` when it is gone. */
 export interface NodeChange {
   readonly previous?: Node;
   readonly current?: Node;
 }
 
 /**
- * A few words about the change when a rollout has to look again, else undefined. A node whose update
- * runs reports by itself, so its readiness and its own cordon are no news; that it goes away is. So is the
- * cordon of a person: the node may only look as if its update ran, which was lost.
+ * Describes a change that a rollout must know; undefined = it need not. A running update reports
+ * readiness and its own cordon itself, but not the deletion of its node. A person's cordon is news,
+ * because the update may be lost although the node looks updating.
  */
 export function newsFor({ previous, current }: NodeChange): string | undefined {
   if (current === undefined) {
@@ -47,8 +47,8 @@ export function newsFor({ previous, current }: NodeChange): string | undefined {
 }
 
 /**
- * What rollouts of other pools must hear of a control-plane node, because they wait for it: it is back in service, or
- * there are more or fewer of them. Also of an update, which tells its own rollout only.
+ * Changes of a control-plane node that rollouts of other pools wait for: it is back in service, or
+ * their number changed. Also during an update, which reports only to its own rollout.
  */
 export function controlPlaneNewsFor({ previous, current }: NodeChange): string | undefined {
   const [was, is] = [previous, current].map((node) => node !== undefined && isControlPlane(node));
@@ -58,13 +58,15 @@ export function controlPlaneNewsFor({ previous, current }: NodeChange): string |
   return isBack ? `control-plane node ${current.metadata.name} is back in service` : undefined;
 }
 
-/** Whether it was a person who cordoned it, or uncordoned it: an update that uncordons its node says how it ended. */
+/**
+ * Whether a person cordoned or uncordoned it; an update that uncordons its node reports its end.
+ */
 function isByPerson(previous: Node, current: Node): boolean {
   if (isCordonedByPerson(previous) || isCordonedByPerson(current)) return true;
   return !isUnschedulable(current) && isBeingUpdated(current);
 }
 
-/** Cordoned by Slipway, or reporting that it works. A cordon that a failed update left is at rest. */
+/** Cordoned by Slipway, or Working. The cordon of a failed update does not count. */
 function isBeingUpdated(node: Node): boolean {
   const state = annotationOf(node, ANNOTATION.STATE);
   return (
@@ -83,12 +85,12 @@ function troubleOf(node: Node): string {
   return condition === undefined ? '' : `${condition.type}=${condition.status}`;
 }
 
-/** Without those that only repeat cordon and readiness, and come and go a moment after them; and without ours. */
+/** Without Slipway's taint and those that follow cordon and readiness a moment later. */
 function taintsOf(node: Node): readonly unknown[] {
   return otherTaints(node).filter(({ key }) => !key.startsWith('node.kubernetes.io/'));
 }
 
-/** Written by a person or a failed update: they decide whether the node is a candidate. */
+/** Annotations of a person or a failed update that decide whether the node is a candidate. */
 function marksOf(node: Node): readonly (string | undefined)[] {
   return [
     ANNOTATION.CURRENT_CONFIG,

@@ -1,7 +1,7 @@
 /**
- * Sees to it that a rollout is open for every pool whose nodes are behind, aims it at the pool's
- * config, and wakes it when the cluster changes. It keeps nothing: after a restart, or when Temporal
- * has lost its database, what the cluster shows is enough to start again.
+ * Keeps a rollout open for every pool whose nodes are behind, aims it at the pool's config, and
+ * wakes it when the cluster changes. It has no state, so it recovers from restarts and from the
+ * loss of Temporal's database.
  */
 
 import { MACHINE_CONFIG_POOLS } from '../../adapters/kube/resources';
@@ -23,22 +23,22 @@ import { decideRollout, type RolloutDecision } from './decision';
 import { controlPlaneNewsFor, newsFor, type NodeChange } from './node-interest';
 import type { RolloutGateway } from './rollout-gateway';
 
-/** A rollout that hears of a change later than this loses slots; sooner, it hears of each alone. */
+/** A later wake-up loses slot time; an earlier one reports each change alone. */
 const COALESCING = { quietMs: 100, longestMs: 500 };
 
-/** Temporal that was away is asked again soon: nodes wait for it. */
+/** Nodes wait for Temporal, so it is asked again soon. */
 const BACKOFF = { firstMs: 250, maxMs: 5_000 };
 
-/** How often it is checked that the rollout of a pool that is behind is still open. */
+/** How often the rollout of a pool that is behind is checked to be open. */
 const CHECK_MS = 10_000;
 
-/** A rollout that has just ended may have written something that the watch has yet to show. */
+/** A rollout that just ended may have written something that the watch does not show yet. */
 const SETTLE_MS = 1_000;
 
 export interface RolloutDeps {
   readonly picture: ClusterPicture;
   readonly gateway: RolloutGateway;
-  /** The pool as the API server has it now, or `undefined`: the watch may be behind. */
+  /** Reads the pool from the API, because the watch may be behind; undefined = gone. */
   readonly readPool: (name: string) => Promise<MachineConfigPool | undefined>;
   readonly events: EventRecorder;
   readonly metrics: ControllerMetrics;
@@ -50,11 +50,11 @@ export interface RolloutDeps {
 export class RolloutController {
   readonly #deps: RolloutDeps;
   readonly #queue: WorkQueue;
-  /** The target that the open rollout of a pool was told. */
+  /** By pool: the target that its open rollout was given. */
   readonly #announced = new Map<string, string>();
-  /** What changed since the last look, by pool; the same words twice are two. */
+  /** Changes since the last run, by pool; the same words twice count twice. */
   readonly #news = new Map<string, ClusterNews>();
-  /** Pools whose rollout was not open at the last look, though it should be. */
+  /** Pools whose rollout was missing at the last run. */
   readonly #missing = new Set<string>();
   #temporalAway = false;
 
@@ -64,7 +64,7 @@ export class RolloutController {
       {
         work: (pool) => this.#sync(pool),
         onFailure: (failure) => {
-          const text = 'looking after a rollout failed; will try again';
+          const text = 'checking a rollout failed; will try again';
           tellFailure(deps.log, failure, text, this.#temporalAway || undefined);
         },
         ...COALESCING,
@@ -104,7 +104,10 @@ export class RolloutController {
     if (takesOtherNodes(event)) this.#tellOthers(event);
   }
 
-  /** Nodes that one pool lets go or takes away have no news of their own: those that have them, or had them, do. */
+  /**
+   * When a pool takes or releases nodes, the other pool gets no event of its own, so pools that
+   * have or had such nodes are informed.
+   */
   #tellOthers(event: CacheEvent<MachineConfigPool>): void {
     const { name } = event.object.metadata;
     const { pools, nodes } = this.#deps.picture;
@@ -143,7 +146,7 @@ export class RolloutController {
     }
   }
 
-  /** The primary pool, and the one that the node may fall back to: both see it come or go. */
+  /** The primary pool, and the one that the node may fall back to: both gain or lose it. */
   #poolsOf(node: Node): readonly string[] {
     try {
       const { pools } = poolsForNode(node, this.#deps.picture.pools.list());
@@ -173,7 +176,7 @@ export class RolloutController {
     } else {
       await this.#act(pool, this.#decide(pool), news);
     }
-    // What came while this ran is news still, and the queue runs again for it.
+    // News that came during this run stays, and the queue runs again for it.
     if (this.#news.get(name) === news) this.#news.delete(name);
   }
 
@@ -194,7 +197,7 @@ export class RolloutController {
       case 'settled':
         this.#announced.delete(name);
         this.#missing.delete(name);
-        // One that is open still may be aimed at another config, or halted by a node that is gone.
+        // An open rollout may be aimed at another config, or be halted by a node that is gone.
         if (news !== undefined) await this.#wake(name, news);
         return;
       case 'wait':
@@ -229,7 +232,7 @@ export class RolloutController {
     const isOpen = await this.#ask(() => gateway.retarget(pool, target, versions));
     if (!isOpen && !(await this.#stillWants(pool, target))) {
       log.debug({ pool, config: target }, 'not starting a rollout; the pool has changed since');
-      // What the watch is yet to show decides then.
+      // A later run decides with what the watch shows by then.
       this.#missing.add(pool);
       return;
     }
@@ -241,8 +244,8 @@ export class RolloutController {
   }
 
   /**
-   * A rollout that has ended may have been cancelled by a person: it says so on the pool before it ends, which
-   * a watch that is behind does not show. Hence the pool is read once it is known that no rollout is open.
+   * A rollout that a person cancelled says so on the pool before it ends, and a watch may show that
+   * late. So the pool is read after it is known that no rollout is open.
    */
   async #stillWants(name: string, target: string): Promise<boolean> {
     const pool = await this.#deps.readPool(name);
@@ -255,7 +258,7 @@ export class RolloutController {
     const { reason } = news;
     const isOpen = await this.#ask(() => this.#deps.gateway.wake(pool, news));
     if (isOpen) this.#deps.metrics.rolloutRequested(pool, 'wake');
-    this.#deps.log.debug({ pool, reason, open: isOpen }, 'told the rollout of a change');
+    this.#deps.log.debug({ pool, reason, open: isOpen }, 'reported a change to the rollout');
     return isOpen;
   }
 
@@ -270,7 +273,7 @@ export class RolloutController {
     log.debug({ pool: pool.metadata.name, reason: message }, 'not starting a rollout');
   }
 
-  /** Temporal that is away is said once, however often it is asked. */
+  /** An outage of Temporal is logged once, however often it is asked. */
   async #ask<T>(call: () => Promise<T>): Promise<T> {
     const { log } = this.#deps;
     try {
@@ -305,7 +308,7 @@ function takesOtherNodes(event: CacheEvent<MachineConfigPool>): boolean {
   return before !== after;
 }
 
-/** What of a pool a rollout acts on; its status is none of that. */
+/** The parts of a pool that a rollout acts on; not its status. */
 function relevantPart({ metadata, spec }: MachineConfigPool): string {
   return JSON.stringify([
     spec.configuration?.name,

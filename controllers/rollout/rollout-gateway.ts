@@ -1,4 +1,4 @@
-/** What the rollout controller asks of Temporal, in four calls. */
+/** Calls of the rollout controller to Temporal. */
 
 import {
   Client,
@@ -11,50 +11,52 @@ import { FIELD_MANAGER, poolRolloutId } from '../../core/names';
 import type { PictureVersions } from '../../workflows/cluster-contracts';
 import { clusterChangedSignal, retargetUpdate, type ClusterNews } from '../../workflows/messages';
 import { SEARCH_ATTRIBUTE_NAMES } from '../../workflows/search-attributes';
-import type { TemporalSettings } from '../../workers/config';
-import { startOrRetarget } from '../../workers/rollout-start';
-import type { Logger } from '../../workers/logging';
-import { isOpenStatus } from '../../workers/temporal-client';
-import { tellSilence, TemporalLink } from '../../workers/temporal-link';
-import { type ConnectionOptions, connectionOptions } from '../../workers/temporal-target';
+import type { TemporalSettings } from '../../process/settings';
+import { startOrRetarget } from '../../process/temporal/start-rollout';
+import type { Logger } from '../../process/logging';
+import { isOpenStatus } from '../../process/temporal/open-updates';
+import { tellSilence, TemporalConnection } from '../../process/temporal/connection';
+import {
+  type ConnectionOptions,
+  connectionOptions,
+} from '../../process/temporal/connection-options';
 
-/** Rollouts of pools, as far as a controller starts and wakes them. */
 export interface RolloutGateway {
   /**
-   * Tells the rollout of a pool that is open to look at the target now. False = none is open.
+   * Gives the open rollout of a pool the target. False = none is open.
    *
    * @throws `RefusedRequest` when the open one is ending
    */
   retarget(pool: string, target: string, versions: PictureVersions): Promise<boolean>;
   /**
-   * Starts the rollout of a pool; one that somebody else has started since is told the target.
+   * Starts the rollout of a pool; one that was started meanwhile gets the target.
    *
    * @throws `RefusedRequest` when that one is ending
    */
   start(pool: string, target: string, versions: PictureVersions): Promise<void>;
-  /** Tells an open rollout that the cluster changed. False = none is open. */
+  /** Reports changes of the cluster to an open rollout. False = none is open. */
   wake(pool: string, news: ClusterNews): Promise<boolean>;
-  /** Whether a rollout of the pool is open. */
   isOpen(pool: string): Promise<boolean>;
 }
 
-/** How long one call to Temporal may take; the controller tries again. */
 const DEADLINE_MS = 10_000;
 
-/** A gateway and the connection under it. */
 export interface RolloutConnection {
   readonly gateway: RolloutGateway;
-  /** What `/readyz` waits for. */
+  /** Reasons of `/readyz` to fail. */
   waitingFor(): readonly string[];
-  /** Why `/healthz` fails; undefined = it does not. */
+  /** Why `/healthz` fails; undefined = it succeeds. */
   deathSentence(): string | undefined;
-  /** Looks after the connection, and says when Temporal is away or lacks something; until the signal aborts. */
+  /**
+   * Checks the connection until the signal aborts, and logs when Temporal is away or lacks
+   * something.
+   */
   watch(signal: AbortSignal): Promise<void>;
   close(): Promise<void>;
 }
 
 /**
- * A gateway whose connection is made with the first call, so that rendering never waits for Temporal.
+ * Connects with the first call, so that rendering never waits for Temporal.
  *
  * @throws an `Error` that names a certificate file that cannot be read
  */
@@ -68,7 +70,7 @@ export function connectRollouts(settings: TemporalSettings, log: Logger): Rollou
     connect: (renewed: ConnectionOptions) => Connection.connect(patient(renewed)),
     log,
   };
-  const link = new TemporalLink(options, target, Connection.lazy(patient(target)));
+  const link = new TemporalConnection(options, target, Connection.lazy(patient(target)));
   const client = new Client({
     connection: link,
     namespace: settings.temporalNamespace,
@@ -92,7 +94,7 @@ function patient(target: ConnectionOptions) {
   return {
     ...target,
     connectTimeout: '5s' as const,
-    // gRPC would wait up to two minutes before it looks for a server that was away.
+    // By default gRPC waits up to two minutes before it reconnects to a server that was away.
     channelArgs: {
       'grpc.initial_reconnect_backoff_ms': 500,
       'grpc.max_reconnect_backoff_ms': 5_000,

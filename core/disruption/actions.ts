@@ -1,10 +1,7 @@
-/** From what changed to what it costs. */
-
 import type { MachineConfigDiff } from '../machine-config/diff';
 import { closestFilePolicy } from './policies';
 import type { DisruptionAction, DisruptionActionType, DisruptionPolicies } from './types';
 
-/** What changed between two configs, by name. */
 export interface ChangedParts {
   readonly diff: MachineConfigDiff;
   /** Paths of added, changed and removed files. */
@@ -15,14 +12,14 @@ export interface ChangedParts {
 
 const REBOOT: readonly DisruptionAction[] = [{ type: 'Reboot' }];
 
-/** Whether a section differs that only a boot puts into force, whatever the policies say. */
+/** Whether a section differs that takes effect only at boot, whatever the policies say. */
 export function forcesReboot(diff: MachineConfigDiff): boolean {
   return diff.osUpdate || diff.kargs || diff.fips || diff.kernelType || diff.extensions;
 }
 
 /**
- * The actions for a change, exactly as MCO finds them: in the order of the parts, not de-duplicated. A
- * part that no policy covers costs a reboot, and one reboot replaces everything else.
+ * The actions for a change, exactly as in MCO: in the order of the parts, with duplicates. A part
+ * without a policy costs a reboot, and a reboot replaces all other actions.
  *
  * @see MCO pkg/daemon/update.go, calculatePostConfigChangeNodeDisruptionAction (7ff337a4)
  */
@@ -36,7 +33,7 @@ export function disruptionActions(
   const found = [
     ...parts.files.map((path) => closestFilePolicy(path, policies.files)?.actions ?? REBOOT),
     ...parts.units.map((name) => unitActions(name, policies)),
-    // A changed password has no policy of its own: it costs what SSH keys cost.
+    // A changed password costs what SSH keys cost.
     ...(diff.passwd ? [policies.sshkey.actions] : []),
   ].flat();
   return reduceActions(found);
@@ -57,7 +54,6 @@ function reduceActions(actions: readonly DisruptionAction[]): readonly Disruptio
   return real.length > 0 ? real : [{ type: 'None' }];
 }
 
-/** Whether one of the types is among the actions. */
 export function hasAction(
   actions: readonly DisruptionAction[],
   ...types: readonly DisruptionActionType[]
@@ -66,11 +62,9 @@ export function hasAction(
 }
 
 /**
- * What really runs on the host, each once and in an order that works: `systemctl daemon-reload`
- * first, because restarts must see new units, then restarts, then reloads. A restart makes a reload of
- * the same service superfluous. `Special` is a reload of CRI-O; `None` and `Drain` run nothing.
- *
- * MCO runs its list as it comes, duplicates included and in the random order of a Go map.
+ * The actions to run on the host, each once: `systemctl daemon-reload`, because restarts must see
+ * new units, then restarts, then reloads, unless a restart replaces them. `Special` is a reload of
+ * CRI-O; `None` and `Drain` run nothing. MCO runs its list with duplicates, in random order.
  */
 export function runnableActions(actions: readonly DisruptionAction[]): readonly DisruptionAction[] {
   if (hasAction(actions, 'Reboot')) return REBOOT;

@@ -1,11 +1,11 @@
 /**
- * What the API server refuses of a MachineConfiguration beside its shape: the rules of its CRD, in the
- * same words, for whoever has no API server at hand.
+ * The CRD's rules for a MachineConfiguration beside its shape, in the same words, for checks
+ * without an API server.
  */
 
 import { isOwnService } from '../names';
 
-/** One refusal; `path` leads to the field from the object. */
+/** `path` leads to the field from the object. */
 export interface PolicyProblem {
   readonly path: readonly (string | number)[];
   readonly problem: string;
@@ -14,7 +14,7 @@ export interface PolicyProblem {
 
 type Path = PolicyProblem['path'];
 
-/** As much of the object as is looked at; its shape has been checked. */
+/** The checked part of the object; its shape is valid. */
 export interface DisruptionSource {
   readonly irreconcilableValidationOverrides?: {
     readonly storage?: readonly string[] | undefined;
@@ -42,7 +42,7 @@ const UNIT_SUFFIXES =
   'service|socket|device|mount|automount|swap|target|path|timer|snapshot|slice|scope';
 const UNIT_NAME = new RegExp(`^[a-zA-Z0-9:._@\\\\-]+\\.(${UNIT_SUFFIXES})$`);
 
-/** Every rule of `deploy/crds` that the spec of a MachineConfiguration breaks, in its order. */
+/** Every broken rule of `deploy/crds`, in its order. */
 export function disruptionProblems(spec: DisruptionSource): readonly PolicyProblem[] {
   const { files = [], units = [], sshkey } = spec.nodeDisruptionPolicy ?? {};
   const at = ['spec', 'nodeDisruptionPolicy'];
@@ -71,7 +71,7 @@ function overrideProblems({
   ];
 }
 
-/** A list with a key has each of them once. */
+/** Each key may appear once in a list. */
 function duplicates<K extends string>(
   entries: readonly Readonly<Record<K, string>>[],
   key: K,

@@ -1,4 +1,4 @@
-/** Reads a person's disruption policies from the cluster, leaving out what makes no sense. */
+/** Reads a person's disruption policies from the cluster, without invalid entries. */
 
 import { isOwnService } from '../names';
 import type { DisruptionAction, FilePolicy, NodeDisruptionPolicy, UnitPolicy } from './types';
@@ -6,8 +6,9 @@ import type { DisruptionAction, FilePolicy, NodeDisruptionPolicy, UnitPolicy } f
 const PLAIN = ['None', 'DaemonReload', 'Drain', 'Reboot'] as const;
 
 /**
- * `spec.nodeDisruptionPolicy` of the MachineConfiguration. An entry with an unreadable action,
- * or with one that no host can carry out, is dropped as a whole, so that its path keeps the default cost and never becomes cheaper by mistake.
+ * `spec.nodeDisruptionPolicy` of the MachineConfiguration. An entry with an invalid action is
+ * dropped as a whole, so that its path keeps the default cost and never gets a lower one by
+ * mistake.
  */
 export function readDisruptionPolicy(value: unknown): NodeDisruptionPolicy {
   const policy = record(value);
@@ -57,7 +58,7 @@ function actionOf(value: unknown): DisruptionAction | undefined {
 function serviceOf(value: unknown): string | undefined {
   const name = record(value)?.['serviceName'];
   if (typeof name !== 'string' || name === '') return undefined;
-  // A cluster with MCO's CRD lets this pass, and the host would end itself in the middle of its update.
+  // MCO's CRD accepts it, and the host would stop itself in the middle of its update.
   return isOwnService(name) ? undefined : name;
 }
 

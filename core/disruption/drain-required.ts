@@ -1,17 +1,15 @@
-/** Whether pods must leave before a change goes in. */
-
 import type { IgnitionConfig } from '../machine-config/types';
 import { hasAction } from './actions';
 import { judgeRegistriesChange, type ContentPorts } from './registries-conf';
 import type { DisruptionAction } from './types';
 
-/** The decision about a drain; `reason` completes "drain because". */
+/** `reason` completes "drain because". */
 export type DrainDecision =
   { readonly drain: false } | { readonly drain: true; readonly reason: string };
 
 /**
- * Decides whether the node is drained: for a reboot, when a policy says so, and for a change of
- * `registries.conf` that is not harmless.
+ * A drain is required by a reboot, by a policy, or by a change of `registries.conf` that is not
+ * harmless.
  *
  * @throws `InvalidMachineConfig` when `registries.conf` decides and is not TOML
  * @see MCO pkg/daemon/drain.go, isDrainRequiredForNodeDisruptionActions (7ff337a4)

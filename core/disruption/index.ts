@@ -1,4 +1,4 @@
-/** What a change costs a node: policies, actions, the drain decision. Nothing runs here. */
+/** The cost of a change for a node: policies, actions, the drain decision. */
 
 export {
   actionText,

@@ -1,4 +1,4 @@
-/** MCO's fixed rules from before disruption policies; still in force at a machine's first boot. */
+/** MCO's fixed rules for the first boot of a machine, which ignore disruption policies. */
 
 import type { MachineConfigDiff } from '../machine-config/diff';
 import { REGISTRIES_CONF } from './policies';
@@ -20,8 +20,8 @@ const RESTART_FILE = '/etc/pki/ca-trust/source/anchors/openshift-config-user-ca-
 const WEIGHT: readonly LegacyAction[] = ['none', 'reload crio', 'restart crio', 'reboot'];
 
 /**
- * The one action for a change: the heaviest that any file asks for. Any unit change is a reboot; users
- * cost nothing. Directories count for the files directly in them.
+ * The heaviest action that any file requires. Any unit change is a reboot; users cost nothing.
+ * Directories count for the files directly in them.
  *
  * @param files - paths of added, changed and removed files
  * @see MCO pkg/daemon/update.go, calculatePostConfigChangeAction (7ff337a4)

@@ -1,4 +1,4 @@
-/** Disruption policies: the defaults, the user's on top of them, and which one covers a path. */
+/** Disruption policies: the defaults, the user's policies, and the one that covers a path. */
 
 import type {
   DisruptionAction,
@@ -14,7 +14,7 @@ const ANCHORS = '/etc/pki/ca-trust/source/anchors';
 const KUBELET_DROPIN = '40-kubelet-crio-image-credential-provider.conf';
 
 /**
- * What changes cost when nobody says otherwise; a path that is not covered costs a reboot.
+ * The defaults; a path without a policy costs a reboot.
  *
  * @see MCO pkg/apihelpers/apihelpers.go, defaultClusterPolicies (7ff337a4)
  */
@@ -64,8 +64,8 @@ function restart(serviceName: string): DisruptionAction {
 }
 
 /**
- * The defaults with the user's policies on top: the same path, unit name or SSH section replaces the
- * default, anything else is added behind.
+ * Merges the user's policies into the defaults: the same path, unit name or SSH section replaces
+ * the default, others are appended.
  *
  * @see MCO pkg/apihelpers/apihelpers.go, MergeClusterPolicies (7ff337a4)
  */
@@ -94,8 +94,8 @@ function override<T>(
 }
 
 /**
- * The policy with the longest path that is the file's own or that of a directory above it. `/etc/my`
- * covers `/etc/my/file` and not `/etc/myfile`; `/` covers nothing.
+ * The policy with the longest path that is the file's own or a directory above it. `/etc/my` covers
+ * `/etc/my/file` and not `/etc/myfile`; `/` covers nothing.
  *
  * @see MCO pkg/controller/common/helpers.go, FindClosestFilePolicyPathMatch (7ff337a4)
  */
@@ -115,7 +115,6 @@ function isBelow(directory: string, path: string): boolean {
   return cleanPath(path).startsWith(`${cleanPath(directory)}/`);
 }
 
-/** The shortest equivalent of an absolute path: no `//`, no `.`, no `..`, no slash at the end. */
 function cleanPath(path: string): string {
   const kept: string[] = [];
   for (const part of path.split('/')) {

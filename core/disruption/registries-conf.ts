@@ -1,23 +1,21 @@
 /**
- * `registries.conf` is the one file whose content decides about a drain: some changes leave every
- * running pod and every image reference that a kubelet may still need exactly as good as before.
+ * `registries.conf` is the only file whose content decides about a drain: some changes affect no
+ * running pod and no image reference that a kubelet may still need.
  */
 
-import { decodeDataUrl, decodeUtf8 } from '../encoding';
+import { decodeDataUrl } from '../encoding';
 import { fail, messageOf } from '../errors';
 import type { IgnitionConfig } from '../machine-config/types';
 import { REGISTRIES_CONF } from './policies';
-import { tomlFault, tomlTypeFault } from './toml-fault';
 
-/** What pure code cannot do itself. */
 export interface ContentPorts {
-  /** A TOML 1.0 document as plain values; throws when it is not one. */
+  /** A TOML 1.0 document as plain values; throws for anything else. */
   parseToml(text: string): unknown;
   /** Throws when the bytes are not gzip. */
   gunzip(bytes: Uint8Array): Uint8Array;
 }
 
-/** Whether a change of `registries.conf` can go in under running pods; if not, what stands against. */
+/** Whether a change of `registries.conf` can be applied under running pods, or why not. */
 export type RegistriesVerdict =
   { readonly harmless: true } | { readonly harmless: false; readonly reason: string };
 
@@ -36,7 +34,7 @@ interface Registry extends Endpoint {
 
 interface RegistriesConf {
   readonly searchRegistries: readonly string[];
-  /** By prefix, or by location without one; of two with one scope the later counts. */
+  /** By prefix, or by location without one; a later entry of the same scope wins. */
   readonly registries: ReadonlyMap<string, Registry>;
 }
 
@@ -45,10 +43,11 @@ const DIGEST_ONLY = 'digest-only';
 /**
  * Judges the change of `registries.conf` between two configs; a missing file is an empty one.
  *
- * Harmless is what cannot change which image a reference means: search registries appended at the end,
- * new registries and new mirrors that serve digests only, a mirror narrowed to digests.
+ * A change is harmless when it cannot change the image that a reference means: search registries
+ * appended at the end, new registries and mirrors that serve digests only, a mirror narrowed to
+ * digests.
  *
- * @throws `InvalidMachineConfig` when either content cannot be read or is not TOML, in MCO's words
+ * @throws `InvalidMachineConfig` when either content cannot be read or is not TOML
  * @see MCO pkg/daemon/drain.go, isSafeContainerRegistryConfChanges (7ff337a4)
  */
 export function judgeRegistriesChange(
@@ -56,7 +55,7 @@ export function judgeRegistriesChange(
   desired: IgnitionConfig,
   ports: ContentPorts,
 ): RegistriesVerdict {
-  // Both contents are decoded before either is parsed; the words for the second lack the colon.
+  // Both contents are decoded before either is parsed; MCO's error for the second lacks the colon.
   const oldText = readText(old, ports, ': ');
   const newText = readText(desired, ports, ' ');
   const before = parseRegistriesConf(oldText, ports);
@@ -74,7 +73,7 @@ export function judgeRegistriesChange(
 }
 
 function searchHarm(before: readonly string[], after: readonly string[]): string | undefined {
-  // The order matters, since a short name is looked up in that order.
+  // A short name is looked up in the order of the list.
   const appended = before.every((registry, i) => after[i] === registry);
   return appended ? undefined : 'unqualified-search-registries changed other than at the end';
 }
@@ -93,7 +92,7 @@ function newRegistryHarm(scope: string, registry: Registry): string | undefined 
 }
 
 function changedRegistryHarm(scope: string, old: Registry, now: Registry): string | undefined {
-  // Equal entries are harmless even where the rules below, read literally, would object.
+  // Equal entries are harmless, even where a literal reading of the rules below objects.
   if (JSON.stringify(old) === JSON.stringify(now)) return undefined;
   const fields = ['prefix', 'location', 'blocked', 'insecure'] as const;
   const field = fields.find((name) => old[name] !== now[name]);
@@ -137,9 +136,9 @@ function firstHarm<T>(
 function parseRegistriesConf(text: string, ports: ContentPorts): RegistriesConf {
   let root: Reader;
   try {
-    root = readerOf(text, '', ports.parseToml(text));
+    root = readerOf('', ports.parseToml(text));
   } catch (error) {
-    throw notToml(tomlFault(text, error));
+    throw notToml(parserFault(error));
   }
   const registries = root.list('registry').map(registryOf);
   return {
@@ -153,9 +152,16 @@ function parseRegistriesConf(text: string, ports: ContentPorts): RegistriesConf 
   };
 }
 
+/** What the parser says, with the place, and without the lines that it quotes from the file. */
+function parserFault(error: unknown): string {
+  const { line, column } = error as { readonly line?: number; readonly column?: number };
+  const [reason = ''] = messageOf(error).split('\n');
+  return `line ${line}, column ${column}: ${reason.replace(/^Invalid TOML document: /, '')}`;
+}
+
 function notToml(fault: string): Error {
   const subject = `failed decoding TOML content from file ${REGISTRIES_CONF}`;
-  return fail('InvalidMachineConfig', `${subject}: ${fault}`);
+  return fail('InvalidMachineConfig', `${subject}: toml: ${fault}`);
 }
 
 function readText(config: IgnitionConfig, ports: ContentPorts, separator: string): string {
@@ -171,7 +177,8 @@ function readText(config: IgnitionConfig, ports: ContentPorts, separator: string
     );
   }
   const { bytes } = decoded;
-  return decodeUtf8(file.contents.compression === 'gzip' ? unzip(bytes, ports) : bytes);
+  const plain = file.contents.compression === 'gzip' ? unzip(bytes, ports) : bytes;
+  return Buffer.from(plain).toString();
 }
 
 function unzip(bytes: Uint8Array, ports: ContentPorts): Uint8Array {
@@ -203,7 +210,7 @@ function endpointOf(table: Reader): Endpoint {
   };
 }
 
-/** Reads the fields of one table; an absent field is empty, a field of the wrong type is refused. */
+/** An absent field is empty, a field of the wrong type is refused. */
 interface Reader {
   text(name: string): string;
   texts(name: string): readonly string[];
@@ -211,7 +218,7 @@ interface Reader {
   list(name: string): readonly Reader[];
 }
 
-function readerOf(document: string, path: string, table: unknown): Reader {
+function readerOf(path: string, table: unknown): Reader {
   const fields: Readonly<Record<string, unknown>> =
     typeof table === 'object' && table !== null ? { ...table } : {};
   const keyOf = (name: string): string => (path === '' ? name : `${path}.${name}`);
@@ -220,25 +227,19 @@ function readerOf(document: string, path: string, table: unknown): Reader {
     if (typeof value === typeof empty && Array.isArray(value) === Array.isArray(empty)) {
       return value as T;
     }
-    throw notToml(tomlTypeFault(document, keyOf(name), { actual: goType(value), expected }));
+    throw notToml(`${keyOf(name)}: expected ${expected}, found ${typeOf(value)}`);
   };
-  const entries = (name: string): readonly unknown[] => expect(name, fields[name], [], 'slice');
+  const entries = (name: string): readonly unknown[] => expect(name, fields[name], [], 'array');
   return {
     text: (name) => expect(name, fields[name], '', 'string'),
     texts: (name) => entries(name).map((entry) => expect(name, entry, '', 'string')),
     flag: (name) => expect(name, fields[name], false, 'boolean'),
     list: (name) =>
-      entries(name).map((entry) =>
-        readerOf(document, keyOf(name), expect(name, entry, {}, 'struct')),
-      ),
+      entries(name).map((entry) => readerOf(keyOf(name), expect(name, entry, {}, 'table'))),
   };
 }
 
-/** The type of a TOML value as MCO's parser names it. */
-function goType(value: unknown): string {
-  if (Array.isArray(value)) return '[]any';
-  if (typeof value === 'boolean') return 'bool';
-  if (typeof value === 'object') return 'map[string]any';
-  if (typeof value === 'number') return Number.isInteger(value) ? 'int64' : 'float64';
-  return typeof value;
+function typeOf(value: unknown): string {
+  if (Array.isArray(value)) return 'array';
+  return typeof value === 'object' ? 'table' : typeof value;
 }

@@ -1,4 +1,7 @@
-/** PodDisruptionBudgets: which one covers a pod, whether it lets the pod go, and what to tell people. */
+/**
+ * PodDisruptionBudgets: which one covers a pod, whether it allows the eviction, and the sentence
+ * for people.
+ */
 
 import type { LabelSelector, ObjectMeta } from '../object-meta';
 import { compileSelector } from '../selectors';
@@ -13,7 +16,7 @@ import {
   type Pod,
 } from './pods';
 
-/** A `policy/v1` PodDisruptionBudget, the fields that decide about an eviction. */
+/** The fields of a `policy/v1` PodDisruptionBudget that decide about an eviction. */
 export interface PodDisruptionBudget {
   readonly metadata: ObjectMeta;
   readonly spec?: {
@@ -23,7 +26,7 @@ export interface PodDisruptionBudget {
     readonly maxUnavailable?: number | string;
     readonly unhealthyPodEvictionPolicy?: string;
   };
-  /** Absent until the disruption controller has looked at it. */
+  /** Absent until the disruption controller has processed it. */
   readonly status?: {
     readonly observedGeneration?: number;
     readonly disruptionsAllowed?: number;
@@ -53,8 +56,9 @@ export function budgetsOf(
 /**
  * Why the Eviction API would refuse this pod now; undefined = it would not.
  *
- * Pods that do not run, or are going already, need no budget. A pod that is not Ready may go when its
- * budget says so, or when enough others are healthy. More than one budget is always refused.
+ * Pods that do not run or are terminating need no budget. A pod that is not Ready may be evicted
+ * when its budget says so, or when enough others are healthy. More than one budget is always
+ * refused.
  *
  * @see Kubernetes pkg/registry/core/pod/storage/eviction.go
  */
@@ -89,8 +93,8 @@ function letsUnhealthyGo({ spec, status }: PodDisruptionBudget): boolean {
 }
 
 /**
- * What a drain waits for, in a sentence that names everything a person can act on:
- * `waiting for pod shop/cart-7f (budget shop/cart allows 0 disruptions; owner Deployment shop/cart)`.
+ * Names the pod that a drain waits for, with all that a person can act on: `waiting for pod
+ * shop/cart-7f (budget shop/cart allows 0 disruptions; owner Deployment shop/cart)`.
  */
 export function blockerOf(pod: Pod, budgets: readonly PodDisruptionBudget[]): string {
   const owner = ownerText(pod);
@@ -111,7 +115,7 @@ function leavingText(pod: Pod): string {
 
 export type PredictedReason = 'BudgetAllowsNothing' | 'SeveralBudgets' | 'Refused' | 'Unmanaged';
 
-/** Something that would hold up a drain, or be lost by it, if it began now. */
+/** Something that would hold up a drain now, or be lost by it. */
 export interface PredictedBlocker {
   readonly reason: PredictedReason;
   /** `namespace/name`, for a single budget. */
@@ -122,8 +126,8 @@ export interface PredictedBlocker {
 }
 
 /**
- * What would stand in the way of draining these pods, worst first: refusals of the drain itself,
- * pods that their budgets hold, then pods that go and that nothing recreates.
+ * Blockers of draining these pods, worst first: refusals of the drain itself, pods that their
+ * budgets hold, then pods that nothing recreates.
  *
  * @param pods - of one node or of many
  */
@@ -176,7 +180,7 @@ function heldByBudget(
   });
 }
 
-/** A budget that wants every pod healthy never allows a disruption, however long one waits. */
+/** A budget that requires every pod to be healthy never allows a disruption. */
 function neverText({ status }: PodDisruptionBudget): string {
   const expected = status?.expectedPods ?? 0;
   const desired = status?.desiredHealthy ?? 0;

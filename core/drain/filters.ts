@@ -1,32 +1,30 @@
 /**
- * Which pods a drain evicts, which it leaves alone, and which forbid it.
+ * Which pods a drain evicts, which it leaves, and which forbid it.
  *
- * Five filters look at each pod in a fixed order. A filter that wants to keep the pod, or to refuse the
- * drain, ends the matter; one that only warns lets the others speak too. A pod that no filter objects
- * to is evicted.
+ * Five filters check each pod in a fixed order. The first one that keeps the pod or refuses the drain
+ * decides. A filter that only warns lets the next ones check, too. A pod without a finding is evicted.
  *
- * @see kubectl pkg/drain/filters.go, whose order and rules these are. Two things differ: every warning
- * is kept, where kubectl shows the last filter's alone, and time comes in as an argument.
+ * @see kubectl pkg/drain/filters.go, whose order and rules these are. Two things differ: all warnings
+ * are kept (kubectl keeps only the last one), and the time is an argument.
  */
 
 import { controllerOf, isFinished, MIRROR_ANNOTATION, nameOf, type Pod } from './pods';
 
-/** What a drain may do. */
 export interface DrainOptions {
-  /** Evict pods that nothing recreates, and pods of a DaemonSet that is gone. */
+  /** Evict pods that nothing recreates, and pods of a deleted DaemonSet. */
   readonly force: boolean;
-  /** Leave pods of DaemonSets where they are; without it, they refuse the drain. */
+  /** Leave pods of DaemonSets on the node; without it, they refuse the drain. */
   readonly ignoreAllDaemonSets: boolean;
-  /** Evict pods that lose an `emptyDir` with it. */
+  /** Evict pods whose `emptyDir` is lost with them. */
   readonly deleteEmptyDirData: boolean;
-  /** Absent = each pod's own. */
+  /** Absent = the grace period of each pod. */
   readonly gracePeriodSeconds?: number;
-  /** A pod that has been terminating for longer is not waited for. Absent = wait for every pod. */
+  /** Do not wait for a pod that has been terminating for longer. Absent = wait for every pod. */
   readonly skipWaitForDeleteTimeoutSeconds?: number;
 }
 
 /**
- * How MCO drains: everything goes that can go, with each pod's own grace period.
+ * How MCO drains: it evicts every pod that it can, with the grace period of the pod.
  *
  * @see MCO pkg/controller/drain/drain_controller.go (7ff337a4)
  */
@@ -36,18 +34,18 @@ export const MCO_DRAIN_OPTIONS: DrainOptions = {
   deleteEmptyDirData: true,
 };
 
-/** What the filters know beyond the pod. */
+/** Facts for the filters beyond the pod. */
 export interface DrainContext {
   readonly options: DrainOptions;
   /** RFC 3339. */
   readonly now: string;
-  /** `namespace/name` of DaemonSets that pods name as their owner and that do not exist. */
+  /** `namespace/name` of DaemonSets that own pods and do not exist. */
   readonly missingDaemonSets?: readonly string[];
 }
 
 /**
  * - `delete`: evict it
- * - `warn`: evict it, and tell the operator what is lost
+ * - `warn`: evict it, and report what is lost
  * - `skip`: leave it on the node, and do not wait for it
  * - `refuse`: the node cannot be drained while this pod is on it
  */
@@ -61,7 +59,7 @@ export type FindingReason =
   | 'LocalStorage'
   | 'Unmanaged';
 
-/** One filter's objection. `message` reads on with a colon and the pods that it is about. */
+/** The objection of one filter. A list of pods follows the message: `<message>: shop/cart-7f`. */
 export interface Finding {
   readonly verdict: Exclude<DrainVerdict, 'delete'>;
   readonly reason: FindingReason;
@@ -70,14 +68,14 @@ export interface Finding {
 
 export type PodFilter = (pod: Pod, context: DrainContext) => Finding | undefined;
 
-/** A pod, what happens to it, and every reason given; no reason for a plain `delete`. */
+/** A pod, what happens to it, and the findings that say why; a plain `delete` has none. */
 export interface JudgedPod {
   readonly pod: Pod;
   readonly verdict: DrainVerdict;
   readonly findings: readonly Finding[];
 }
 
-/** The filters, in the order in which they look at a pod. */
+/** The filters, in the order in which they check a pod. */
 const FILTERS: readonly PodFilter[] = [
   deletingForLong,
   daemonSet,
@@ -86,12 +84,11 @@ const FILTERS: readonly PodFilter[] = [
   unmanaged,
 ];
 
-/** Decides about each pod on a node, in the order given. */
+/** In the given order. */
 export function judgePods(pods: readonly Pod[], context: DrainContext): readonly JudgedPod[] {
   return pods.map((pod) => judgePod(pod, context));
 }
 
-/** Decides about one pod. */
 export function judgePod(pod: Pod, context: DrainContext): JudgedPod {
   const findings: Finding[] = [];
   for (const filter of FILTERS) {
@@ -103,7 +100,7 @@ export function judgePod(pod: Pod, context: DrainContext): JudgedPod {
   return { pod, verdict: findings.length > 0 ? 'warn' : 'delete', findings };
 }
 
-/** A pod whose node has lost touch may terminate for ever; nobody gains by waiting for it. */
+/** A pod may terminate for ever if its node has lost contact. */
 function deletingForLong(pod: Pod, { options, now }: DrainContext): Finding | undefined {
   const limit = options.skipWaitForDeleteTimeoutSeconds ?? 0;
   const since = pod.metadata.deletionTimestamp;
@@ -113,7 +110,7 @@ function deletingForLong(pod: Pod, { options, now }: DrainContext): Finding | un
   return skip('DeletingForLong', `not waiting for pods that terminate for more than ${limit} s`);
 }
 
-/** Its controller ignores cordons: an evicted pod would come back to this very node. */
+/** The DaemonSet controller ignores cordons: an evicted pod would come back to this node. */
 function daemonSet(pod: Pod, { options, missingDaemonSets }: DrainContext): Finding | undefined {
   const owner = controllerOf(pod);
   if (owner?.kind !== 'DaemonSet' || isFinished(pod)) return undefined;
@@ -128,23 +125,23 @@ function daemonSet(pod: Pod, { options, missingDaemonSets }: DrainContext): Find
     : refuse('DaemonSet', 'DaemonSet-managed pods (set ignoreAllDaemonSets to ignore them)');
 }
 
-/** The kubelet runs it from a file; the API can only delete the mirror image. */
+/** The kubelet runs a static pod from a file. The API can only delete its mirror. */
 function mirrorPod(pod: Pod): Finding | undefined {
   const isMirror = pod.metadata.annotations?.[MIRROR_ANNOTATION] !== undefined;
   return isMirror ? skip('MirrorPod', 'ignoring static pods') : undefined;
 }
 
-/** What is in an `emptyDir` does not move with the pod. */
+/** The data in an `emptyDir` is lost with the pod. */
 function localStorage(pod: Pod, { options }: DrainContext): Finding | undefined {
-  const keepsData =
+  const hasLocalData =
     pod.spec?.volumes?.some(({ emptyDir }) => typeof emptyDir === 'object') ?? false;
-  if (!keepsData || isFinished(pod)) return undefined;
+  if (!hasLocalData || isFinished(pod)) return undefined;
   return options.deleteEmptyDirData
     ? warn('LocalStorage', 'deleting pods with local storage')
     : refuse('LocalStorage', 'pods with local storage (set deleteEmptyDirData to delete them)');
 }
 
-/** Nothing will start it again elsewhere. */
+/** No controller will start the pod again on another node. */
 function unmanaged(pod: Pod, { options }: DrainContext): Finding | undefined {
   if (controllerOf(pod) !== undefined || isFinished(pod)) return undefined;
   return options.force
@@ -165,8 +162,8 @@ function refuse(reason: FindingReason, message: string): Finding {
 }
 
 /**
- * The findings of one kind, one sentence per message with all its pods:
- * `deleting pods with local storage: shop/cart-7f, shop/cart-9x`. In order of appearance.
+ * The findings with this verdict, one sentence for each message with all its pods:
+ * `deleting pods with local storage: shop/cart-7f, shop/cart-9x`. They keep the order of the pods.
  */
 export function groupedMessages(
   judged: readonly JudgedPod[],

@@ -1,6 +1,6 @@
 /**
- * Draining as decisions: which pods go (`filters`), what holds them (`budgets`). Evicting and waiting
- * are effects and live in `activities/cluster`.
+ * Decisions of a drain: which pods go (`filters`), what holds them (`budgets`). Evicting and
+ * waiting are in `activities/cluster`.
  */
 
 export {

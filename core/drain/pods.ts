@@ -15,7 +15,7 @@ export interface Pod {
   };
 }
 
-/** On pods that a kubelet runs from a file; the API only mirrors them and cannot remove them. */
+/** On mirrors of pods that a kubelet runs from a file; the API cannot remove those pods. */
 export const MIRROR_ANNOTATION = 'kubernetes.io/config.mirror';
 
 /** `namespace/name`, as kubectl writes it. */
@@ -24,24 +24,23 @@ export function nameOf(object: { readonly metadata: ObjectMeta }): string {
   return `${namespace}/${name}`;
 }
 
-/** The one owner that recreates the pod, if it has one. */
+/** The owner that recreates the pod, if there is one. */
 export function controllerOf(pod: Pod): OwnerReference | undefined {
   return pod.metadata.ownerReferences?.find((owner) => owner.controller === true);
 }
 
-/** Whether the pod has ended and nothing is lost with it. */
 export function isFinished(pod: Pod): boolean {
   return pod.status?.phase === 'Succeeded' || pod.status?.phase === 'Failed';
 }
 
-/** Whether somebody has asked the pod to go already; it needs no eviction, only time. */
+/** A terminating pod needs no eviction, only time. */
 export function isTerminating(pod: Pod): boolean {
   return pod.metadata.deletionTimestamp !== undefined;
 }
 
 /**
- * When somebody asked the pod to go, RFC 3339; undefined = nobody has. Its `deletionTimestamp` is when its grace
- * period ends; the API server changes both together when the period is shortened.
+ * When the deletion was requested, RFC 3339; undefined = it was not. `deletionTimestamp` is the end
+ * of the grace period; the API server changes both together when the period is shortened.
  */
 export function terminatingSince({ metadata }: Pod): string | undefined {
   const { deletionTimestamp, deletionGracePeriodSeconds = 0 } = metadata;
@@ -58,8 +57,8 @@ export function isReady(pod: Pod): boolean {
 }
 
 /**
- * What a person would have to look at: `Deployment shop/cart`. The ReplicaSet between a Deployment and
- * its pods is passed over, since nobody works with it.
+ * The owner for a person: `Deployment shop/cart`. The ReplicaSet between a Deployment and its pods
+ * is skipped.
  */
 export function ownerText(pod: Pod): string | undefined {
   const owner = controllerOf(pod);

@@ -1,5 +1,3 @@
-/** Drift: a host that is no longer as its config says. */
-
 export { DEFAULT_DRIFT_POLICY, resolveDriftPolicy, type DriftPolicy } from './policy';
 export { printable, printableWithin } from './printable';
 export {
@@ -17,14 +15,14 @@ export {
   type DriftReport,
 } from './report';
 export {
-  isTurnOf,
+  mayRepairNow,
   placesIn,
-  TURN,
+  REPAIR_WINDOW,
   windowOf,
   type DriftedMember,
   type Places,
-  type TurnStanding,
-} from './turn';
+  type RepairRoom,
+} from './repair-window';
 export {
   driftAnnotations,
   driftCondition,

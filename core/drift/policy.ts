@@ -1,9 +1,9 @@
-/** What a pool does about drift: the person's RolloutPolicy with the defaults filled in. */
+/** A pool's drift policy: its RolloutPolicy with defaults. */
 
 import { fail } from '../errors';
 import type { RolloutPolicySpec } from '../pool/types';
 
-/** `Report` shows it; `Repair` lets the host rewrite what needs no reboot, within a limit. */
+/** `Report` shows drift; `Repair` lets the host rewrite what needs no reboot, within a limit. */
 export interface DriftPolicy {
   readonly mode: 'Report' | 'Repair';
   /** One path is rewritten at most this often within the interval; then it is only reported. */
@@ -11,7 +11,7 @@ export interface DriftPolicy {
   readonly intervalSeconds: number;
 }
 
-/** What holds for a pool without a RolloutPolicy: MCO's behaviour. */
+/** For a pool without a RolloutPolicy: MCO's behaviour. */
 export const DEFAULT_DRIFT_POLICY: DriftPolicy = {
   mode: 'Report',
   limit: 3,
@@ -19,10 +19,8 @@ export const DEFAULT_DRIFT_POLICY: DriftPolicy = {
 };
 
 /**
- * Fills the defaults in.
- *
- * @throws `InvalidPolicy` when `drift` is neither Report nor Repair, or a limit is no whole number of at
- * least 1
+ * @throws `InvalidPolicy` when `drift` is neither Report nor Repair, or a limit is not a whole
+ * number of at least 1
  */
 export function resolveDriftPolicy(
   spec: Pick<RolloutPolicySpec, 'drift' | 'repair'> | undefined,

@@ -1,6 +1,7 @@
-/** How drift is shown on a MachineConfigNode, and what it makes of the state of a Node. */
+/** Drift as shown on a MachineConfigNode, and its effect on the state of a Node. */
 
 import { cut } from '../encoding/one-line';
+import { fewSentences } from '../few';
 import { updatersShown } from '../machine/updaters';
 import { ANNOTATION, NodeCondition, NodeState } from '../names';
 import { annotationOf, currentConfigOf, desiredConfigOf } from '../node/predicates';
@@ -8,22 +9,22 @@ import type { MachineConfigNode, MachineConfigNodeDrift, Node } from '../node/ty
 import type { Condition } from '../object-meta';
 import type { DriftReport } from './report';
 
-/** Begins every reason that drift gives, in MCO's words. */
+/** The start of every reason of drift, in MCO's words. */
 const UNEXPECTED_STATE = 'unexpected on-disk state validating against ';
-const FORCED = 'a full re-apply is asked for by /run/machine-config-daemon-force; say when with ';
+const FORCED = 'a full re-apply is requested by /run/machine-config-daemon-force; start it with ';
 
 /** The part of a MachineConfigNode's status that the host's reports fill. */
 export interface DriftStatus {
   readonly condition: Condition;
   readonly drift: MachineConfigNodeDrift;
-  /** Other programs that would update the machine; absent = there is none. */
+  /** Absent = there is no other updater. */
   readonly updaters?: Condition;
 }
 
 /**
  * The condition and the list for a report.
  *
- * @param previous - the condition as it is, for its transition time
+ * @param previous - the present condition, for its transition time
  * @param now - RFC 3339
  */
 export function driftStatus(
@@ -50,8 +51,9 @@ export function driftStatus(
 }
 
 /**
- * Whether the MachineConfigNode shows the report already. A disk that is as it should be is no news,
- * whatever its config is now; but the first report of a node without a config says what it came with.
+ * Whether the MachineConfigNode shows the report already. A report without drift is no news,
+ * whatever its config; but the first report of a node without a config names the config that it
+ * came with.
  */
 export function isShown(
   known: MachineConfigNode,
@@ -71,7 +73,7 @@ export function isShown(
   );
 }
 
-/** Nothing differs, and nothing was repaired lately; also of a disk that nothing was ever said of. */
+/** No drift, and no recent repairs; also true before any report. */
 function isCalm(
   status: { condition: Condition; drift: DriftStatus['drift'] | undefined } | undefined,
 ) {
@@ -81,7 +83,7 @@ function isCalm(
   );
 }
 
-/** Compared field by field: the API server sorts the keys of what it stores. */
+/** Compared by field: the API server sorts the keys of what it stores. */
 function sameDrift(
   known: MachineConfigNodeDrift | undefined,
   wanted: MachineConfigNodeDrift,
@@ -109,9 +111,9 @@ function conditionValue(
 ): Pick<Condition, 'status' | 'reason' | 'message'> {
   const [first] = report.findings;
   if (first !== undefined) {
-    const more = report.count > 1 ? ` (and ${report.count - 1} more)` : '';
+    const told = fewSentences([first.detail], { total: report.count });
     const why = report.unrepaired === undefined ? '' : `; ${report.unrepaired}`;
-    const message = `${UNEXPECTED_STATE}${report.config}: ${first.detail}${more}${why}`;
+    const message = `${UNEXPECTED_STATE}${report.config}: ${told}${why}`;
     return { status: 'True', reason: 'ConfigDrift', message };
   }
   if (report.forced) {
@@ -121,31 +123,29 @@ function conditionValue(
   return {
     status: 'False',
     reason: 'AsExpected',
-    message: 'the disk is as its config says',
+    message: 'the disk matches its config',
   };
 }
 
-/** The condition that the host's reports are shown in; undefined = it never drifted. */
+/** The condition of the host's reports; undefined = it never drifted. */
 export function driftCondition(
   known: Pick<MachineConfigNode, 'status'> | undefined,
 ): Condition | undefined {
   return known?.status?.conditions?.find(({ type }) => type === NodeCondition.DRIFTED);
 }
 
-/** The annotations of a Node to change together. */
 export type DriftAnnotations = Readonly<Record<string, string>>;
 
 /** The `reason` annotation is cut as in MCO. */
 const MAX_REASON_LENGTH = 2000;
 
 /**
- * What a Node at rest should say because of its drift; undefined = it says it. A node drifts from the
- * config it is on: a node that is being updated is left to its update, and another failure keeps its
- * own reason.
+ * The annotations that drift of a Node at rest requires; undefined = it has them. A node under
+ * update is left to its update, and another failure keeps its reason.
  *
- * - drifted and Done → Degraded, with what differs first
- * - Degraded because of drift, and drifted no more → Done; an update that was refused for it is a
- *   candidate again
+ * - drifted and Done → Degraded, with the first finding
+ * - Degraded by drift, and without drift → Done; an update that was refused for it is a candidate
+ *   again
  *
  * @see MCO pkg/daemon/daemon.go, startConfigDriftMonitor (7ff337a4)
  */
@@ -174,7 +174,7 @@ export function driftAnnotations(
   };
 }
 
-/** What the host has reported of the config that its node is on; undefined = nothing, or of another one. */
+/** The report about the node's currentConfig; undefined = none, or about another config. */
 function driftFromCurrent(
   node: Node,
   known: Pick<MachineConfigNode, 'status'> | undefined,
@@ -188,9 +188,9 @@ function driftFromCurrent(
 const DRIFT_REASONS: readonly string[] = ['ConfigDrift', 'ForceRequested'];
 
 /**
- * What the NodeDegraded condition of a node at rest should become because of its drift; undefined = it says it. It
- * follows the state of the Node, which an update or `driftAnnotations` has written before. Its transition time
- * is that of the host's report, so that no clock but one tells which of both is newer.
+ * The NodeDegraded condition that drift of a node at rest requires; undefined = it has it. It
+ * follows the state of the Node. Its transition time is that of the host's report, so that all
+ * times come from one clock.
  */
 export function driftDegradation(
   node: Node,
@@ -211,7 +211,7 @@ export function driftDegradation(
     return { type, status: 'True', reason, message, ...since };
   }
   if (state !== NodeState.DONE || drifted.status === 'True') return undefined;
-  // Also what an update says that was refused for it.
+  // Also the reason of an update that was refused for drift.
   const wasDrift =
     isSaid && (DRIFT_REASONS.includes(before.reason) || isDriftReason(before.message));
   // The Node may be older than the refusal.
@@ -219,7 +219,9 @@ export function driftDegradation(
   return { type, status: 'False', reason, message, ...since };
 }
 
-/** A failure, or a refusal, that is newer than the last report of its host must wait for the next one. */
+/**
+ * A failure or refusal that is newer than the last report of its host waits for the next report.
+ */
 export function isNewerThanFailure(
   known: Pick<MachineConfigNode, 'status'>,
   drifted: Condition,

@@ -1,15 +1,14 @@
 /**
- * Data URLs (RFC 2397), the only sources of file contents that a host can read. What is refused, and
- * with which words, is what Ignition's own library refuses.
+ * Data URLs (RFC 2397), the only sources of file contents that a host can read. Refusals and their
+ * words are those of Ignition's library.
  */
 
-import { decodeBase64, encodeBase64, isBase64 } from './base64';
-import { encodeUtf8 } from './utf8';
+import { decodeBase64 } from './base64';
 
 export type DataUrl =
   { readonly bytes: Uint8Array; readonly error?: undefined } | { readonly error: string };
 
-/** The contents of a data URL, or why it is none. Never throws. */
+/** The contents of a data URL, or the error. Never throws. */
 export function decodeDataUrl(url: string): DataUrl {
   const header = readHeader(url);
   if ('error' in header) return header;
@@ -24,23 +23,15 @@ export function decodeDataUrl(url: string): DataUrl {
   return wrong === undefined ? { bytes: unescapeBytes(data) } : { error: wrong };
 }
 
-/** Why the URL is no data URL, or undefined; does not decode the contents. */
+/** The error of the URL, or undefined; does not decode the contents. */
 export function dataUrlError(url: string): string | undefined {
-  const header = readHeader(url);
-  if ('error' in header) return header.error;
-  const data = url.slice(header.dataAt);
-  if (!header.base64) return wrongText(data);
-  if (isBase64(data)) return undefined;
-  const wrong = wrongBase64(data);
-  if (wrong !== undefined) return wrong;
-  const decoded = decodeBase64(data);
-  return 'error' in decoded ? decoded.error : undefined;
+  return decodeDataUrl(url).error;
 }
 
-/** A base 64 data URL of some bytes or of a text in UTF-8. */
+/** A base 64 data URL of bytes, or of a text in UTF-8. */
 export function encodeDataUrl(contents: Uint8Array | string): string {
-  const bytes = typeof contents === 'string' ? encodeUtf8(contents) : contents;
-  return `data:;base64,${encodeBase64(bytes)}`;
+  const bytes = typeof contents === 'string' ? Buffer.from(contents) : contents;
+  return `data:;base64,${Buffer.from(bytes).toString('base64')}`;
 }
 
 interface Header {
@@ -52,7 +43,6 @@ interface Header {
 type Wrong = { readonly error: string };
 
 const PREFIX = 'data:';
-/** A character of a MIME token. */
 const TOKEN = /[!#$%&'*+\-.^_`{|}~0-9A-Za-z]/;
 
 function readHeader(url: string): Header | Wrong {
@@ -77,7 +67,7 @@ function readHeader(url: string): Header | Wrong {
 
 /** Index of the `;` or `,` after `type/subtype`. */
 function readMediaType(url: string, start: number): number | Wrong {
-  // As there: the character after an `x` is taken unseen.
+  // As in that library, the character after an `x` is not checked.
   const extension = /[xX]/.test(url.charAt(start));
   let at = start + (extension ? 2 : 1);
   const checked = !(extension && url.charAt(start + 1) === '-');

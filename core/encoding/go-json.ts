@@ -1,4 +1,4 @@
-/** What Go's encoder writes as `\\uXXXX` so that JSON can stand inside HTML and JavaScript. */
+/** Go's encoder writes these as `\\uXXXX`, so that JSON is safe inside HTML and JavaScript. */
 const ESCAPED = /[<>&\u2028\u2029]/;
 const EVERY_ESCAPED = /[<>&\u2028\u2029]/g;
 

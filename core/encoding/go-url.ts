@@ -1,12 +1,9 @@
-/**
- * The part of Go's `net/url` that Ignition's validation uses: whether a text is a URL at all, and
- * its scheme and query.
- */
+/** The part of Go's `net/url` that Ignition's validation uses: validity, scheme and query. */
 
 export interface GoUrl {
   /** Lower case; empty for a relative reference. */
   readonly scheme: string;
-  /** What follows the scheme when it does not begin with a slash. */
+  /** The text after the scheme when it does not begin with a slash. */
   readonly opaque: string;
   readonly rawQuery: string;
 }

@@ -1,18 +1,15 @@
-/** Texts of people and machines where one short line has room. */
+/** Shortens texts to one line. */
 
-import { utf8Length } from './utf8';
-
-/** How long a shortened text may be. */
 export interface Room {
   /** UTF-16 units. */
   readonly characters: number;
-  /** Of the text as JSON in UTF-8, quotes and escapes included. */
+  /** Of the text as JSON in UTF-8, with quotes and escapes. */
   readonly jsonBytes: number;
 }
 
 /**
- * The text on one line: white space and control characters become one space, at the ends none, and
- * half a character becomes U+FFFD.
+ * Replaces white space and control characters by one space, trims, and replaces half characters by
+ * U+FFFD.
  */
 export function oneLine(text: string): string {
   return text
@@ -21,7 +18,9 @@ export function oneLine(text: string): string {
     .replace(/\p{Cs}/gu, '\ufffd');
 }
 
-/** One line of the text, cut between two characters and ended with `…` when there is more than room for. */
+/**
+ * One line of the text, cut between two characters and ended with `…` when it exceeds the limits.
+ */
 export function shortLine(text: string, room: Room): string {
   const line = oneLine(text);
   if (fits(line, room)) return line;
@@ -34,7 +33,12 @@ export function shortLine(text: string, room: Room): string {
 }
 
 function fits(line: string, { characters, jsonBytes }: Room): boolean {
-  return line.length <= characters && utf8Length(JSON.stringify(line)) <= jsonBytes;
+  return line.length <= characters && utf8Bytes(JSON.stringify(line)) <= jsonBytes;
+}
+
+/** Workflows run this, and have no Buffer. JSON holds no half character, which would throw here. */
+function utf8Bytes(json: string): number {
+  return encodeURIComponent(json).replace(/%../g, '%').length;
 }
 
 /** At most so many UTF-16 units from the beginning, without half a character at the end. */

@@ -1,15 +1,17 @@
-/** Authorities of a ControllerConfig that no machine could be served: the server answers each with an error. */
+/** Invalid authorities of a ControllerConfig, which the server answers with an error. */
 
 import { decodeBase64 } from '../encoding';
 
-/** One, at its place in the ControllerConfig. */
 export interface AuthorityProblem {
   readonly path: readonly string[];
   readonly problem: string;
   readonly fix: string;
 }
 
-/** Those that are no base 64; an empty one counts as absent, and so does what is no text. */
+/**
+ * Authorities that are not base 64; an empty one counts as absent, and so does a value that is not
+ * text.
+ */
 export function authorityProblems({
   spec,
 }: {

@@ -1,7 +1,6 @@
 /**
- * The first config of a machine: the rendered config of its pool, and the files that tell it who it
- * is and how it goes on after Ignition. Nothing that comes in is changed, so that a config that is
- * served twice is the same twice.
+ * The first config of a machine: the rendered config of its pool, and files for the time after
+ * Ignition. Pure, so that equal inputs give equal configs.
  *
  * @see MCO pkg/server/server.go (7ff337a4), getAppenders
  */
@@ -31,11 +30,11 @@ import {
   type FirstBootFile,
 } from './files';
 
-/** What the cluster adds to every first config; all of it may be missing. */
+/** The cluster's additions to every first config; each may be missing. */
 export interface FirstBootFacts {
   /** Contents of the kubeconfig for bootstrapping; absent = the OS image or the config has one. */
   readonly kubeconfig?: string;
-  /** PEM in base 64, as the ControllerConfig has it: who signed the API server's certificates. */
+  /** PEM in base 64, as in the ControllerConfig: the authority of the API server's certificates. */
   readonly kubeletAuthority?: string;
   /** PEM in base 64: the authority of the cloud's API. */
   readonly cloudAuthority?: string;
@@ -44,15 +43,14 @@ export interface FirstBootFacts {
 }
 
 export interface FirstBootInput {
-  /** The rendered config. */
   readonly machineConfig: MachineConfig;
-  /** Its Ignition in 3.5, by {@link readServedIgnition}: one reading serves every version. */
+  /** Its Ignition in 3.5, by {@link readServedIgnition}: parsed once for all versions. */
   readonly ignition: IgnitionObject;
   readonly facts: FirstBootFacts;
   readonly version: OutputVersion;
 }
 
-/** @throws InvalidIgnition when the config of the MachineConfig is none */
+/** @throws InvalidIgnition when the Ignition of the MachineConfig is invalid */
 export function readServedIgnition(
   machineConfig: MachineConfig,
   ports: Pick<RenderPorts, 'gunzip'>,
@@ -61,10 +59,10 @@ export function readServedIgnition(
 }
 
 /**
- * The bytes of the first config as text: JSON of the version that was asked for.
+ * The first config as JSON text in the requested version.
  *
- * @throws InvalidIgnition naming what the version cannot say, InvalidMachineConfig for an authority
- *   that is no base 64, and for what is in the way of an added file
+ * @throws InvalidIgnition naming what the version cannot express, InvalidMachineConfig for an
+ * authority that is not base 64, and for an entry at the path of an added file
  */
 export function firstBootConfig(input: FirstBootInput): string {
   const { machineConfig, ignition } = withKernelArguments(input);
@@ -91,7 +89,7 @@ export function firstBootConfig(input: FirstBootInput): string {
     ...authority(FIRST_BOOT_FILE.KUBELET_AUTHORITY, facts.kubeletAuthority),
     ...authority(FIRST_BOOT_FILE.CLOUD_AUTHORITY, facts.cloudAuthority),
   ]);
-  // Last: whoever waits for it knows that the others are there.
+  // Last, because a program that waits for this file expects the others, too.
   const whole = withFiles(second, [
     {
       path: FIRST_BOOT_FILE.ENCAPSULATED_CONFIG,
@@ -102,7 +100,7 @@ export function firstBootConfig(input: FirstBootInput): string {
   return goJson(convertIgnitionTo(whole, version));
 }
 
-/** The config itself was valid, so what is in the way is in that of a file that was added. */
+/** The config itself was valid, so the obstacle is a file that was added. */
 function refuseObstacle(name: string, whole: IgnitionObject): void {
   const found = findObstacle(whole);
   if (found === undefined) return;
@@ -123,16 +121,19 @@ function annotationsOf(name: string): Readonly<Record<string, string>> {
   };
 }
 
-/** Its Ignition is done when it is read, so what stands there is an empty one that its readers know. */
+/**
+ * Its Ignition has run when this file is read, so the file holds an empty Ignition that its readers
+ * accept.
+ */
 function encapsulated(machineConfig: MachineConfig, version: OutputVersion): MachineConfig {
   const config = version === '2.2' ? { ignition: { version: '2.2.0' } } : EMPTY_IGNITION;
   return { ...machineConfig, spec: { ...machineConfig.spec, config } };
 }
 
 /**
- * Ignition knows kernel arguments since 3.3; for older ones they are applied with those of the
- * MachineConfig, after Ignition. An annotation says how many were added, because the machine has to know
- * the rendered config as it is in the cluster, too.
+ * Ignition applies kernel arguments since 3.3; for older versions they follow those of the
+ * MachineConfig. An annotation counts them, so that the machine also knows the rendered config of
+ * the cluster.
  */
 function withKernelArguments({
   machineConfig,
@@ -167,7 +168,7 @@ function withKernelArguments({
   };
 }
 
-/** With its kind, which objects of a list come without, and without who wrote which field. */
+/** With its kind, which objects of a list lack, and without managed fields. */
 function asServed(machineConfig: MachineConfig): MachineConfig {
   const metadata = Object.fromEntries(
     Object.entries(machineConfig.metadata).filter(([field]) => field !== 'managedFields'),
@@ -184,7 +185,6 @@ function optional(path: string, contents: string | undefined): readonly FirstBoo
   return contents === undefined ? [] : [{ path, contents }];
 }
 
-/** An empty authority replaces nothing. */
 function authority(path: string, base64: string | undefined): readonly FirstBootFile[] {
   if (base64 === undefined || base64 === '') return [];
   const decoded = decodeBase64(base64);

@@ -1,15 +1,14 @@
-/** Files that a machine gets with its first config and that no MachineConfig holds. */
+/** Files of the first config that no MachineConfig holds. */
 
 import { encodeDataUrl } from '../encoding';
 import { listOf, structOf, without, wordOf, type IgnitionObject } from '../ignition';
 
-/** Where they are, as in MCO. */
 export const FIRST_BOOT_FILE = {
-  /** Annotations for the Node that the machine is going to be; its presence means: booted just now. */
+  /** Annotations for the future Node of the machine; the file marks its first boot. */
   NODE_ANNOTATIONS: '/etc/machine-config-daemon/node-annotations.json',
-  /** How the kubelet asks for its certificate. */
+  /** The kubelet requests its certificate with it. */
   KUBECONFIG: '/etc/kubernetes/kubeconfig',
-  /** The whole MachineConfig as served, to look at. */
+  /** The whole MachineConfig as served, for people. */
   SERVED_CONFIG: '/etc/mcs-machine-config-content.json',
   /** The MachineConfig without its Ignition: OS image, kernel arguments, extensions. */
   ENCAPSULATED_CONFIG: '/etc/ignition-machine-config-encapsulated.json',
@@ -20,13 +19,16 @@ export const FIRST_BOOT_FILE = {
 /** 0644 */
 const MODE = 420;
 
-/** One file: a text, or a `data:` URL where the contents are encoded already. */
+/** A text, or a `data:` URL for encoded contents. */
 export interface FirstBootFile {
   readonly path: string;
   readonly contents: string | { readonly source: string };
 }
 
-/** The config with the files after its own, and without its own at their paths: Ignition takes one. */
+/**
+ * Adds files after the config's own, and removes its own at their paths: Ignition accepts one per
+ * path.
+ */
 export function withFiles(config: IgnitionObject, added: readonly FirstBootFile[]): IgnitionObject {
   const paths = new Set(added.map(({ path }) => path));
   return mapFiles(config, (files) => [
@@ -36,8 +38,8 @@ export function withFiles(config: IgnitionObject, added: readonly FirstBootFile[
 }
 
 /**
- * The config with those of the files after its own that it does not bring itself, as a file or a link: a
- * machine that got something else there would never be on its config.
+ * Adds those files for whose path the config has neither file nor link: with other contents there,
+ * the machine would never be on its config.
  */
 export function withMissingFiles(
   config: IgnitionObject,
@@ -53,7 +55,7 @@ export function withMissingFiles(
   );
 }
 
-/** The config with each file in place of the one at its path, or after the others where there is none. */
+/** Replaces the config's files at these paths; appends the others. */
 export function withReplacedFiles(
   config: IgnitionObject,
   replaced: readonly FirstBootFile[],
@@ -65,7 +67,7 @@ export function withReplacedFiles(
       const replacement = left.get(path);
       if (replacement === undefined) return file;
       left.delete(path);
-      // All of the contents, and no parts behind them: the old compression and hash are not its.
+      // The whole contents, without appended parts: the old compression and hash do not apply.
       return {
         ...without(file, 'append'),
         overwrite: true,
@@ -77,8 +79,8 @@ export function withReplacedFiles(
 }
 
 /**
- * A link at or above the path of a file, or a directory at it: Ignition takes no such config since 3.0,
- * and says only at which index of its list. Or a file above it, with which Ignition fails on the machine.
+ * The entry that prevents a file: a link at or above its path, or a directory at it, which Ignition
+ * refuses since 3.0, or a file above it, with which Ignition fails on the machine.
  */
 export function findObstacle(config: IgnitionObject):
   | {

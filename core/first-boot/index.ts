@@ -1,5 +1,3 @@
-/** The first config of a machine that joins. */
-
 export { authorityProblems, type AuthorityProblem } from './authorities';
 export {
   firstBootConfig,

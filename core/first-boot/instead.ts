@@ -1,24 +1,25 @@
-/** Which rendered config a new machine gets when the one that it should get was deleted. */
+/** The rendered config for a new machine when the regular one was deleted. */
 
 import { isRenderedNameOf } from '../names';
 import { currentConfigOf, isDone } from '../node/predicates';
 import type { Node } from '../node/types';
 import type { MachineConfigPool } from '../pool/types';
 
-/** Why a config is as good as the one that is gone. */
 export type InsteadBecause = 'proved' | 'target';
 
 export interface InsteadConfig {
   readonly name: string;
-  /** `proved`: a node of the pool runs it. `target`: the pool goes there, and no node has proved it. */
+  /**
+   * `proved`: a node of the pool runs it. `target`: the pool goes there, and no node has verified
+   * it.
+   */
   readonly because: InsteadBecause;
 }
 
 /**
- * Best first: what most nodes of the pool run, verified; what all of them ran last; what the pool goes to. Whether
- * they exist is not known here. MCO's server has none of it: it answers 500.
- *
- * Nodes can be made to say anything by their kubelets, so of what they name only rendered configs of this pool count.
+ * Best first: the config that most nodes of the pool run, verified; the last one that all of them
+ * ran; the target. They may not exist. MCO's server answers 500 instead. Only names of rendered
+ * configs of this pool count, because a kubelet can write anything on its Node.
  *
  * @param members - nodes whose primary pool this is
  * @param gone - the config that does not exist

@@ -1,16 +1,19 @@
 /**
- * The kubeconfig with which a kubelet that has no certificate yet asks for one.
+ * The kubeconfig with which a kubelet without a certificate requests one.
  *
  * @see MCO pkg/server/cluster_server.go (7ff337a4), kubeconfigFromSecret
  */
 
-/** @param input - `authority` is PEM in base 64, `token` that of a service account which may only ask */
+/**
+ * @param input - `authority` is PEM in base 64, `token` that of a service account for this request
+ * only
+ */
 export function bootstrapKubeconfig(input: {
   readonly server: string;
   readonly authority: string;
   readonly token: string;
 }): string {
-  // A JSON string is a YAML string, whatever is in it.
+  // A JSON string is a valid YAML string.
   const text = (value: string): string => JSON.stringify(value);
   return `apiVersion: v1
 kind: Config

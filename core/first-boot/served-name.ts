@@ -1,13 +1,13 @@
-/** Which rendered config of a pool a new machine gets. */
+/** The rendered config of a pool for a new machine. */
 
 import type { MachineConfigPool } from '../pool/types';
 
 /**
- * The config that the pool goes to once a machine has proved it, until then the one that all of its
- * machines are on: a config that breaks machines does not break those that join. A status from before the
- * latest change of the pool counts machines that are on some earlier config, and proves nothing.
+ * The target once a machine has verified it; before, the config that all machines of the pool are
+ * on, so that a config that breaks machines does not break those that join. A status of an earlier
+ * generation of the pool verifies nothing.
  *
- * @param proved - the config that an earlier status of this pool has proved; it stays so
+ * @param proved - the config that an earlier status of this pool has verified; it stays verified
  * @returns undefined when the pool has none yet
  * @see MCO pkg/server/cluster_server.go (7ff337a4), GetConfig, which takes any count
  */
@@ -17,7 +17,7 @@ export function servedConfigName(pool: MachineConfigPool, proved?: string): stri
   return isProved ? next : pool.status?.configuration?.name || undefined;
 }
 
-/** The config of the pool when its status, made for this very state of the pool, counts a machine on it. */
+/** The target when the status, made for this generation of the pool, counts a machine on it. */
 export function provedConfigName(pool: MachineConfigPool): string | undefined {
   const { observedGeneration, updatedMachineCount = 0 } = pool.status ?? {};
   const { generation = 0 } = pool.metadata;

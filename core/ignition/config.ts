@@ -1,4 +1,4 @@
-/** Operations on configs of specification 3.5, whatever they were written in. */
+/** Operations on configs of specification 3.5. */
 
 import { failureName, fail, messageOf } from '../errors';
 import { encodeStruct } from './encode';
@@ -11,18 +11,17 @@ import { wordOf, type IgnitionObject } from './schema';
 import { CURRENT_MINOR, schemaV3 } from './schema-v3';
 import { validateV3 } from './validate';
 
-/** A config with nothing in it. */
 export const EMPTY_IGNITION: IgnitionObject = { ignition: { version: '3.5.0' } };
 
 /** Highest permission bits of a file; special bits are refused. */
 const MODE_MAX = 0o777;
 
-/** One config after the other merged onto the first, as Ignition does. */
+/** Merges the configs one after the other onto the first, as Ignition does. */
 export function mergeIgnition(configs: readonly IgnitionObject[]): IgnitionObject {
   return mergeStructs(configs, schemaV3(CURRENT_MINOR));
 }
 
-/** The plain JSON object of a config, keys in the order of Ignition's own encoder. */
+/** The plain JSON object of a config, keys in the order of Ignition's encoder. */
 export function encodeIgnition(config: IgnitionObject): IgnitionObject {
   return encodeStruct(config, schemaV3(CURRENT_MINOR));
 }
@@ -51,8 +50,7 @@ function inParse(error: unknown): unknown {
 }
 
 /**
- * What MCO checks besides parsing: the config again in the version it was translated to, and file
- * modes.
+ * MCO's checks beside parsing: the config in the version it was translated to, and file modes.
  *
  * @throws InvalidIgnition with MCO's words
  * @see MCO pkg/controller/common/helpers.go (7ff337a4), ValidateIgnition
@@ -78,7 +76,7 @@ export function refuseSpecialModes(config: IgnitionObject): void {
   }
 }
 
-/** Deep equality as Go sees it: an empty list differs from an absent one, key order does not count. */
+/** Go's deep equality: an empty list differs from an absent one, key order does not count. */
 export function ignitionEqual(a: unknown, b: unknown): boolean {
   if (a === b) return true;
   if (typeof a !== 'object' || typeof b !== 'object' || a === null || b === null) return false;

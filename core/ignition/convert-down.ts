@@ -1,6 +1,6 @@
 /**
- * From 3.5 down to what an older Ignition in an installer image understands. What the older version
- * cannot say is refused and never left out silently.
+ * From 3.5 to versions for the older Ignition of an installer image. Refuses what the older version
+ * cannot express.
  *
  * @see MCO pkg/controller/common/ignition_converter.go (7ff337a4)
  */
@@ -18,7 +18,6 @@ import { translateToV2 } from './translate-to-v2';
 import { validateV3 } from './validate';
 import { formatReportV2, validateV2 } from './validate-v2';
 
-/** Versions that a config can be given in; 3.0 and anything else cannot be made. */
 export const OUTPUT_VERSIONS = ['2.2', '3.1', '3.2', '3.3', '3.4', '3.5'] as const;
 export type OutputVersion = (typeof OUTPUT_VERSIONS)[number];
 
@@ -26,11 +25,11 @@ export type OutputVersion = (typeof OUTPUT_VERSIONS)[number];
  * The plain JSON object of a config in another version.
  *
  * @param config - a valid config of 3.5
- * @throws InvalidIgnition naming what the version cannot say
+ * @throws InvalidIgnition naming what the version cannot express
  */
 export function convertIgnitionTo(config: IgnitionObject, version: OutputVersion): IgnitionObject {
   if (version === '2.2') {
-    // Of what came after 3.1 it can say nothing.
+    // 2.2 expresses nothing that is newer than 3.1.
     refuseLosses(config, version, 1);
     return inSpecification2(config);
   }
@@ -56,10 +55,9 @@ function refused(version: string, why: string): Error {
   return fail('InvalidIgnition', `cannot convert the config to Ignition ${version}: ${why}`);
 }
 
-/** What 3.x can say from `since` on, and earlier ones and 2.2 cannot. */
+/** A feature of 3.x from `since` on, which 2.2 does not have. */
 interface Loss {
   readonly since: Minor;
-  /** Go name of the struct that it stands in. */
   readonly struct: string;
   readonly what: string;
   readonly present: (value: IgnitionObject) => boolean;
@@ -135,7 +133,7 @@ const LOSSES: readonly Loss[] = [
   },
 ];
 
-/** @param minor - the last version of specification 3 that says as much as `version` */
+/** @param minor - the last version of specification 3 that expresses as much as `version` */
 function refuseLosses(config: IgnitionObject, version: OutputVersion, minor: Minor): void {
   visit(config, schemaV3(CURRENT_MINOR), (value, { goName }) => {
     const loss = LOSSES.find(

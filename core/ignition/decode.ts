@@ -1,11 +1,11 @@
 /**
- * From JSON values to the structs of a schema, as Go's `encoding/json` does it: unknown keys vanish,
+ * From JSON values to the structs of a schema, like Go's `encoding/json`: unknown keys are dropped,
  * keys match without regard to case, null is absent, a wrong type is an error.
  */
 
 import type { FieldSchema, IgnitionObject, StructSchema } from './schema';
 
-/** Where a value has the wrong type, with Go's words. */
+/** A value of the wrong type, in Go's words. */
 export class TypeMismatch extends Error {
   override readonly name = 'TypeMismatch';
   constructor(
@@ -19,7 +19,7 @@ export class TypeMismatch extends Error {
 }
 
 /**
- * The struct that a JSON value holds. Nested structs without any set field are left out.
+ * The struct of a JSON value. Nested structs without any set field are left out.
  *
  * @param go - Go type of the root, for the texts of errors
  * @throws TypeMismatch at the first value of a wrong type, in document order
@@ -66,7 +66,10 @@ function decodeObject(
   return inSchemaOrder(found, schema);
 }
 
-/** Schema order makes equal structs equal texts; plain strings that are always written appear. */
+/**
+ * Schema order, so that equal structs give equal texts; plain strings that are always written are
+ * added.
+ */
 function inSchemaOrder(found: Record<string, unknown>, schema: StructSchema): IgnitionObject {
   const ordered: Record<string, unknown> = {};
   for (const field of schema.fields) {

@@ -1,6 +1,6 @@
 /**
- * From structs back to plain JSON values in Go's field order, leaving out what Go's encoder (with the
- * `omitempty` of structs that MCO's fork of it has) leaves out.
+ * From structs to plain JSON values in Go's field order, without what Go's encoder leaves out (with
+ * `omitempty` of structs, as in MCO's fork).
  */
 
 import type { FieldSchema, IgnitionObject, StructSchema } from './schema';

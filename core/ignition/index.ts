@@ -1,5 +1,3 @@
-/** Ignition: reading every version that exists, merging, writing 3.5. */
-
 export {
   EMPTY_IGNITION,
   encodeIgnition,

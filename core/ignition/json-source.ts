@@ -1,17 +1,10 @@
-/**
- * Where things stand in a JSON text. Only needed to say where an error is, so nothing here runs for a
- * config without errors.
- */
-
-import { utf8Length } from '../encoding/utf8';
+/** Positions in a JSON text, for error messages only. */
 
 export type JsonPath = readonly (string | number)[];
 
-/** A value in a text. */
 export interface JsonNode {
   /** Index of a scalar, or of the first character inside an object or a list. */
   readonly start: number;
-  /** Index after the value. */
   readonly end: number;
   readonly members?: ReadonlyMap<string, JsonMember>;
   readonly items?: readonly JsonNode[];
@@ -24,7 +17,6 @@ export interface JsonMember {
   readonly value: JsonNode;
 }
 
-/** A parsed text with the positions of its values. */
 export class JsonSource {
   readonly #text: string;
   readonly root: JsonNode;
@@ -40,7 +32,7 @@ export class JsonSource {
     return this.#describeIndex(this.#nearest(path).start);
   }
 
-  /** The same of a key. */
+  /** The same for a key. */
   describeKey(path: JsonPath): string {
     const key = path.at(-1);
     const parent = this.#nearest(path.slice(0, -1));
@@ -48,7 +40,7 @@ export class JsonSource {
     return this.#describeIndex(member?.keyStart ?? parent.start);
   }
 
-  /** Where Go's decoder stands when it refuses a value: after a scalar, inside a collection. */
+  /** The position at which Go's decoder refuses a value: after a scalar, inside a collection. */
   describeRefused(path: JsonPath): string {
     const node = this.#nearest(path);
     const collection = node.members !== undefined || node.items !== undefined;
@@ -56,13 +48,13 @@ export class JsonSource {
   }
 
   /**
-   * A place as reports of specification 2 show it: line, column and the text up to it. Columns count
-   * from 0 on the first line and from 1 on the others, as there.
+   * A place in the form of reports of specification 2: line, column and the text up to it. Columns
+   * count from 0 on the first line and from 1 on the others.
    */
   excerpt(index: number): { readonly where: string; readonly lines: string } {
     const lines = this.#text.slice(0, index).split('\n');
     const last = lines.at(-1) ?? '';
-    const column = utf8Length(last) + (lines.length > 1 ? 1 : 0);
+    const column = Buffer.byteLength(last) + (lines.length > 1 ? 1 : 0);
     const numbered = lines
       .map((line, i) => `${String(i + 1).padStart(5)}: ${line}\n`)
       .slice(-2)
@@ -83,12 +75,14 @@ export class JsonSource {
     return node;
   }
 
-  /** Lines and columns count from 1, columns in bytes; beyond the end both are 0, as there. */
+  /**
+   * Lines and columns count from 1, columns in bytes; beyond the end both are 0, as in Ignition.
+   */
   #describeIndex(index: number): string {
     if (index >= this.#text.length) return 'line 0 col 0';
     const before = this.#text.slice(0, index);
     const line = before.split('\n').length;
-    const column = utf8Length(before.slice(before.lastIndexOf('\n') + 1)) + 1;
+    const column = Buffer.byteLength(before.slice(before.lastIndexOf('\n') + 1)) + 1;
     return `line ${line} col ${column}`;
   }
 }

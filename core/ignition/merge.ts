@@ -1,17 +1,14 @@
 /**
- * The merge of Ignition 3.5: lists meet by key, the parent's order stays, scalars of the child win
- * when present.
- *
- * Many configs are folded into one accumulator whose lists are keyed maps, so the cost is the sum of
- * the children and not children times result. A map keeps what the specification asks for: an entry
- * that is set again stays in its place, one that was removed and comes back goes to the end.
+ * The merge of Ignition 3.5: list entries merge by key in the parent's order; present scalars of
+ * the child win. Configs are folded into one accumulator of keyed maps, which keep the specified
+ * order, so the cost is the sum of the children.
  *
  * @see MCO vendor/github.com/coreos/ignition/v2/config/merge/merge.go (7ff337a4)
  */
 
 import { entryKey, type FieldSchema, type IgnitionObject, type StructSchema } from './schema';
 
-/** One config after the other merged onto the first; inputs are not changed. */
+/** Merges the configs one after the other onto the first; inputs are not changed. */
 export function mergeStructs(
   configs: readonly IgnitionObject[],
   schema: StructSchema,
@@ -65,7 +62,7 @@ class StructAccumulator {
     else nested.add(value as IgnitionObject);
   }
 
-  /** An entry of the child removes the entry of the same key in lists that share its handle. */
+  /** An entry of the child removes entries of the same key in lists that share its handle. */
   #removeShadowed(child: IgnitionObject): void {
     for (const field of this.#schema.fields) {
       const value = child[field.name] as readonly unknown[] | undefined;
@@ -120,7 +117,7 @@ function addEntry(list: Map<string, unknown>, field: FieldSchema, item: unknown)
     list.set(key, item);
     return;
   }
-  // A header without a value asks for the parent's header to be removed.
+  // A header without a value removes the parent's header.
   const removes = field.name === 'httpHeaders' && (item as IgnitionObject)['value'] === undefined;
   if (removes) list.delete(key);
   else {

@@ -1,5 +1,5 @@
 /**
- * Reads a config of specification 2.0, 2.1 or 2.2 and gives it in 2.2.
+ * Reads a config of specification 2.0, 2.1 or 2.2 as 2.2.
  *
  * @see MCO vendor/github.com/coreos/ignition/config/v2_2/config.go (7ff337a4)
  */
@@ -20,8 +20,8 @@ const UNKNOWN: Refusal = { reason: 'unknown version', report: '', errors: [] };
 const MINORS: readonly MinorV2[] = [2, 1, 0];
 
 /**
- * The newest version that the document fits decides. One that fits none counts as one of an unknown
- * version, as there.
+ * Uses the newest version that the document fits. As in Ignition, a document that fits none counts
+ * as one of an unknown version.
  */
 export function parseV2(raw: RawIgnition): ParsedV2 {
   for (const minor of MINORS) {
@@ -55,8 +55,8 @@ function decode(value: unknown, schema: StructSchema): IgnitionObject | undefine
 }
 
 /**
- * From 2.0 and 2.1 to 2.2. There modes, and in 2.0 owners, were plain numbers, so absent ones come
- * out as 0.
+ * From 2.0 and 2.1 to 2.2. Modes, and owners in 2.0, were plain numbers there, so absent ones
+ * become 0.
  */
 function toCurrent(config: IgnitionObject, minor: MinorV2): IgnitionObject {
   const ignition = { ...structOf(config['ignition']), version: '2.2.0' };

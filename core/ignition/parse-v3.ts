@@ -1,7 +1,8 @@
 /**
- * Reads a config of specification 3.0 to 3.5 and translates it to 3.5.
+ * Reads a config of specification 3.0 to 3.5 as 3.5.
  *
- * @see MCO vendor/github.com/coreos/ignition/v2/config/v3_5/config.go (7ff337a4), ParseCompatibleVersion
+ * @see MCO vendor/github.com/coreos/ignition/v2/config/v3_5/config.go (7ff337a4),
+ * ParseCompatibleVersion
  */
 
 import { decodeStruct, TypeMismatch } from './decode';
@@ -13,20 +14,20 @@ import { parseVersion, sameVersion } from './semver';
 import { unusedKeys, validateV3 } from './validate';
 import type { RawIgnition } from './raw';
 
-/** Why a config is refused; `reason` is Ignition's error, `report` its report. */
+/** `reason` is Ignition's error, `report` its report. */
 export interface Refusal {
   readonly reason: 'invalid' | 'invalid version' | 'unknown version';
   readonly report: string;
   /** The errors one by one, with their places. */
   readonly errors: readonly Finding[];
-  /** The config when it has the right shape and only breaks rules, so that more can be said about it. */
+  /** The config when only rules are broken, for further checks. */
   readonly decoded?: IgnitionObject;
 }
 
 export type Parsed = { readonly config: IgnitionObject; readonly minor: Minor } | Refusal;
 
 const STUB_TYPE = 'struct { Version string }';
-/** Only the version is read first, with Go's field names in the texts of errors. */
+/** Reads the version first, with Go's field names in error texts. */
 const STUB = struct('versionStub', [
   {
     ...plainText('Ignition'),
@@ -36,7 +37,7 @@ const STUB = struct('versionStub', [
   },
 ]);
 
-/** The config in 3.5 terms with the minor version it was written in, or why it is refused. */
+/** The config as 3.5 with its original minor version, or its refusal. */
 export function parseV3(raw: RawIgnition): Parsed {
   try {
     const minor = minorOf(raw);
@@ -67,7 +68,7 @@ function minorOf(raw: RawIgnition): Minor | Refusal {
   return version.minor as Minor;
 }
 
-/** From any 3.x to 3.5: the version, and the one field that the translation of 3.4 forgets. */
+/** From any 3.x to 3.5: the version, and the one field that the translation of 3.4 drops. */
 function translateToCurrent(config: IgnitionObject, minor: Minor): IgnitionObject {
   if (minor === 5) return config;
   const ignition = config['ignition'] as IgnitionObject;
@@ -75,7 +76,7 @@ function translateToCurrent(config: IgnitionObject, minor: Minor): IgnitionObjec
   return minor === 4 ? withoutAdvertisements(current) : current;
 }
 
-/** Ignition's own translator drops `tang.advertisement`; a rendered name must not differ from MCO's. */
+/** Ignition's translator drops `tang.advertisement`; rendered names must be those of MCO. */
 function withoutAdvertisements(config: IgnitionObject): IgnitionObject {
   const storage = config['storage'] as IgnitionObject | undefined;
   const luks = storage?.['luks'] as readonly IgnitionObject[] | undefined;

@@ -1,5 +1,5 @@
 /**
- * Reads a config of any version that MCO reads and gives it in 3.5, with MCO's errors.
+ * Reads a config of any version that MCO reads as 3.5, with MCO's errors.
  *
  * @see MCO pkg/controller/common/ign_helpers.go (7ff337a4), IgnParseWrapper, ParseAndConvertConfig
  */
@@ -12,7 +12,7 @@ import type { IgnitionObject } from './schema';
 import type { Minor } from './schema-v3';
 import { translateV2, withoutDuplicates } from './translate-v2';
 
-/** A config that its own specification accepts: 3.x already in 3.5 terms, 2.x in 2.2 terms. */
+/** A config that its own specification accepts: 3.x as 3.5, 2.x as 2.2. */
 export type ParsedIgnition =
   | { readonly spec: 3; readonly config: IgnitionObject; readonly minor: Minor }
   | { readonly spec: 2; readonly config: IgnitionObject };
@@ -56,7 +56,7 @@ function refused(refusal: Refusal & { readonly spec: 2 | 3 }): Error {
   );
 }
 
-/** What MCO says about a config that is absent where one must be. */
+/** MCO's error for an absent config where one is required. */
 export function emptyIgnitionError(): Error {
   return fail(
     'InvalidIgnition',

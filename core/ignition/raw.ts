@@ -1,23 +1,14 @@
-/**
- * A config as it comes: an object (from the API), a text (JSON, or base 64 and gzip of it), or bytes.
- */
+/** Raw configs: an object (from the API), a text (JSON, or base 64 and gzip of it), or bytes. */
 
 import { decodeBase64 } from '../encoding/base64';
 import { goJson } from '../encoding/go-json';
-import { decodeUtf8 } from '../encoding/utf8';
 import { fail, messageOf } from '../errors';
 
-/** What rendering needs from its surroundings. */
 export interface RenderPorts {
-  /** MD5 of the UTF-8 bytes of a string or of bytes, lower-case hexadecimal. */
-  md5Hex(data: string | Uint8Array): string;
   /** Throws when the bytes are no gzip stream. */
   gunzip(bytes: Uint8Array): Uint8Array;
-  /** Digest of bytes, lower-case hexadecimal. */
-  digestHex(algorithm: 'sha256' | 'sha512', bytes: Uint8Array): string;
 }
 
-/** A config that was read but not understood yet. */
 export interface RawIgnition {
   readonly value: unknown;
   /** The JSON text that positions in messages refer to. */
@@ -50,14 +41,14 @@ function fromText(text: string, ports: Pick<RenderPorts, 'gunzip'>): RawIgnition
 }
 
 function fromBytes(bytes: Uint8Array, ports: Pick<RenderPorts, 'gunzip'>): RawIgnition {
-  if (bytes[0] !== 0x1f || bytes[1] !== 0x8b) return fromJson(decodeUtf8(bytes));
+  if (bytes[0] !== 0x1f || bytes[1] !== 0x8b) return fromJson(Buffer.from(bytes).toString());
   let plain: Uint8Array;
   try {
     plain = ports.gunzip(bytes);
   } catch (error) {
     throw fail('InvalidIgnition', `the config cannot be gunzipped: ${messageOf(error)}`);
   }
-  return fromJson(decodeUtf8(plain));
+  return fromJson(Buffer.from(plain).toString());
 }
 
 function fromJson(text: string): RawIgnition {

@@ -1,4 +1,4 @@
-/** What validation found, and its text as Ignition's reports print it. */
+/** Findings of validation, and their text in Ignition's reports. */
 
 import type { JsonPath, JsonSource } from './json-source';
 
@@ -6,7 +6,7 @@ export interface Finding {
   readonly severity: 'error' | 'warning';
   readonly path: JsonPath;
   readonly message: string;
-  /** The finding is about the key and not about its value. */
+  /** The finding is about the key, not its value. */
   readonly key?: boolean;
 }
 
@@ -18,7 +18,7 @@ export function errorsOf(findings: readonly Finding[]): readonly Finding[] {
   return findings.filter((finding) => finding.severity === 'error');
 }
 
-/** One line per finding, each with a newline. Without a source no positions are given. */
+/** One line per finding, each with a newline. Without a source, no positions. */
 export function formatReport(findings: readonly Finding[], source?: JsonSource): string {
   return findings.map((finding) => `${formatFinding(finding, source)}\n`).join('');
 }

@@ -1,7 +1,6 @@
 /** Ignition's rules for disks, partitions, filesystems, RAID and LUKS. */
 
 import { parseGoUrl } from '../encoding/go-url';
-import { utf8Length } from '../encoding/utf8';
 import { listOf, structOf, textOf, type Findings, type Rule } from './rules';
 import { FINDING } from './rules-text';
 import {
@@ -37,7 +36,7 @@ function disk(value: IgnitionObject, findings: Findings): void {
   report(FINDING.PARTITION_LABELS, repeated(partitions, 'label'));
 }
 
-/** Index of the first entry whose value of a field was there before. */
+/** Index of the first entry that repeats a value of the field. */
 function repeated(entries: readonly IgnitionObject[], field: string): number | undefined {
   const seen = new Set<unknown>();
   for (const [i, entry] of entries.entries()) {
@@ -72,7 +71,7 @@ interface Span {
   readonly end: number;
 }
 
-/** Spelled out because ends may lie before starts: sizes are not checked before. */
+/** Written out, because ends may be before starts: sizes are not checked yet. */
 function overlap(p: Span, o: Span): boolean {
   const holds = (at: number): boolean => at >= o.start && at <= o.end;
   return holds(p.start) || holds(p.end) || (p.start < o.start && p.end > o.end);
@@ -159,7 +158,8 @@ function levelRule(value: IgnitionObject, findings: Findings): string | undefine
 function luks(value: IgnitionObject, findings: Findings): void {
   const { minor } = findings;
   if (wordOf(value['name']).includes('/')) findings.error(FINDING.LUKS_NAME, 'name');
-  if (utf8Length(textOf(value['label']) ?? '') > 47) findings.error(FINDING.LUKS_LABEL, 'label');
+  if (Buffer.byteLength(textOf(value['label']) ?? '') > 47)
+    findings.error(FINDING.LUKS_LABEL, 'label');
   const device = textOf(value['device']);
   const missing = device === undefined || device === '';
   findings.error(missing ? FINDING.DISK_DEVICE : pathRule(device), 'device');
@@ -215,7 +215,7 @@ function isJson(text: string): boolean {
   }
 }
 
-/** `Storage` holds only the part about filesystems; the rest is with the nodes. */
+/** `Storage` has only the rules for filesystems; those for nodes are with the nodes. */
 export const DISK_RULES: Readonly<Record<string, Rule>> = {
   Storage: storage,
   Disk: disk,

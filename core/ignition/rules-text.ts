@@ -1,4 +1,4 @@
-/** The texts of Ignition's findings; observable, so spelled as there. */
+/** The texts of Ignition's findings, exactly as there because people see them. */
 export const FINDING = {
   DUPLICATE: 'duplicate entry defined',
   INVALID_VERSION: "invalid config version (couldn't parse)",

@@ -1,13 +1,11 @@
 /**
- * What Ignition finds wrong in a struct of specification 2. Rules belong to a struct as a whole or to
- * one of its fields.
+ * Ignition's rules for structs of specification 2, about a whole struct or one of its fields.
  *
  * @see MCO vendor/github.com/coreos/ignition/config/v2_2/types (7ff337a4)
  */
 
 import { dataUrlError } from '../encoding/data-url';
 import { parseGoUrl, queryValues } from '../encoding/go-url';
-import { utf8Length } from '../encoding/utf8';
 import { listOf, structOf, textOf } from './rules';
 import { FINDING } from './rules-text';
 import {
@@ -29,7 +27,9 @@ export interface EntryV2 {
   readonly message: string;
 }
 
-/** What the rules of a version depend on. `3` stands for 2.3, to which configs are translated. */
+/**
+ * Input of rules that depends on the version. `3` stands for 2.3, to which configs are translated.
+ */
 export interface ContextV2 {
   readonly minor: MinorV2 | 3;
 }
@@ -208,13 +208,13 @@ function unitFile(names: readonly string[], message: string): RuleV2 {
   ];
 }
 
-/** A partition of 2.3 with sizes in sectors, which every translated one has. */
+/** A partition of 2.3 with sizes in sectors, as in every translated one. */
 const deprecated =
   (message: string): RuleV2 =>
   (_, { minor }) =>
     minor === 3 ? [{ kind: 'deprecated', message }] : [];
 
-/** Rules about a whole struct, by its Go name. An error here ends the visit of the struct. */
+/** Rules about a whole struct, by its Go name. An error ends the visit of the struct. */
 export const STRUCT_RULES_V2: Readonly<Record<string, RuleV2>> = {
   Config: config,
   File: (value) =>
@@ -261,7 +261,7 @@ export const FIELD_RULES_V2: Readonly<Record<string, Readonly<Record<string, Rul
     label: (value) => {
       const label = wordOf(value['label']);
       return [
-        ...error(utf8Length(label) > 36 ? FINDING.PARTITION_LABEL_LENGTH : undefined),
+        ...error(Buffer.byteLength(label) > 36 ? FINDING.PARTITION_LABEL_LENGTH : undefined),
         ...(label.includes(':') ? warning(FINDING.PARTITION_LABEL_COLON) : []),
       ];
     },

@@ -1,6 +1,6 @@
 /**
- * What Ignition itself finds wrong in a struct of specification 3, by struct. The order of findings
- * within a rule is observable.
+ * Ignition's rules for structs of specification 3. The order of findings within a rule is visible
+ * in reports.
  *
  * @see MCO vendor/github.com/coreos/ignition/v2/config/v3_5/types (7ff337a4)
  */
@@ -31,7 +31,7 @@ function isEmpty(value: unknown): boolean {
 
 const SYSTEMD = '/etc/systemd/system/';
 
-/** Files that units would write; no other entry may have these paths. */
+/** Files of units; no other entry may have these paths. */
 function config(value: IgnitionObject, findings: Findings): void {
   const taken = new Set<string>();
   for (const unit of listOf(structOf(value['systemd'])['units'])) {

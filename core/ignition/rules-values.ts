@@ -1,8 +1,10 @@
-/** Rules about single values: paths, modes, URLs, hashes, names. Each answers the finding or none. */
+/**
+ * Rules about single values: paths, modes, URLs, hashes, names. Each returns a finding or
+ * undefined.
+ */
 
 import { dataUrlError } from '../encoding/data-url';
 import { parseGoUrl, queryValues, type GoUrl } from '../encoding/go-url';
-import { utf8Length } from '../encoding/utf8';
 import { FINDING } from './rules-text';
 import type { Minor } from './schema-v3';
 
@@ -21,7 +23,9 @@ export function cleanPath(path: string): string {
   return joined === '' ? '.' : joined;
 }
 
-/** An empty, `.` or `..` part, or a trailing slash: an absolute path that `cleanPath` would change. */
+/**
+ * An empty, `.` or `..` part, or a trailing slash: an absolute path that `cleanPath` would change.
+ */
 const DIRTY = /\/\/|\/\.\.?(?:\/|$)|.\/$/;
 
 export function pathRule(path: string): string | undefined {
@@ -76,12 +80,10 @@ export function urlRule(url: string, minor: Minor): string | undefined {
   }
 }
 
-/** The same where an absent or empty URL is allowed. */
 export function optionalUrlRule(url: string | undefined, minor: Minor): string | undefined {
   return url === undefined || url === '' ? undefined : urlRule(url, minor);
 }
 
-/** The same where the URL must be there. */
 export function requiredUrlRule(url: string | undefined, minor: Minor): string | undefined {
   return url === undefined || url === '' ? FINDING.SOURCE_REQUIRED : urlRule(url, minor);
 }
@@ -109,7 +111,7 @@ export function hashRule(hash: string | undefined, minor: Minor): string | undef
   const name = hash.slice(0, dash);
   const length = Object.hasOwn(lengths, name) ? lengths[name] : undefined;
   if (length === undefined) return FINDING.HASH_FUNCTION;
-  return utf8Length(hash.slice(dash + 1)) === length ? undefined : FINDING.HASH_SIZE;
+  return Buffer.byteLength(hash.slice(dash + 1)) === length ? undefined : FINDING.HASH_SIZE;
 }
 
 /** Longest filesystem labels in bytes, by format. */
@@ -128,7 +130,7 @@ export function filesystemLabelRule(
   if (label === undefined || label === '') return undefined;
   if (format === undefined || format === '') return FINDING.FORMAT_FOR_LABEL;
   const length = LABEL_LENGTHS[format];
-  if (length === undefined || utf8Length(label) <= length) return undefined;
+  if (length === undefined || Buffer.byteLength(label) <= length) return undefined;
   return `filesystem labels cannot be longer than ${length} characters when using ${format}`;
 }
 
@@ -139,6 +141,6 @@ export function guidRule(guid: string | undefined): string | undefined {
 
 export function partitionLabelRule(label: string | undefined): string | undefined {
   if (label === undefined) return undefined;
-  if (utf8Length(label) > 36) return FINDING.PARTITION_LABEL_LENGTH;
+  if (Buffer.byteLength(label) > 36) return FINDING.PARTITION_LABEL_LENGTH;
   return label.includes(':') ? FINDING.PARTITION_LABEL_COLON : undefined;
 }

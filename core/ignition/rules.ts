@@ -1,9 +1,9 @@
-/** What rules about structs have in common. */
+/** Common parts of rules about structs. */
 
 import type { IgnitionObject } from './schema';
 import type { Minor } from './schema-v3';
 
-/** Where a rule reports to: paths are relative to its struct, no message means no finding. */
+/** Paths are relative to the struct of the rule; no message means no finding. */
 export interface Findings {
   readonly minor: Minor;
   error(message: string | undefined, ...path: (string | number)[]): void;
@@ -12,7 +12,6 @@ export interface Findings {
 
 export type Rule = (value: IgnitionObject, findings: Findings) => void;
 
-/** A list of structs, empty when absent. */
 export function listOf(value: unknown): readonly IgnitionObject[] {
   return (value as readonly IgnitionObject[] | undefined) ?? [];
 }

@@ -20,7 +20,6 @@ import {
   type StructSchema,
 } from './schema';
 
-/** Minor versions of specification 2 that are read. */
 export type MinorV2 = 0 | 1 | 2;
 
 const word = (name: string): FieldSchema => plainText(name, true);
@@ -41,7 +40,6 @@ const security = struct('Security', [
 
 const cache = new Map<MinorV2, StructSchema>();
 
-/** The root struct of `2.<minor>.0`. */
 export function schemaV2(minor: MinorV2): StructSchema {
   let schema = cache.get(minor);
   if (schema === undefined) {

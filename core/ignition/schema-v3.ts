@@ -1,6 +1,6 @@
 /**
- * Ignition specification 3.0 to 3.5. The versions differ in a few fields only, so one builder makes
- * all of them.
+ * Ignition specification 3.0 to 3.5. The versions differ in a few fields, so one builder makes all
+ * of them.
  *
  * @see MCO vendor/github.com/coreos/ignition/v2/config/v3_*\/types/schema.go (7ff337a4)
  */
@@ -22,15 +22,13 @@ import {
   wordOf,
 } from './schema';
 
-/** Minor versions of specification 3 that are read. */
 export type Minor = 0 | 1 | 2 | 3 | 4 | 5;
 
-/** What everything is translated to. */
+/** The version that configs are translated to. */
 export const CURRENT_MINOR: Minor = 5;
 
 const cache = new Map<Minor, StructSchema>();
 
-/** The root struct of `3.<minor>.0`. */
 export function schemaV3(minor: Minor): StructSchema {
   let schema = cache.get(minor);
   if (schema === undefined) {

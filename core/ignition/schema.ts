@@ -1,14 +1,13 @@
 /**
- * How a version of the Ignition specification is described: structs with fields, as the Go types of
- * coreos/ignition declare them. Reading, merging, writing and comparing all follow this one
- * description, so that every field behaves the same everywhere.
+ * Describes a version of the Ignition specification: structs with fields, as the Go types of
+ * coreos/ignition declare them. Reading, merging, writing and comparing follow this one
+ * description.
  */
 
 /** A decoded struct. Absent keys are Go's nil pointers, nil slices and zero structs. */
 export type IgnitionObject = Readonly<Record<string, unknown>>;
 
 export interface FieldSchema {
-  /** JSON key. */
   readonly name: string;
   readonly kind: 'string' | 'bool' | 'int' | 'struct';
   readonly struct?: StructSchema;
@@ -24,8 +23,8 @@ export interface FieldSchema {
   /** Embedded Go struct through which the field is promoted, for the same texts. */
   readonly via?: string;
   /**
-   * Lists: where entries of equal key meet when merging and may not repeat (fields with the same
-   * handle share keys). Absent = entries are only ever appended.
+   * Lists: entries of equal key merge and may not repeat; fields with the same handle share keys.
+   * Absent = entries are only appended.
    */
   readonly handle?: string;
 }
@@ -34,11 +33,10 @@ export interface StructSchema {
   readonly goName: string;
   readonly fields: readonly FieldSchema[];
   readonly byName: ReadonlyMap<string, FieldSchema>;
-  /** The merge key of an entry in a list. */
   readonly key: (value: IgnitionObject) => string;
 }
 
-/** Builds a struct; list fields without an explicit handle get their own. */
+/** List fields without an explicit handle get their own. */
 export function struct(
   goName: string,
   fields: readonly FieldSchema[],
@@ -79,19 +77,17 @@ export function plainInteger(name: string): FieldSchema {
   return { ...integer(name), plain: true };
 }
 
-/** A list of strings whose values are its keys; `types.X` names the element in Go. */
+/** A list of strings that are their own keys; `types.X` names the element in Go. */
 export function texts(name: string, goElement: string, handle: string | null = name): FieldSchema {
   const merge = handle === null ? {} : { handle };
   return { ...SCALAR, name, kind: 'string', list: true, goType: `[]types.${goElement}`, ...merge };
 }
 
-/** A nested struct. */
 export function nested(name: string, schema: StructSchema, pointer = false): FieldSchema {
   const goType = `types.${schema.goName}`;
   return { ...SCALAR, name, kind: 'struct', struct: schema, goType, pointer };
 }
 
-/** A list of structs. */
 export function many(
   name: string,
   schema: StructSchema,
@@ -110,7 +106,6 @@ export function embedded(via: string, fields: readonly FieldSchema[]): readonly 
   return fields.map((field) => ({ ...field, via }));
 }
 
-/** The merge key of a list entry. */
 export function entryKey(field: FieldSchema, entry: unknown): string {
   return field.struct === undefined ? (entry as string) : field.struct.key(entry as IgnitionObject);
 }
@@ -120,7 +115,6 @@ export function wordOf(value: unknown): string {
   return typeof value === 'string' ? value : '';
 }
 
-/** The same struct with some fields left out. */
 export function without(value: IgnitionObject, ...names: readonly string[]): IgnitionObject {
   return Object.fromEntries(Object.entries(value).filter(([name]) => !names.includes(name)));
 }

@@ -1,4 +1,4 @@
-/** Versions of the Ignition specification, read as strictly as coreos/go-semver does. */
+/** Versions of the Ignition specification, parsed as strictly as by coreos/go-semver. */
 
 export interface Version {
   readonly major: number;
@@ -13,7 +13,7 @@ const FORM = new RegExp(
   `^(\\d+)\\.(\\d+)\\.(\\d+)((?:-(?:${IDENTIFIER})?)?(?:\\+(?:${IDENTIFIER})?)?)$`,
 );
 
-/** The version, or undefined when it has not the form `x.y.z`. */
+/** The version, or undefined for another form than `x.y.z`. */
 export function parseVersion(text: string): Version | undefined {
   const match = FORM.exec(text);
   if (match === null) return undefined;
@@ -21,11 +21,10 @@ export function parseVersion(text: string): Version | undefined {
   const numbers = [major, minor, patch].map(Number);
   if (numbers.some((number) => number > Number.MAX_SAFE_INTEGER)) return undefined;
   const [x = 0, y = 0, z = 0] = numbers;
-  // A bare `-` or `+` names nothing and counts as absent.
+  // A bare `-` or `+` counts as absent.
   return { major: x, minor: y, patch: z, suffix: suffix.replace(/^-?\+?$/, '') };
 }
 
-/** Whether this is exactly the release `major.minor.0`. */
 export function sameVersion(
   version: Version,
   release: { readonly major: number; readonly minor: number },
@@ -38,7 +37,7 @@ export function sameVersion(
   );
 }
 
-/** Whether the version comes before the release `major.minor.0`; pre-releases come before it. */
+/** Whether the version precedes the release `major.minor.0`; its pre-releases do. */
 export function isBefore(
   version: Version,
   release: { readonly major: number; readonly minor: number },

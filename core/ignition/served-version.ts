@@ -1,5 +1,5 @@
 /**
- * Which version of the specification a machine gets, by its `Accept` header.
+ * The version of the specification for a machine, by its `Accept` header.
  *
  * @see MCO pkg/server/api.go (7ff337a4), detectSpecVersionFromAcceptHeader
  */
@@ -9,17 +9,17 @@ import { isBefore, parseVersion, type Version } from './semver';
 
 export type ServedVersion =
   | { readonly version: OutputVersion }
-  /** `unsupported`: a version that nobody speaks. `untranslatable`: 3.0, which is read only. */
+  /** `unsupported`: an unknown version. `untranslatable`: 3.0, which can only be read. */
   | { readonly refused: 'unsupported' | 'untranslatable' };
 
-/** For whoever does not say that it is Ignition: a browser, curl, the first versions. */
+/** For clients that do not name Ignition: a browser, curl, the first versions of Ignition. */
 const DEFAULT: ServedVersion = { version: '2.2' };
 const NEWEST_MINOR = 5;
 const SUBTYPE = 'vnd.coreos.ignition+json';
 
 /**
- * The version that is served: of the entries that name Ignition and a version, the first that can be
- * served, in order of their quality. Without such an entry 2.2, as ever.
+ * The first version that can be served, of the entries that name Ignition and a version, in order
+ * of their quality. Without such an entry 2.2.
  *
  * @param accept - the header's value; undefined = there is none
  */
@@ -53,7 +53,9 @@ interface Entry {
   readonly quality: number;
 }
 
-/** Entries by falling quality; what is no media type, and parameters that make no sense, are skipped. */
+/**
+ * Entries by falling quality; entries that are no media type, and invalid parameters, are skipped.
+ */
 function readAccept(accept: string): readonly Entry[] {
   const entries = accept.split(',').flatMap((text): Entry[] => {
     const [type = '', ...parameters] = text.split(';').map((part) => part.trim());
@@ -74,7 +76,7 @@ function readAccept(accept: string): readonly Entry[] {
   return entries.sort((a, b) => b.quality - a.quality);
 }
 
-/** The first parameter of the name whose value can be read. */
+/** The first parameter of the name with a valid value. */
 function first<T>(
   pairs: readonly (readonly [string, string])[],
   name: string,
@@ -87,7 +89,7 @@ function first<T>(
   return undefined;
 }
 
-/** A decimal number in single precision, of any size and sign: whoever writes 7 gets 7. */
+/** A decimal number in single precision, of any size and sign. */
 function readQuality(text: string): number | undefined {
   if (!/^[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?$/.test(text)) return undefined;
   const quality = Math.fround(Number(text));

@@ -1,5 +1,5 @@
 /**
- * From specification 3.1 (no newer features left) to 2.2, for machines that boot from old images.
+ * From specification 3.1 (without newer features) to 2.2, for machines that boot from old images.
  *
  * @see MCO vendor/github.com/coreos/ign-converter/translate/v32tov22 (7ff337a4)
  */
@@ -9,9 +9,9 @@ import { listOf, structOf } from './rules';
 import { without, wordOf, type IgnitionObject } from './schema';
 
 /**
- * The config in 2.2 terms, as a JSON object with zero values in it.
+ * The config as 2.2, a JSON object with zero values.
  *
- * @throws InvalidIgnition for what 2.2 cannot say
+ * @throws InvalidIgnition for what 2.2 cannot express
  */
 export function translateToV2(config: IgnitionObject): IgnitionObject {
   const storage = structOf(config['storage']);
@@ -99,7 +99,7 @@ function translateIgnition(ignition: IgnitionObject): IgnitionObject {
   };
 }
 
-/** The longest mount point that the path lies under names its filesystem. */
+/** The filesystem of a path is that of the longest mount point above it. */
 function translateNode(node: IgnitionObject, mounts: readonly string[]): IgnitionObject {
   const path = wordOf(node['path']);
   const mount = mounts
@@ -120,16 +120,15 @@ function ownerOf(node: IgnitionObject, key: 'user' | 'group'): IgnitionObject {
 }
 
 /**
- * One entry for the contents and one per appended part; files of 3.x do not overwrite by default. One
- * of neither comes to be when it is not there, and keeps what it holds otherwise: nothing is appended
- * to it. MCO leaves it out.
+ * One entry for the contents and one per appended part; files of 3.x do not overwrite by default. A
+ * file with neither becomes an empty append, which creates it if missing. MCO leaves it out.
  */
 function translateFile(file: IgnitionObject, node: IgnitionObject): readonly IgnitionObject[] {
   const own = { ...node, overwrite: node['overwrite'] ?? false, mode: file['mode'] };
   const contents = structOf(file['contents']);
   const appended = listOf(file['append']);
   if (contents['source'] === undefined && appended.length === 0) {
-    // With `overwrite: false` the entry would fail where the file is there.
+    // With `overwrite: false` the entry would fail for an existing file.
     return [{ ...without(own, 'overwrite'), append: true }];
   }
   const whole = contents['source'] === undefined ? [] : [{ ...own, contents }];
@@ -142,7 +141,7 @@ function translateFile(file: IgnitionObject, node: IgnitionObject): readonly Ign
   return [...whole, ...parts];
 }
 
-/** Named by their path; those without one by a number of their own. */
+/** Named by their path, or by a number without one. */
 function translateFilesystems(filesystems: readonly IgnitionObject[]): readonly IgnitionObject[] {
   const nameless = filesystems.filter((filesystem) => wordOf(filesystem['path']) === '');
   return filesystems.map((filesystem) => {

@@ -1,5 +1,5 @@
 /**
- * From specification 2 to 3.5. Specification 3 allows no duplicates, so they are merged away first.
+ * From specification 2 to 3.5. Specification 3 forbids duplicates, so they are merged first.
  *
  * @see MCO pkg/controller/common/ign_helpers.go (7ff337a4), removeIgnDuplicateFilesUnitsUsers
  * @see MCO vendor/github.com/coreos/ign-converter/translate/v23tov30 (7ff337a4)
@@ -78,9 +78,9 @@ function onlyCore(users: readonly IgnitionObject[]): readonly IgnitionObject[] {
 }
 
 /**
- * The same config in 3.5. The only known filesystem is `root`, at `/`.
+ * The config in 3.5. The only known filesystem is `root`, at `/`.
  *
- * @throws InvalidIgnition for what specification 3 cannot say
+ * @throws InvalidIgnition for what specification 3 cannot express
  */
 export function translateV2(config: IgnitionObject): IgnitionObject {
   refuseUntranslatable(config);
@@ -168,7 +168,7 @@ function translateNode(node: IgnitionObject): IgnitionObject {
   };
 }
 
-/** Files of specification 2 overwrite unless they say otherwise; those that append never do. */
+/** Files of specification 2 overwrite by default; appending files never do. */
 function translateFile(file: IgnitionObject): IgnitionObject {
   const contents = structOf(file['contents']);
   const resource = {
@@ -182,7 +182,7 @@ function translateFile(file: IgnitionObject): IgnitionObject {
   return { ...translateNode(file), overwrite, ...body, mode: file['mode'] };
 }
 
-/** What the converter checks first: deprecated fields, sections without a successor, clashes. */
+/** The converter's first checks: deprecated fields, sections without a successor, clashes. */
 function refuseUntranslatable(config: IgnitionObject): void {
   const entries = validateV2(config, schemaV2(2), { minor: 3 });
   if (entries.some(({ kind }) => kind === 'error' || kind === 'deprecated')) {
@@ -232,7 +232,7 @@ function repeatedDropin(units: readonly IgnitionObject[]): string | undefined {
   return undefined;
 }
 
-/** A path that two entries have, or that runs through a link. */
+/** A path of two entries, or one that runs through a link. */
 function conflictingInodes(storage: IgnitionObject): string | undefined {
   const pathOf = (node: IgnitionObject): string => cleanPath(`/${wordOf(node['path'])}`);
   const links = listOf(storage['links']).map(pathOf);
@@ -250,7 +250,7 @@ function conflictingInodes(storage: IgnitionObject): string | undefined {
       if (earlier !== undefined) {
         return `Config has conflicting inodes: ${JSON.stringify(earlier)} and ${JSON.stringify(name)}.  All files, directories and links must specify a unique \`path\`.`;
       }
-      // As there: `/etc/a` counts as a link in the path of `/etc/ab`.
+      // As in the converter, `/etc/a` counts as a link in the path of `/etc/ab`.
       const used = links.find((link) => path !== link && path.startsWith(link));
       if (used !== undefined) {
         return `${name} uses link defined in config ${JSON.stringify(used)}. Please use a link not defined in Storage:Links`;
@@ -261,7 +261,6 @@ function conflictingInodes(storage: IgnitionObject): string | undefined {
   return undefined;
 }
 
-/** Without undefined values and without structs that have nothing left. */
 function pruned(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(pruned);
   if (typeof value !== 'object' || value === null) return value;

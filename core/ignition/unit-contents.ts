@@ -1,32 +1,32 @@
 /**
- * Reads systemd unit files only as far as Ignition's validation does: which sections have options,
- * and what is no unit file.
+ * Reads systemd unit files as far as Ignition's validation does: sections with options, and syntax
+ * errors.
  *
  * @see MCO vendor/github.com/coreos/go-systemd/v22/unit/deserialize.go (7ff337a4)
  */
-
-import { decodeUtf8, encodeUtf8 } from '../encoding/utf8';
 
 /** Sections that hold at least one option, or why the text is no unit file. */
 export type UnitContents =
   | { readonly sections: ReadonlySet<string>; readonly error?: undefined }
   | { readonly error: string };
 
-/** systemd truncates longer lines, so they are refused (as far as the reader's buffer sees them). */
+/**
+ * systemd truncates longer lines, so they are refused (as far as the reader's buffer sees them).
+ */
 const LINE_MAX = 2048;
 const BUFFER = 4096;
 const NEWLINE = 0x0a;
 
 /**
  * @param garbage - how text after a section name is shown: quoted, or (specification 2) as the
- *   numbers of its bytes
+ * numbers of its bytes
  */
 export function readUnitContents(
   contents: string | undefined,
   garbage: 'quoted' | 'bytes' = 'quoted',
 ): UnitContents {
   if (contents === undefined || contents === '') return { sections: new Set() };
-  const reader = new UnitReader(encodeUtf8(contents), garbage);
+  const reader = new UnitReader(Buffer.from(contents), garbage);
   try {
     return { sections: reader.read() };
   } catch (error) {
@@ -40,14 +40,14 @@ class UnitError extends Error {}
 type Step = (() => Step) | undefined;
 
 class UnitReader {
-  readonly #bytes: Uint8Array;
+  readonly #bytes: Buffer;
   readonly #garbage: 'quoted' | 'bytes';
   readonly #sections = new Set<string>();
   #at = 0;
-  /** How far the original's buffered reader has read ahead; decides which long lines it sees. */
+  /** Position of the original's buffered reader, which decides which long lines it sees. */
   #buffered = 0;
 
-  constructor(bytes: Uint8Array, garbage: 'quoted' | 'bytes') {
+  constructor(bytes: Buffer, garbage: 'quoted' | 'bytes') {
     this.#bytes = bytes;
     this.#garbage = garbage;
   }
@@ -91,7 +91,7 @@ class UnitReader {
 
   #show(garbage: string): string {
     if (this.#garbage === 'quoted') return JSON.stringify(garbage);
-    return `[${encodeUtf8(garbage).join(' ')}]`;
+    return `[${Buffer.from(garbage).join(' ')}]`;
   }
 
   #nextInSection(section: string): Step {
@@ -139,7 +139,7 @@ class UnitReader {
     return String.fromCharCode(byte);
   }
 
-  /** A line without its newline; the rest of the text, less one carriage return, when there is none. */
+  /** A line without its newline; at the end, the rest of the text less one carriage return. */
   #readLine(): string {
     const { line, found } = this.#readThrough(NEWLINE);
     return !found && line.endsWith('\r') ? line.slice(0, -1) : line;
@@ -154,8 +154,10 @@ class UnitReader {
       this.#fill();
     }
     this.#at = end;
-    const line = this.#bytes.subarray(start, index < 0 ? end : index);
-    return { line: decodeUtf8(line), found: index >= 0 };
+    return {
+      line: this.#bytes.toString('utf8', start, index < 0 ? end : index),
+      found: index >= 0,
+    };
   }
 
   #fill(): void {

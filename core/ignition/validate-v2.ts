@@ -1,6 +1,6 @@
 /**
- * Runs the rules of specification 2 over a config. Reports of this specification say where by quoting
- * the document, and entries without a place of their own take that of the next struct around them.
+ * Runs the rules of specification 2. Its reports show places by quoting the document; entries
+ * without a place take that of the next enclosing struct.
  *
  * @see MCO vendor/github.com/coreos/ignition/config/validate/validate.go (7ff337a4)
  */
@@ -11,7 +11,7 @@ import { FIELD_RULES_V2, STRUCT_RULES_V2, type ContextV2, type EntryV2 } from '.
 import type { FieldSchema, IgnitionObject, StructSchema } from './schema';
 
 export interface PlacedEntryV2 extends EntryV2 {
-  /** Index in the document; absent = nowhere. */
+  /** Index in the document; absent = no place. */
   readonly at?: number;
   /** Whether the document is quoted up to that index. */
   readonly quoted?: boolean;
@@ -37,7 +37,6 @@ export function formatReportV2(entries: readonly PlacedEntryV2[], source?: JsonS
     .join('\n');
 }
 
-/** Entries without a place get this one. */
 function placed(
   entries: readonly PlacedEntryV2[],
   at: number | undefined,
@@ -92,7 +91,7 @@ function visitValue(
   const { struct } = field;
   if (struct === undefined) return [];
   if (!field.list) {
-    // A struct in which nothing is set was left out, but its keys may be unknown ones.
+    // A struct without set fields was left out, but its keys may be unknown.
     const present = value ?? (node?.members === undefined ? undefined : {});
     return present === undefined
       ? []

@@ -1,7 +1,7 @@
 /**
- * Runs the rules over a decoded config: first each struct's own rules from the root down, then
- * duplicate entries, then keys that the specification does not know. Errors make a config invalid;
- * warnings only appear beside errors.
+ * Runs the rules over a decoded config: first each struct's rules from the root down, then
+ * duplicate entries, then unknown keys. Errors make a config invalid; warnings appear only beside
+ * errors.
  */
 
 import type { Finding } from './report';
@@ -22,7 +22,7 @@ export function validateV3(config: IgnitionObject, minor: Minor): readonly Findi
 }
 
 /**
- * Keys of a document that the version does not know, as warnings.
+ * Keys that the version does not know, as warnings.
  *
  * @param document - a JSON value that decodes without a type error
  */
@@ -151,7 +151,7 @@ function findDuplicates(
 
 const keyed = new WeakMap<StructSchema, boolean>();
 
-/** Whether a struct holds, however deep, a list in which entries may not repeat. */
+/** Whether a struct holds, at any depth, a list without repetitions. */
 function hasKeyedLists(schema: StructSchema): boolean {
   let known = keyed.get(schema);
   if (known === undefined) {

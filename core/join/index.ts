@@ -1,5 +1,3 @@
-/** Join tokens: what a machine that has no identity yet shows to get the first config of its pool. */
-
 export {
   instantOf,
   isJoinTokenExpired,
@@ -20,6 +18,5 @@ export {
   newJoinToken,
   parseJoinToken,
   type JoinTokenParts,
-  type JoinTokenPorts,
   type NewJoinToken,
 } from './token';

@@ -1,11 +1,8 @@
-/** The Ignition config that a new machine is started with: where the real one is, and how to get it. */
-
 import { encodeDataUrl } from '../encoding/data-url';
 import type { IgnitionObject } from '../ignition';
 
-/** What a machine needs to fetch its first config. */
 export interface Pointer {
-  /** `https://host:port` of the server, perhaps with a path in front of `/config`. */
+  /** `https://host:port` of the server, optionally with a path in front of `/config`. */
   readonly serverUrl: string;
   readonly pool: string;
   /** PEM of the authority that signed the server's certificate. */
@@ -18,7 +15,7 @@ export interface Pointer {
 const VERSION = '3.1.0';
 
 /**
- * The pointer config. It holds the token, so it is as secret as the config that it points to.
+ * The pointer config. It holds the token, so it is as secret as the first config.
  *
  * @see MCO pkg/controller/common/helpers.go, PointerConfig (7ff337a4), which has no token
  */

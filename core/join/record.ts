@@ -1,4 +1,4 @@
-/** What is remembered of a join token, and whether it still lets machines in. */
+/** Stored join tokens and their expiry. */
 
 import { OBJECT_NAME } from '../names';
 
@@ -11,43 +11,42 @@ export interface JoinTokenRecord {
   readonly hash: string;
   /** RFC 3339. */
   readonly createdAt: string;
-  /** RFC 3339; from this instant on it is worth nothing. */
+  /** RFC 3339; from this instant on it is invalid. */
   readonly expiresAt: string;
   readonly description?: string;
   /** RFC 3339, at most a minute late; absent = never. */
   readonly lastUsedAt?: string;
 }
 
-/** A stored token, or why what is stored is none. */
+/** A stored token, or why the stored data is invalid. */
 export type StoredJoinToken =
   JoinTokenRecord | { readonly id: string; readonly problem: string; readonly createdAt?: string };
 
-/** A token needs to live only until the machines that were given it have booted. */
+/** A token has to live only until its machines have booted. */
 export const JOIN_TOKEN_TTL = {
   DEFAULT_SECONDS: 2 * 3600,
   MIN_SECONDS: 60,
-  /** For user data that machine sets keep for long; somebody has to renew them now and then. */
+  /** For long-lived user data of machine sets, which a person renews now and then. */
   MAX_SECONDS: 90 * 24 * 3600,
 } as const;
 
-/** How long an expired token is kept, so that lists and logs can still say what it was. */
+/** Expired tokens are kept this long, so that lists and logs can still name them. */
 export const JOIN_TOKEN_KEPT_SECONDS = 24 * 3600;
 
-/** A use is written down at most this often for each token. */
+/** A use is recorded at most this often for each token. */
 export const JOIN_TOKEN_USE_SECONDS = 60;
 
 export const JOIN_DESCRIPTION_LIMIT = 200;
 
-/** Whether the token is over. @param nowMs - milliseconds since 1970 */
+/** @param nowMs - milliseconds since 1970 */
 export function isJoinTokenExpired(
   { expiresAt }: Pick<JoinTokenRecord, 'expiresAt'>,
   nowMs: number,
 ): boolean {
-  // An instant that cannot be read compares as false: such a token must be over, not eternal.
+  // An invalid instant compares as false: such a token must be expired, not eternal.
   return !(nowMs < Date.parse(expiresAt));
 }
 
-/** Whether the token has been over for so long that it can be forgotten. */
 export function isJoinTokenForgettable(
   { expiresAt }: Pick<JoinTokenRecord, 'expiresAt'>,
   nowMs: number,
@@ -63,10 +62,10 @@ export function instantOf(ms: number): string {
 const HASH = /^[0-9a-f]{64}$/;
 
 /**
- * Checks what was stored. Anybody who may write Secrets can write nonsense, and a token must not get
- * wider by it.
+ * Checks stored data. Any writer of Secrets can store nonsense, and a token must not open more by
+ * it.
  *
- * @returns the record, or what is wrong with it by field; never quotes a value
+ * @returns the record, or its problems by field; never quotes a value
  */
 export function readJoinTokenRecord(
   id: string,

@@ -1,13 +1,13 @@
 /**
- * The text of a join token: `slipway-join.<id>.<secret>`. The ID is public and names the token in lists
- * and logs; whoever holds the secret may fetch the first config of a pool.
+ * The text of a join token: `slipway-join.<id>.<secret>`. The ID is public and names the token in
+ * lists and logs; the secret opens the first config of a pool.
  */
 
-import { encodeBase64 } from '../encoding/base64';
+import { createHash } from 'node:crypto';
 
 const PREFIX = 'slipway-join';
 
-/** 256 bits: nobody guesses them, however fast a server answers. */
+/** 256 bits cannot be guessed, however fast a server answers. */
 const SECRET_BYTES = 32;
 const ID_BYTES = 5;
 
@@ -17,73 +17,49 @@ const TOKEN = /^slipway-join\.([0-9a-f]{10})\.([A-Za-z0-9_-]{43})$/;
 /** RFC 6750: the scheme in any case, one or more blanks, the token. */
 const BEARER = /^bearer +(\S+)$/i;
 
-/** A header that is longer holds no token of ours. */
+/** A longer header holds no token of Slipway. */
 const HEADER_LIMIT = 256;
 
-/** What making and checking tokens needs of its surroundings. */
-export interface JoinTokenPorts {
-  /** So many bytes that nobody can foresee. */
-  randomBytes(size: number): Uint8Array;
-  /** SHA-256 of the UTF-8 bytes of a text, 64 lower-case hexadecimal digits. */
-  sha256Hex(text: string): string;
-}
-
-/** A token that was just made; `text` is shown once and stored nowhere. */
+/** A new token; `text` is shown once and stored nowhere. */
 export interface NewJoinToken {
   readonly id: string;
-  /** The whole token, with its secret. */
   readonly text: string;
-  /** What is stored in place of the secret. */
   readonly hash: string;
 }
 
-/** The two halves of a token that somebody shows. */
 export interface JoinTokenParts {
   readonly id: string;
   readonly secret: string;
 }
 
-/** Makes a token. Its ID is not checked against others: whoever stores it does that. */
-export function newJoinToken(ports: JoinTokenPorts): NewJoinToken {
-  const id = hex(ports.randomBytes(ID_BYTES));
-  const secret = base64Url(ports.randomBytes(SECRET_BYTES));
-  return { id, text: `${PREFIX}.${id}.${secret}`, hash: hashJoinSecret(secret, ports) };
+/** Makes a token. The caller that stores it checks its ID against others. */
+export function newJoinToken(randomBytes: (size: number) => Buffer): NewJoinToken {
+  const id = randomBytes(ID_BYTES).toString('hex');
+  const secret = randomBytes(SECRET_BYTES).toString('base64url');
+  return { id, text: `${PREFIX}.${id}.${secret}`, hash: hashJoinSecret(secret) };
 }
 
-/** Takes a token apart; undefined for any text that `newJoinToken` cannot have made. */
+/** Undefined for any text that `newJoinToken` cannot have made. */
 export function parseJoinToken(text: string): JoinTokenParts | undefined {
   const [, id, secret] = TOKEN.exec(text) ?? [];
   return id === undefined || secret === undefined ? undefined : { id, secret };
 }
 
 /**
- * What is stored of a secret. A slow hash would protect short passwords; behind 256 random bits it would
- * only make the server slow.
+ * The stored hash of a secret. A slow hash protects short passwords; for 256 random bits it would
+ * only slow the server down.
  */
-export function hashJoinSecret(
-  secret: string,
-  { sha256Hex }: Pick<JoinTokenPorts, 'sha256Hex'>,
-): string {
-  return sha256Hex(secret);
+export function hashJoinSecret(secret: string): string {
+  return createHash('sha256').update(secret).digest('hex');
 }
 
-/** Whether a text can be the ID of a token. */
 export function isJoinTokenId(text: string): boolean {
   return ID.test(text);
 }
 
-/** The token in an `Authorization` header; undefined when there is none of ours. */
+/** The token of an `Authorization` header; undefined when it holds none of Slipway. */
 export function bearerToken(authorization: string | undefined): JoinTokenParts | undefined {
   if (authorization === undefined || authorization.length > HEADER_LIMIT) return undefined;
   const token = BEARER.exec(authorization)?.[1];
   return token === undefined ? undefined : parseJoinToken(token);
-}
-
-function hex(bytes: Uint8Array): string {
-  return [...bytes].map((byte) => byte.toString(16).padStart(2, '0')).join('');
-}
-
-/** RFC 4648 section 5, without padding. */
-function base64Url(bytes: Uint8Array): string {
-  return encodeBase64(bytes).replaceAll('+', '-').replaceAll('/', '_').replaceAll('=', '');
 }

@@ -1,6 +1,8 @@
-/** Users and groups that Ignition could not make: the machine would end its first boot in an emergency shell. */
+/**
+ * Users and groups that Ignition cannot create: the machine would end its first boot in an
+ * emergency shell.
+ */
 
-import { utf8Length } from '../encoding/utf8';
 import { listOf, structOf, wordOf, type IgnitionObject } from '../ignition';
 import { HIGHEST_ID, NO_NAME } from './admission-owners';
 import type { AdmissionProblem, Report } from './admission-problem';
@@ -31,19 +33,19 @@ export function reportAccounts(config: IgnitionObject, report: Report): void {
   });
 }
 
-/** Of one that should not exist Ignition reads the name only. */
+/** Of an account that should not exist Ignition reads only the name. */
 function isWanted(account: IgnitionObject): boolean {
   return account['shouldExist'] !== false;
 }
 
-/** What would end a field of `/etc/passwd`, or no program can be told. */
+/** Characters that end a field of `/etc/passwd`, or cannot be passed to a program. */
 const NO_FIELD = /[:\n\0]/;
 
-/** As useradd and usermod ask; an empty text they are not told. */
+/** The rules of useradd and usermod; Ignition does not pass an empty text to them. */
 const FIELDS: readonly (readonly [key: string, start: RegExp, what: string, fix: string])[] = [
   ['gecos', /^/, '', 'leave these out, or write a comma'],
   ['homeDir', /^(?:\/|$)/, 'it is not absolute', 'write the whole path, beginning with a slash'],
-  // useradd takes an asterisk for a shell that nobody has.
+  // useradd accepts an asterisk for "no shell".
   ['shell', /^(?:[/*]|$)/, 'it is not absolute', 'write the whole path, beginning with a slash'],
 ];
 
@@ -71,7 +73,7 @@ function reportId(account: IgnitionObject, kind: Kind, field: string, report: Re
   }
 }
 
-/** Accounts of the merged config with one ID: Ignition makes the first, and cannot make the other. */
+/** Accounts of the merged config with one ID: Ignition creates only the first. */
 export function sharedIdProblems(
   merged: IgnitionObject,
   sources: readonly Source[],
@@ -92,7 +94,6 @@ export function sharedIdProblems(
   });
 }
 
-/** The last MachineConfig that gives an account its ID. */
 function placeOfId(
   account: IgnitionObject,
   kind: Kind,
@@ -113,7 +114,7 @@ function accountsOf(config: IgnitionObject, kind: Kind): readonly IgnitionObject
   return listOf(structOf(config['passwd'])[`${kind}s`]);
 }
 
-/** Those of a user are there already, and may be named by their IDs. */
+/** Groups of a user must exist, and may be named by their IDs. */
 function reportGroups(user: IgnitionObject, field: string, report: Report): void {
   const primary = wordOf(user['primaryGroup'] ?? '');
   if (primary !== '') reportName(primary, 'group', `${field}.primaryGroup`, report);
@@ -128,13 +129,13 @@ type Kind = 'user' | 'group';
 
 const DIGITS = /^\d+$/;
 
-/** Older hosts take no user of more than 32 bytes either. */
+/** Older hosts refuse users of more than 32 bytes, too. */
 const NAME_BYTES = { user: 255, group: 32 } as const;
 
-/** Only digits would be an ID. */
+/** A name of digits only would be an ID. */
 function reportNewName(account: IgnitionObject, kind: Kind, field: string, report: Report): void {
   const name = wordOf(account['name'] ?? '');
-  const bytes = utf8Length(name);
+  const bytes = Buffer.byteLength(name);
   const most = NAME_BYTES[kind];
   if (bytes > most) {
     const problem = `a name of ${bytes} bytes is too long: no host takes more than ${most} for a ${kind}`;

@@ -1,6 +1,7 @@
 /**
- * Enabled units whose links cannot be made, because something else of the merged config is in their places.
- * Each is fine alone, and systemctl says "already exists" or "not a directory" on every machine.
+ * Enabled units whose links cannot be made, because another entry of the merged config is in their
+ * place. Each is valid alone, and systemctl fails with "already exists" or "not a directory" on
+ * every machine.
  */
 
 import { listOf, structOf, wordOf, type IgnitionObject } from '../ignition';
@@ -10,14 +11,12 @@ import type { AdmissionProblem } from './admission-problem';
 import { entriesOf, ownedEntries, ownerOf, type Entry } from './merged-entries';
 import type { Source } from './source';
 
-/** A link that systemctl must be able to make, or the unit is not enabled. */
 interface NeededLink {
   readonly unit: string;
   readonly key: 'Alias' | 'WantedBy' | 'RequiredBy';
   readonly path: string;
 }
 
-/** One problem for each unit and what is in its way. */
 export function enablingClashes(
   merged: IgnitionObject,
   sources: readonly Source[],
@@ -37,7 +36,7 @@ export function enablingClashes(
   });
 }
 
-/** None of a unit that is not enabled, or that systemctl refuses for what it says. */
+/** None for a unit that is not enabled, or whose `[Install]` systemctl refuses. */
 function neededLinks(unit: IgnitionObject): readonly NeededLink[] {
   const name = wordOf(unit['name']);
   const install = enabledSection(unit);
@@ -46,7 +45,7 @@ function neededLinks(unit: IgnitionObject): readonly NeededLink[] {
   return [...new Set(paths)].map((path) => ({ unit: name, key, path }));
 }
 
-/** What the merged config has at the places of links. */
+/** Entries of the merged config at the places of links. */
 interface Places {
   readonly sources: readonly Source[];
   readonly entries: ReadonlyMap<string, Entry>;
@@ -69,7 +68,6 @@ function placesOf(merged: IgnitionObject, sources: readonly Source[]): Places {
   };
 }
 
-/** Why the link of an alias cannot be made. */
 function aliasObstacle(
   { unit, path }: NeededLink,
   earlier: readonly NeededLink[],
@@ -89,9 +87,9 @@ function aliasObstacle(
 }
 
 /**
- * Whether a link or mask at a path may be gone when the alias is made: units are disabled before they are
- * enabled, and with a unit go its links and, of a template, those of its instances. A link to the unit itself
- * is the alias already. Aliases that ask for a link elsewhere (`x.target.wants/a.service`) are not judged.
+ * Whether a link or mask at a path may be gone when the alias is made, because units are disabled
+ * first. A link to the unit itself is the alias already. Aliases with a link elsewhere
+ * (`x.target.wants/a.service`) are not judged.
  */
 function isTakenAway(path: string, { targets, units }: Places): boolean {
   const names = [path, targets.get(path) ?? ''].map((at) => at.slice(at.lastIndexOf('/') + 1));
@@ -99,7 +97,9 @@ function isTakenAway(path: string, { targets, units }: Places): boolean {
   return isOfUnit || parentOf(path) !== UNIT_DIRECTORY;
 }
 
-/** Why a link of `WantedBy` or `RequiredBy` cannot be made: a link in its place would be replaced. */
+/**
+ * Why a link of `WantedBy` or `RequiredBy` cannot be made: a link in its place would be replaced.
+ */
 function wantObstacle({ path }: NeededLink, places: Places): string | undefined {
   const directory = places.entries.get(parentOf(path));
   if (directory?.kind === 'file') return `needs a directory at ${told(directory, places)}`;

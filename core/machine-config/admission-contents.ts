@@ -1,4 +1,4 @@
-/** What stands in a file: whether a host can read it, and whether it is what its hash says. */
+/** Contents of files: whether a host can read them, and whether they match their hash. */
 
 import { decodeDataUrl } from '../encoding/data-url';
 import { messageOf } from '../errors';
@@ -7,11 +7,14 @@ import { structOf } from '../ignition';
 import type { Report } from './admission-problem';
 import { isVerified } from './verification';
 
-export type ContentPorts = Pick<RenderPorts, 'gunzip' | 'digestHex'>;
+export type ContentPorts = RenderPorts;
 
 const FIX_SOURCE = 'write the contents as a data URL: data:;base64,<contents>';
 
-/** Reports contents that no host could write. None are fine: another MachineConfig may bring them. */
+/**
+ * Reports contents that no host could write. Absent contents are valid: another MachineConfig may
+ * bring them.
+ */
 export function reportContents(
   contents: IgnitionObject,
   field: string,
@@ -33,7 +36,9 @@ export function reportContents(
   );
 }
 
-/** Why the hash is not that of the contents; undefined when it is, or when there is nothing to compare. */
+/**
+ * Why the hash does not match the contents; undefined = it matches, or there is nothing to compare.
+ */
 export function hashProblem(
   contents: IgnitionObject,
   ports: ContentPorts,
@@ -42,7 +47,7 @@ export function hashProblem(
   const hash = structOf(contents['verification'])['hash'];
   if (typeof hash !== 'string') return undefined;
   const read = known === undefined ? readContents(contents, ports) : { bytes: known };
-  if (read === undefined || 'problem' in read || isVerified(read.bytes, hash, ports)) {
+  if (read === undefined || 'problem' in read || isVerified(read.bytes, hash)) {
     return undefined;
   }
   return 'the contents have another hash';
@@ -50,7 +55,7 @@ export function hashProblem(
 
 type Read = { readonly bytes: Uint8Array } | { readonly problem: string; readonly fix: string };
 
-/** The bytes that a host would write; undefined = there are none. */
+/** The bytes that a host would write; undefined = none. */
 function readContents(contents: IgnitionObject, ports: ContentPorts): Read | undefined {
   const source = contents['source'];
   if (typeof source !== 'string' || source === '') return undefined;

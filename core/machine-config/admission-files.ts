@@ -1,10 +1,9 @@
-/** Files that no host could write: what stands in them, and their modes. */
+/** Contents and modes of files that no host could write. */
 
 import { listOf, structOf, type IgnitionObject } from '../ignition';
 import { reportContents, type ContentPorts } from './admission-contents';
 import type { Report } from './admission-problem';
 
-/** Problems of each file on its own. */
 export function reportFiles(config: IgnitionObject, ports: ContentPorts, report: Report): void {
   listOf(structOf(config['storage'])['files']).forEach((file, i) => {
     const field = `spec.config.storage.files[${i}]`;

@@ -1,9 +1,8 @@
-/** Ignition's own refusals, each with what to write instead. */
+/** Ignition's own refusals, each with its fix. */
 
 import { SUPPORTED_VERSIONS, type Finding } from '../ignition';
 import { configField, type Report } from './admission-problem';
 
-/** What to do about a finding, by its text. */
 const FIXES: readonly (readonly [RegExp, string])[] = [
   [/^path not absolute/, 'begin the path with a slash'],
   [/^path not specified/, 'give an absolute path'],
@@ -36,7 +35,7 @@ const FIXES: readonly (readonly [RegExp, string])[] = [
 
 const GENERAL = 'correct it as the Ignition specification says';
 
-/** Reports them all; gives their fields. */
+/** Reports all findings; returns their fields. */
 export function reportFindings(findings: readonly Finding[], report: Report): readonly string[] {
   return findings.map(({ path, message }) => {
     const field = configField(path);
@@ -46,7 +45,6 @@ export function reportFindings(findings: readonly Finding[], report: Report): re
   });
 }
 
-/** A config whose version is missing or not known. */
 export function reportVersion(config: Readonly<Record<string, unknown>>, report: Report): void {
   const { ignition } = config;
   const version =

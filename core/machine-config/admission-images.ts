@@ -5,13 +5,12 @@ import { hasPlaceholder, PLACEHOLDER_PROBLEM } from './admission-placeholders';
 import type { Report } from './admission-problem';
 import type { MachineConfigSpec } from './types';
 
-/** How an image has to be named. */
 export const IMAGE_FIX = 'write registry/name@sha256:<64 hexadecimal digits>';
 
 /** A pull spec: a name before tag and digest, and no blanks. */
 const IMAGE = /^[A-Za-z0-9][^\s@]*(@\S*)?$/;
 
-/** Why hosts would refuse the image; none at all is fine. */
+/** Why hosts would refuse the image; an absent one is valid. */
 export function imageProblem(image: unknown): string | undefined {
   if (image === undefined || image === '') return undefined;
   if (hasPlaceholder(image)) return PLACEHOLDER_PROBLEM;

@@ -1,4 +1,4 @@
-/** Units that systemctl would not enable, for what their `[Install]` section says. */
+/** Units that systemctl would not enable because of their `[Install]` section. */
 
 import { listOf, structOf, wordOf, type IgnitionObject } from '../ignition';
 import { enablingProblem, parseInstallSection, type InstallSection } from '../systemd';
@@ -8,15 +8,17 @@ import type { Source } from './source';
 export const INSTALL_FIX = 'correct the [Install] section, or do not enable the unit';
 
 /**
- * Why an enabled unit cannot be enabled; undefined = it can, or is not to be. What a distribution's own
- * unit says is not known here.
+ * Why an enabled unit cannot be enabled; undefined = it can, or is not enabled. Sections of a
+ * distribution's own unit are unknown here.
  */
 export function installProblem(unit: IgnitionObject): string | undefined {
   const install = enabledSection(unit);
   return install && enablingProblem(wordOf(unit['name']), install);
 }
 
-/** What a unit that is to be enabled says about it, with its drop-ins; undefined = it says nothing, or is not to be. */
+/**
+ * The `[Install]` section of an enabled unit, with its drop-ins; undefined = none, or not enabled.
+ */
 export function enabledSection(unit: IgnitionObject): InstallSection | undefined {
   const contents = wordOf(unit['contents'] ?? '');
   if (unit['enabled'] !== true || unit['mask'] === true || contents === '') return undefined;
@@ -29,7 +31,9 @@ export function enabledSection(unit: IgnitionObject): InstallSection | undefined
   return parseInstallSection(parts.join('\n[]\n'));
 }
 
-/** Units whose parts come of several MachineConfigs: the last one with such a section is named. */
+/**
+ * Units with parts from several MachineConfigs: the last one with an `[Install]` section is named.
+ */
 export function mergedInstallProblems(
   merged: IgnitionObject,
   sources: readonly Source[],
@@ -43,7 +47,9 @@ export function mergedInstallProblems(
   });
 }
 
-/** The MachineConfigs that have a part of a unit, and the last place with such a section. */
+/**
+ * The MachineConfigs that have a part of a unit, and the last place with an `[Install]` section.
+ */
 export function installPlace(
   unit: string,
   sources: readonly Source[],
@@ -60,7 +66,7 @@ export function installPlace(
   return { ...place, names: own.map(({ machineConfig }) => machineConfig) };
 }
 
-/** Where a unit, or a part of it, has such a section. */
+/** Fields of a unit or its drop-ins that have an `[Install]` section. */
 function installFields(unit: IgnitionObject): readonly string[] {
   const has = (text: unknown): boolean => parseInstallSection(wordOf(text ?? '')) !== undefined;
   const dropins = listOf(unit['dropins']).flatMap(({ contents }, d) =>
@@ -73,7 +79,6 @@ function fieldOf(unit: number): string {
   return `spec.config.systemd.units[${unit}]`;
 }
 
-/** Of a config that may be none. */
 export function unitsOf(config: IgnitionObject | undefined): readonly IgnitionObject[] {
   return listOf(structOf(config?.['systemd'])['units']);
 }

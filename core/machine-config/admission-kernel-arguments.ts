@@ -1,4 +1,4 @@
-/** Kernel arguments that the kernel reads as others: a quote that is left open swallows what follows. */
+/** Kernel arguments that the kernel reads differently: an open quote swallows the next entry. */
 
 import { splitKernelArguments } from '../os/kernel-arguments';
 import type { AdmissionProblem } from './admission-problem';
@@ -11,9 +11,9 @@ interface Entry {
 }
 
 /**
- * Entries of which a host could never prove that its kernel was given them. Hosts read each entry for
- * itself, also when another one closes its quote, and the kernel all of them as one line. With the quote in
- * the very last entry both say the same.
+ * Entries that a host could never verify on the kernel command line: hosts parse each entry by
+ * itself, and the kernel all of them as one line. A quote in the very last entry makes no
+ * difference.
  *
  * @param sources - in merge order
  */
@@ -39,7 +39,7 @@ function entriesOf({ name, machineConfig }: Source): readonly Entry[] {
   }));
 }
 
-/** Entries that open a quote; one that closes what another left open is not to blame. */
+/** Entries that open a quote; one that closes another's quote is valid. */
 function unclosed(entries: readonly Entry[]): readonly Entry[] {
   let isOpen = false;
   return entries.filter(({ text }) => {

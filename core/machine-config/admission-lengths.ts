@@ -1,16 +1,14 @@
-/** Names that no file system takes, or to which no host could add what it adds to them. */
+/** Names that are too long for a file system, or for the suffixes that hosts add. */
 
-import { utf8Length } from '../encoding/utf8';
 import type { Report } from './admission-problem';
 import { NO_ORIGINAL_SUFFIX, noOriginalPath } from './original-paths';
 
 const NAME_BYTES = 255;
 const PATH_BYTES = 4095;
 
-/** What hosts add to a name, and why. */
 const ADDED = {
   nothing: { text: '', why: '' },
-  /** At its first update a host notes that no such file was there before. */
+  /** At its first update a host records that no such file existed. */
   stamp: {
     text: NO_ORIGINAL_SUFFIX,
     why: `, because they add ${NO_ORIGINAL_SUFFIX} to note what was there before`,
@@ -18,7 +16,7 @@ const ADDED = {
   dropins: { text: '.d', why: ', because they add .d for the directory of its drop-ins' },
 } as const;
 
-/** Reports a name, of a file or unit, that is too long with what hosts add to it; whether it is. */
+/** Reports a name of a file or unit that is too long with its suffix; true = it is. */
 export function reportNameLength(
   name: string,
   added: keyof typeof ADDED,
@@ -26,7 +24,7 @@ export function reportNameLength(
   report: Report,
 ): boolean {
   const { text, why } = ADDED[added];
-  const bytes = utf8Length(name);
+  const bytes = Buffer.byteLength(name);
   const most = NAME_BYTES - text.length;
   if (bytes <= most) return false;
   const problem = `a name of ${bytes} bytes is too long: hosts take at most ${most}${why}`;
@@ -34,7 +32,7 @@ export function reportNameLength(
   return true;
 }
 
-/** The same for every name in a path, and for all of it. */
+/** The same for every name in a path, and for the whole path. */
 export function reportPathLength(
   path: string,
   isStamped: boolean,
@@ -46,7 +44,7 @@ export function reportPathLength(
     reportNameLength(name, isStamped ? 'stamp' : 'nothing', field, report) ||
     parents.some((parent) => reportNameLength(parent, 'nothing', field, report));
   if (isTooLong) return;
-  const bytes = utf8Length(path);
+  const bytes = Buffer.byteLength(path);
   const most = PATH_BYTES - (isStamped ? noOriginalPath('').length : 0);
   if (bytes <= most) return;
   const problem = `a path of ${bytes} bytes is too long: hosts take at most ${most}`;

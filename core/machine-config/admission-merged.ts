@@ -1,6 +1,6 @@
 /**
- * What only shows once MachineConfigs are merged: each is fine alone, and together nobody could read
- * them again, or no host write them. MCO renders it, and then refuses every later render of the pool.
+ * Problems of merged MachineConfigs that are valid alone: the result could not be read again, or no
+ * host could write it. MCO renders it, and then refuses every later render of the pool.
  */
 
 import { fail } from '../errors';
@@ -24,9 +24,7 @@ import { entriesOf, ownedEntries, ownerOf, type Entry, type OwnedEntry } from '.
 import type { Source } from './source';
 
 /**
- * Refuses a merged config that does not validate, has a path below a file, contents that another
- * MachineConfig's hash is of, a unit that systemctl does not enable, two accounts with one ID, kernel
- * arguments that become others, or packages that its kernel does not have.
+ * Refuses a merged config with any such problem.
  *
  * @param config - of the rendered spec
  * @param sources - in merge order
@@ -61,7 +59,7 @@ export function refuseInvalidMerge(
   throw fail('InvalidMachineConfig', problems.map(describeProblem).join('\n'), { problems });
 }
 
-/** Entries with a file or unit among their parents, with the first of these. */
+/** Entries below a file or unit, with the first of these. */
 function belowFiles(entries: readonly Entry[]): readonly (readonly [Entry, Entry])[] {
   const leaves = new Map(
     entries
@@ -88,7 +86,7 @@ function belowProblem(entry: Entry, file: Entry, owned: readonly OwnedEntry[]): 
   };
 }
 
-/** A finding about the merged config, at the MachineConfig that brings the entry which it is about. */
+/** A finding about the merged config, at the MachineConfig that brings the entry. */
 function mergedProblem(
   { path, message }: Finding,
   entries: readonly Entry[],
@@ -130,7 +128,10 @@ function namesWithSection(
     .map(({ name }) => name);
 }
 
-/** Contents with the hash of those that they replace: Ignition merges the fields of a file one by one. */
+/**
+ * Contents with the hash of the contents that they replace: Ignition merges the fields of a file
+ * one by one.
+ */
 function inheritedHashes(
   merged: IgnitionObject,
   sources: readonly Source[],

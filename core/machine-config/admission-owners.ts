@@ -3,13 +3,12 @@
 import { structOf, type IgnitionObject } from '../ignition';
 import type { Report } from './admission-problem';
 
-/** The one after it, which is also -1, tells the kernel to leave the owner as it is. */
+/** The next ID equals -1, with which the kernel keeps the owner. */
 export const HIGHEST_ID = 4_294_967_294;
 
-/** Signs that no account has in its name: it would not fit into `/etc/passwd`, or name a path. */
+/** Characters that no account name can have: they would break `/etc/passwd`, or name a path. */
 export const NO_NAME = /[:/\s\p{Cc}]/u;
 
-/** Reports user and group of a file, directory or link. */
 export function reportOwner(node: IgnitionObject, field: string, report: Report): void {
   for (const what of ['user', 'group'] as const) {
     const { id, name } = structOf(node[what]);

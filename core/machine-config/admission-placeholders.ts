@@ -1,11 +1,11 @@
-/** Examples (`deploy/examples`) that somebody applied without filling them in. */
+/** Examples (`deploy/examples`) that were applied without being filled in. */
 
 import { decodeDataUrl } from '../encoding/data-url';
 import type { ContentPorts } from './admission-contents';
 import type { Report } from './admission-problem';
 import type { MachineConfigSpec } from './types';
 
-/** What an example has wherever a person has to write something; nothing else is likely to have it. */
+/** Marks each place of an example that a person has to fill in. */
 export const PLACEHOLDER = 'SLIPWAY-REPLACE-ME';
 
 export const PLACEHOLDER_PROBLEM = `this is still the placeholder ${PLACEHOLDER} of an example`;
@@ -16,7 +16,7 @@ export function hasPlaceholder(value: unknown): boolean {
 }
 
 /**
- * Reports each text of the spec with a placeholder in it, also in the decoded contents of files.
+ * Reports each text of the spec with a placeholder, also in the decoded contents of files.
  *
  * @returns whether there was one
  */
@@ -56,13 +56,13 @@ export function placeholdersIn(
   return Object.entries(value).flatMap(([key, item]) => placeholdersIn(item, [...path, key]));
 }
 
-/** Contents of a file, if they are: any object may be looked at. */
+/** Possible contents of a file; the object may have any shape. */
 interface Contents {
   readonly source?: unknown;
   readonly compression?: unknown;
 }
 
-/** Whether the data of a data URL have the placeholder, and its text has not. */
+/** Whether the decoded data of a data URL have the placeholder, and its text has not. */
 function hidesPlaceholder(
   { source, compression }: Contents,
   ports: Pick<ContentPorts, 'gunzip'>,
@@ -74,7 +74,7 @@ function hidesPlaceholder(
   return includesPlaceholder(compression === 'gzip' ? unpacked(bytes, ports) : bytes);
 }
 
-/** Nothing when they are no gzip stream, which is reported with the contents. */
+/** Empty for a broken gzip stream, which is reported with the contents. */
 function unpacked(bytes: Uint8Array, ports: Pick<ContentPorts, 'gunzip'>): Uint8Array {
   try {
     return ports.gunzip(bytes);

@@ -1,4 +1,4 @@
-/** Where no file, directory or link of a config may be, and whom none can belong to. */
+/** Forbidden paths and owners of files, directories and links. */
 
 import { FIRST_BOOT_FILE } from '../first-boot/files';
 import { listOf, structOf, wordOf, type IgnitionObject } from '../ignition';
@@ -8,8 +8,8 @@ import type { Report } from './admission-problem';
 import { ORIGINAL_PLACES } from './original-paths';
 
 /**
- * What hosts of MCO and Slipway keep about themselves, and what was there before. Configs may have other files
- * beside them, as those of every stock cluster do.
+ * Records of MCO's and Slipway's hosts, and their copies of original files. Other files beside them
+ * are allowed, as every stock cluster has some.
  *
  * @see MCO pkg/daemon/daemon.go, pkg/daemon/constants/constants.go (7ff337a4)
  */
@@ -22,7 +22,7 @@ const RECORDS: readonly string[] = [
   ...ORIGINAL_PLACES,
 ];
 
-/** Places where nothing of a config has any business, and why. A slash at the end: all below, too. */
+/** Forbidden places, with the reason. A slash at the end: everything below, too. */
 const REFUSED_PLACES: readonly (readonly [string, string])[] = [
   ['/run/machine-config-daemon-force', 'this file makes a host skip its own checks'],
   ['/proc/', 'the kernel owns this directory'],
@@ -32,13 +32,10 @@ const REFUSED_PLACES: readonly (readonly [string, string])[] = [
   ['/var/run/', 'this directory is empty after a reboot'],
   ['/tmp/', 'this directory is emptied'],
   ['/var/tmp/', 'this directory is emptied'],
-  ...RECORDS.map((path): [string, string] => [`${path}/`, 'hosts record here what they are on']),
+  ...RECORDS.map((path): [string, string] => [`${path}/`, 'hosts record their config here']),
   [FIRST_BOOT_FILE.ENCAPSULATED_CONFIG, 'with this file a host begins its first boot'],
-  [
-    `${FIRST_BOOT_FILE.ENCAPSULATED_CONFIG}.bak`,
-    'hosts keep here what their first boot began with',
-  ],
-  [FIRST_BOOT_FILE.SERVED_CONFIG, 'every new host gets here what it was served'],
+  [`${FIRST_BOOT_FILE.ENCAPSULATED_CONFIG}.bak`, 'hosts keep the config of their first boot here'],
+  [FIRST_BOOT_FILE.SERVED_CONFIG, 'hosts keep a copy of their served config here'],
   ['/var/lib/slipway/', 'Slipway keeps its own state here'],
   ['/etc/slipway/', 'Slipway keeps its own settings here'],
   ['/boot/', 'the operating system owns this directory'],
@@ -46,7 +43,7 @@ const REFUSED_PLACES: readonly (readonly [string, string])[] = [
   ['/ostree/', 'the operating system owns this directory'],
 ];
 
-/** No host has a file here, and none replaces a directory by a file. */
+/** Directories on every host, which no file can replace. */
 const DIRECTORIES: readonly string[] = [
   '/bin',
   '/etc',
@@ -96,7 +93,9 @@ const DIRECTORIES: readonly string[] = [
   '/var/lib/systemd',
 ];
 
-/** Directories, too, but some hosts have a link in their place, or make them only after a first boot's files. */
+/**
+ * Directories that may be links on some hosts, or are created after the files of the first boot.
+ */
 const MOVABLE_DIRECTORIES: readonly string[] = [
   '/home',
   '/media',
@@ -119,8 +118,8 @@ const MOVABLE_DIRECTORIES: readonly string[] = [
 ];
 
 /**
- * Files that every new host may get from the server, beside those in refused places. A file of the config
- * there is fine: it counts, or gets other contents.
+ * Files that a new host may get from the server, beside those in forbidden places. A file of the
+ * config there is allowed: it wins, or gets other contents.
  */
 const ADDED_FILES: readonly string[] = [
   FIRST_BOOT_FILE.KUBECONFIG,
@@ -141,7 +140,7 @@ export function reportPlaces(config: IgnitionObject, report: Report): void {
     listOf(storage[kind]).forEach((node, i) => {
       const field = `spec.config.storage.${kind}[${i}]`;
       reportPlace(wordOf(node['path']), what, `${field}.path`, report);
-      // A hard link has the owner of what it leads to.
+      // A hard link has the owner of its target.
       if (node['hard'] !== true) reportOwner(node, field, report);
       else reportHardLink(wordOf(node['target']), `${field}.target`, report);
     });
@@ -159,7 +158,7 @@ function reportPlace(
     report(field, 'the path is not absolute and normalised', fix);
     return;
   }
-  // Only for files do hosts remember what was there before.
+  // Hosts record originals for files only.
   reportPathLength(path, what === 'file', field, report);
   const why =
     REFUSED_PLACES.find(([place]) =>
@@ -176,18 +175,23 @@ function isDirectory(path: string, what: 'file' | 'directory' | 'link'): boolean
   return DIRECTORIES.includes(path) || (what === 'file' && MOVABLE_DIRECTORIES.includes(path));
 }
 
-/** Ignition takes a relative target for one below the root, wherever the link is, and finds nothing there. */
+/**
+ * Ignition resolves a relative target from the root, wherever the link is, and finds nothing there.
+ */
 function reportHardLink(target: string, field: string, report: Report): void {
   if (target === '' || target.startsWith('/')) return;
   const problem = 'the target of a hard link must be absolute';
   report(field, problem, 'write the whole path of the target, beginning with a slash');
 }
 
-/** Ignition takes no file at or below a link, at a directory, or below a file: such a pool serves nobody. */
+/**
+ * Ignition refuses a file at or below a link, at a directory, or below a file: such a pool could
+ * serve no machine.
+ */
 function whyNotBeside(path: string, what: 'file' | 'directory' | 'link'): string | undefined {
   for (const added of ADDED_FILES) {
     if (path === added && what !== 'file') {
-      // The server gives none to a config that brings its own, in whatever form.
+      // The server adds no kubeconfig to a config that brings its own, in whatever form.
       const isOwn = what === 'link' && added === FIRST_BOOT_FILE.KUBECONFIG;
       if (!isOwn) return 'new hosts get a file here';
     }
@@ -199,7 +203,7 @@ function whyNotBeside(path: string, what: 'file' | 'directory' | 'link'): string
   return undefined;
 }
 
-/** As hosts ask; Ignition lets the root and zero bytes pass. */
+/** The rule of hosts; Ignition accepts the root and zero bytes. */
 function isPlain(path: string): boolean {
   const [root, ...parts] = path.split('/');
   if (root !== '' || path.includes('\0')) return false;

@@ -1,17 +1,14 @@
-/** One thing that a person must correct before a MachineConfig can roll out. */
+/** A problem that a person must correct before a MachineConfig can roll out. */
 
 export interface AdmissionProblem {
-  /** Name of the MachineConfig. */
   readonly machineConfig: string;
   /** `spec.config.storage.files[0].path`. */
   readonly field: string;
-  /** What is wrong, without contents of the config. */
+  /** Without contents of the config. */
   readonly problem: string;
-  /** What to write instead. */
   readonly fix: string;
 }
 
-/** Collects the problems of one MachineConfig. */
 export type Report = (field: string, problem: string, fix: string) => void;
 
 /** `spec.config.storage.files[0].path` of a path in the Ignition config. */

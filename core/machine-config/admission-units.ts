@@ -1,4 +1,4 @@
-/** Units that systemd cannot have, and names that lead elsewhere. One that says nothing does nothing, as in MCO. */
+/** Invalid units and unit names. An empty unit does nothing, as in MCO. */
 
 import { listOf, structOf, wordOf, type IgnitionObject } from '../ignition';
 import { isOwnService } from '../names';
@@ -7,7 +7,6 @@ import { INSTALL_FIX, installProblem } from './admission-install';
 import { reportNameLength } from './admission-lengths';
 import type { Report } from './admission-problem';
 
-/** Problems of each unit on its own. */
 export function reportUnits(config: IgnitionObject, report: Report): void {
   listOf(structOf(config['systemd'])['units']).forEach((unit, i) => {
     const field = `spec.config.systemd.units[${i}]`;
@@ -26,8 +25,7 @@ export function reportUnits(config: IgnitionObject, report: Report): void {
 
 function reportOwnUnit(unit: IgnitionObject, field: string, report: Report): void {
   if (!isOwnService(wordOf(unit['name']))) return;
-  const problem =
-    'without it no update could reach the machine again, and none would be taken back';
+  const problem = 'without it no update could reach the machine or roll back';
   if (unit['mask'] === true) report(`${field}.mask`, problem, 'do not mask it');
   if (unit['enabled'] === false) report(`${field}.enabled`, problem, 'leave it enabled');
 }

@@ -1,11 +1,8 @@
 /**
- * What Slipway refuses although MCO renders it: configs that every node would choke on, or that mean
- * something else than they say. MCO finds out on the nodes, one degraded node after the other.
- *
- * Rendering itself answers as MCO does; these checks run before it.
+ * Configs that Slipway refuses before rendering although MCO renders them, because every node would
+ * fail on them or they do not mean what they say.
  */
 
-import { utf8Length } from '../encoding/utf8';
 import { fail, failureName, messageOf } from '../errors';
 import {
   convertIgnition,
@@ -33,11 +30,11 @@ import { withoutNulls } from './nulls';
 import { isKernelType, KernelType } from './validate';
 
 /**
- * Everything wrong with the MachineConfigs of a pool, in their order. Empty = they may be rendered.
+ * All problems of the MachineConfigs of a pool, in their order; empty = they may be rendered.
  *
- * A file without contents is fine when another MachineConfig of the pool brings them.
+ * A file without contents is valid when another MachineConfig of the pool brings them.
  *
- * @param isWhole - false = the pool may have others, which bring what these lack
+ * @param isWhole - false = the pool may have further MachineConfigs, which bring missing parts
  */
 export function admissionProblems(
   sources: readonly MachineConfig[],
@@ -50,7 +47,7 @@ export function admissionProblems(
     const report: Report = (field, problem, fix) => {
       problems.push({ machineConfig: name, field, problem, fix });
     };
-    // Whatever else is wrong with an example is so because it was not filled in.
+    // In an example that was not filled in, all other problems follow from that.
     const rest = reportPlaceholders(source.spec, ports, report) ? () => undefined : report;
     reportSpec(withoutNulls(source).spec, rest);
     reportSize(source, rest);
@@ -71,9 +68,9 @@ export function refuseInadmissible(sources: readonly MachineConfig[], ports: Con
   throw fail('InvalidMachineConfig', problems.map(describeProblem).join('\n'), { problems });
 }
 
-/** A MachineConfig that the API server itself could not store. */
+/** A MachineConfig that the API server could not store. */
 function reportSize(source: MachineConfig, report: Report): void {
-  const bytes = utf8Length(JSON.stringify(source));
+  const bytes = Buffer.byteLength(JSON.stringify(source));
   if (bytes <= MAX_OBJECT_BYTES) return;
   report(
     'spec.config',
@@ -82,7 +79,7 @@ function reportSize(source: MachineConfig, report: Report): void {
   );
 }
 
-/** Fields beside `config`. What the API server's schema refuses is refused here again. */
+/** Fields beside `config`. Repeats the checks of the API server's schema. */
 function reportSpec(spec: MachineConfigSpec, report: Report): void {
   const kernelType: unknown = spec.kernelType ?? '';
   if (typeof kernelType !== 'string' || !isKernelType(kernelType)) {
@@ -137,7 +134,7 @@ function reportTexts(
   return wrong.length === 0;
 }
 
-/** A blank entry is none, and line breaks are blanks, as for MCO: but not inside quotes. */
+/** As in MCO, a blank entry is ignored and line breaks are blanks; but not inside quotes. */
 function isKernelArgument(entry: string): boolean {
   return splitKernelArguments([entry]).every((argument) => !/[\n\r\0]/.test(argument));
 }
@@ -146,7 +143,7 @@ function isWord(text: string): boolean {
   return text.trim() !== '' && !/[\n\r\0]/.test(text);
 }
 
-/** The config in 3.5 when it can be read; its problems otherwise. */
+/** The config in 3.5 when it can be read; otherwise reports its problems. */
 function admittedConfig(
   config: unknown,
   ports: ContentPorts,
@@ -167,7 +164,7 @@ function admittedConfig(
       reportVersion(config as Readonly<Record<string, unknown>>, report);
     const reported = reportFindings(read.errors, report);
     if (read.decoded === undefined) return undefined;
-    // The same thing in other words helps nobody.
+    // Skips fields that a finding of Ignition names already.
     reportParts(read.decoded, ports, (field, ...words) => {
       if (!reported.some((known) => isSameField(known, field))) report(field, ...words);
     });
@@ -193,7 +190,7 @@ function reportParts(config: IgnitionObject, ports: ContentPorts, report: Report
   reportAccounts(config, report);
 }
 
-/** Whether one of the fields is the other, or in it. */
+/** Whether one field is the other, or inside it. */
 function isSameField(one: string, other: string): boolean {
   const [short, long] = one.length < other.length ? [one, other] : [other, one];
   return long.startsWith(short) && /^($|[.[])/.test(long.slice(short.length));
@@ -205,8 +202,8 @@ interface Admitted {
 }
 
 /**
- * Files for which no MachineConfig of the pool gives contents. MCO renders them once, with
- * `overwrite: true`, and then can never read its own result again.
+ * Files without contents in any MachineConfig of the pool. MCO renders them once, with `overwrite:
+ * true`, and can never read its own result again.
  */
 function reportMissingContents(configs: readonly Admitted[]): void {
   const filled = new Set<string>();

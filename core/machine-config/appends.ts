@@ -1,7 +1,7 @@
 /**
- * Files that append (docs/adr/0015): MCO renders one without contents so that nobody can read the
- * result again, and its daemon refuses every one. Hosts of ours apply them, so both answers are
- * corrected here, on top of the functions that answer as MCO.
+ * Files that append (docs/adr/0015). MCO renders one without contents so that nobody can read the
+ * result again, and its daemon refuses all of them. Slipway's hosts apply them, so both answers of
+ * MCO are corrected here.
  */
 
 import { listOf, structOf, without, type IgnitionObject } from '../ignition';
@@ -9,9 +9,9 @@ import { ignitionReason, type StorageOverride } from './reconcilable';
 import type { IgnitionConfig, IgnitionFile } from './types';
 
 /**
- * The merged config with `overwrite: false` for each file that appends and has no contents. Ignition
- * refuses MCO's `overwrite: true` there. A config without such a file is returned as it is, so that
- * its rendered name is MCO's.
+ * The merged config with `overwrite: false` for each appending file without contents, where
+ * Ignition refuses MCO's `overwrite: true`. Other configs are returned unchanged, so that their
+ * rendered name is MCO's.
  */
 export function withReadableAppends(config: IgnitionConfig): IgnitionConfig {
   const { storage } = config;
@@ -26,7 +26,7 @@ function isOnlyAppended({ append = [], contents }: IgnitionFile): boolean {
   return append.length > 0 && contents?.source === undefined;
 }
 
-/** Like `ignitionReason`, but a file that appends is no reason. */
+/** Like `ignitionReason`, but accepts files that append. */
 export function ignitionReasonOnHosts(
   old: IgnitionObject,
   next: IgnitionObject,

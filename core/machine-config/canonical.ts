@@ -1,19 +1,18 @@
 /**
- * The bytes of a rendered config as they travel from the server to a host. Both sides of the digest
- * (the cluster worker that orders, the host that checks) use this one function.
+ * The bytes of a rendered config between server and host. Both sides of the digest (the cluster
+ * worker that orders, the host that checks) use this function.
  */
 
 import type { MachineConfig } from './types';
 
 /**
  * `{"name":…,"spec":…}` as JSON with the keys of every object sorted by UTF-16 code unit and no
- * white space: equal configs give equal bytes, whatever order the API server answers in.
+ * white space: equal configs give equal bytes in any order of the API server's answer.
  */
 export function canonicalConfig(config: Pick<MachineConfig, 'metadata' | 'spec'>): string {
   return canonicalJson({ name: config.metadata.name, spec: config.spec });
 }
 
-/** JSON with sorted keys and no white space; `undefined` members are left out. */
 export function canonicalJson(value: unknown): string {
   if (Array.isArray(value)) return `[${value.map(canonicalJson).join(',')}]`;
   if (typeof value !== 'object' || value === null) return JSON.stringify(value) ?? 'null';

@@ -1,11 +1,10 @@
 /**
- * What differs between two configs, in the terms in which MCO's daemon decides: one flag per section,
- * then the paths and unit names that changed.
+ * The difference between two configs as MCO's daemon sees it: one flag per section, and the changed
+ * paths and unit names.
  */
 
 import type { IgnitionConfig, IgnitionFile, IgnitionUnit } from './types';
 
-/** The fields that a diff looks at; a rendered spec has them all. */
 export interface DiffableSpec {
   readonly osImageURL?: string;
   /** Ignition 3.5. */
@@ -16,7 +15,7 @@ export interface DiffableSpec {
   readonly kernelType?: string;
 }
 
-/** Which sections differ. The order of the fields is that of MCO's text form. */
+/** Which sections differ, in the order of MCO's text form. */
 export interface MachineConfigDiff {
   readonly osUpdate: boolean;
   readonly kargs: boolean;
@@ -34,9 +33,9 @@ export interface MachineConfigDiff {
 /**
  * Compares two specs section by section.
  *
- * Files, units and users are compared as written and in order: a reordering is a difference, and so
- * is the same content in another encoding. Missing and empty lists of kernel arguments and extensions
- * are equal; an empty kernel type is `default`. Directories, links and disks are not looked at.
+ * Files, units and users are compared as written and in order. Missing and empty lists of kernel
+ * arguments and extensions are equal; an empty kernel type is `default`. Directories, links and
+ * disks are ignored.
  *
  * @see MCO pkg/daemon/update.go, newMachineConfigDiff (7ff337a4)
  */
@@ -55,18 +54,18 @@ export function diffMachineConfigs(old: DiffableSpec, desired: DiffableSpec): Ma
   };
 }
 
-/** The diff as MCO's logs show it: `{osUpdate:false kargs:true …}`. */
+/** The diff as in MCO's logs: `{osUpdate:false kargs:true …}`. */
 export function diffText(diff: MachineConfigDiff): string {
   const flags = Object.entries(diff).map(([flag, differs]) => `${flag}:${String(differs)}`);
   return `{${flags.join(' ')}}`;
 }
 
-/** The kernel that a spec asks for: anything unknown, and nothing at all, is `default`. */
+/** The kernel of a spec; unknown and absent types are `default`. */
 export function canonicalKernelType(kernelType: string | undefined): string {
   return kernelType === 'realtime' || kernelType === '64k-pages' ? kernelType : 'default';
 }
 
-/** Paths that are new or different, and paths that go away; each sorted. */
+/** Paths that are new or different, and paths that are removed; each sorted. */
 export interface ChangedFiles {
   readonly changed: readonly string[];
   readonly removed: readonly string[];
@@ -97,7 +96,7 @@ export interface ChangedUnits {
 }
 
 /**
- * The units that an update touches, drop-ins, enablement and masks included.
+ * The units that an update touches, with drop-ins, enablement and masks.
  *
  * @see MCO pkg/controller/common/helpers.go, GetChangedConfigUnitsByType (7ff337a4)
  */
@@ -114,13 +113,13 @@ export function changedUnits(old: IgnitionConfig, desired: IgnitionConfig): Chan
   };
 }
 
-/** The parts of `passwd` that a running machine can change, each told apart. */
+/** The parts of `passwd` that a running machine can change. */
 export interface PasswdChanges {
   readonly sshKeysChanged: boolean;
   readonly passwordChanged: boolean;
 }
 
-/** Keys count over all users, as they end up in one file; the order of keys counts. */
+/** Keys of all users count together, because they end up in one file; their order counts. */
 export function passwdChanges(old: IgnitionConfig, desired: IgnitionConfig): PasswdChanges {
   const keys = (config: IgnitionConfig): readonly string[] =>
     (config.passwd?.users ?? []).flatMap((user) => user.sshAuthorizedKeys ?? []);
@@ -143,9 +142,8 @@ function sameList(a: readonly string[] = [], b: readonly string[] = []): boolean
 }
 
 /**
- * Deep equality as Go sees two parsed Ignition values: absent, `null` and an object without fields are
- * the same, the order of an object's fields does not matter, the order of a list does, and an absent
- * list differs from an empty one.
+ * Go's deep equality of parsed Ignition values: absent, `null` and an object without fields are
+ * equal, an absent list differs from an empty one, and only the order of lists matters.
  */
 function sameValue(a: unknown, b: unknown): boolean {
   if (isBlank(a) || isBlank(b)) return isBlank(a) && isBlank(b);

@@ -1,4 +1,4 @@
-/** Extensions of the operating system: groups of packages that a config may ask for by name. */
+/** Extensions of the operating system: named groups of packages. */
 
 import { fail } from '../errors';
 
@@ -17,7 +17,7 @@ export const EXTENSIONS: Readonly<Record<string, readonly string[]>> = {
   sysstat: ['sysstat'],
 };
 
-/** Those names of a list that are no extension, in order. */
+/** Names of a list that are not extensions, in order. */
 export function unknownExtensions(names: readonly string[]): readonly string[] {
   return names.filter((name) => !Object.hasOwn(EXTENSIONS, name));
 }

@@ -1,5 +1,3 @@
-/** MachineConfigs: checking, merging, rendering and comparing. */
-
 export { EXTENSIONS, refuseUnknownExtensions, unknownExtensions } from './extensions';
 export { generatedElsewhere, generatedElsewhereText } from './generations';
 export { renderedName, specYaml } from './hash';

@@ -1,19 +1,18 @@
-/** How large configs may be: for the API server that stores them and for the hosts that unpack them. */
+/** Size limits of configs, for the API server and for hosts. */
 
 import { decodeDataUrl } from '../encoding/data-url';
 import { fail } from '../errors';
 import { listOf, structOf, wordOf, type IgnitionObject } from '../ignition';
 
-/** What an API server stores at most. */
 export const MAX_OBJECT_BYTES = 1_572_864;
-/** Files, units and drop-ins that a host takes. */
+/** Files, units and drop-ins on one host. */
 export const MAX_PATHS = 20_000;
-/** Of all contents of a config together, unpacked on a host. */
+/** All contents of a config together, unpacked on a host. */
 export const MAX_CONTENT_BYTES = 256 * 1024 * 1024;
 
 /**
- * Refuses what no host takes, by what gzip streams say of their own size. One that lies is refused on
- * the host, which counts while it unpacks.
+ * Refuses configs that exceed the limits of hosts, by the sizes in their gzip streams. A false size
+ * is caught on the host, which counts while it unpacks.
  *
  * @param config - of the rendered spec
  * @throws ConfigTooLarge
@@ -41,14 +40,14 @@ export function refuseOversized(config: IgnitionObject, pool: string): void {
   );
 }
 
-/** Of compressed contents: others are no larger than the object, which has a limit of its own. */
+/** Only of compressed contents: others are limited by the size of the object. */
 function unpackedBytes(file: IgnitionObject): number {
   return [structOf(file['contents']), ...listOf(file['append'])]
     .filter(({ compression }) => compression === 'gzip')
     .reduce((sum, { source }) => sum + sizeOfGzip(wordOf(source)), 0);
 }
 
-/** The last four bytes of a gzip stream are the size of what it holds. */
+/** The last four bytes of a gzip stream hold its unpacked size. */
 function sizeOfGzip(source: string): number {
   const decoded = decodeDataUrl(source);
   if (decoded.error !== undefined || decoded.bytes.length < 4) return 0;

@@ -1,6 +1,6 @@
 /**
- * Many MachineConfigs into one: by name, worker configs first, so that a custom pool's config always
- * beats a worker's.
+ * Merges MachineConfigs by name, worker configs first, so that a custom pool's config beats a
+ * worker's.
  *
  * @see MCO pkg/controller/common/helpers.go (7ff337a4), MergeMachineConfigs
  */
@@ -20,18 +20,17 @@ import type { Source } from './source';
 import type { IgnitionConfig, MachineConfigSpec, RenderedSpec } from './types';
 import { KernelType } from './validate';
 
-/** Images for pools whose MachineConfigs name none. */
 export interface BaseImages {
   readonly osImage: string;
   readonly extensionsImage: string;
-  /** Name of the image stream that the pool chose; user images are refused then. */
+  /** Name of the pool's image stream; user images are then refused. */
   readonly stream?: string;
 }
 
 export interface MergeOptions extends BaseImages {
   /**
-   * Changes the merged config, or refuses it before anything else about the merge is refused.
-   * Absent = MCO's answer.
+   * Changes or refuses the merged config before all other checks of the merge. Absent = MCO's
+   * answer.
    */
   readonly correct?: (config: IgnitionConfig) => IgnitionConfig;
 }
@@ -41,8 +40,10 @@ export interface MergeOptions extends BaseImages {
  *
  * @throws InvalidMachineConfig for a MachineConfig without labels, with MCO's words
  */
-export function inMergeOrder(sources: readonly Source[]): readonly Source[] {
-  const isWorker = (source: Source): boolean => {
+export function inMergeOrder<S extends Pick<Source, 'name' | 'machineConfig'>>(
+  sources: readonly S[],
+): readonly S[] {
+  const isWorker = (source: S): boolean => {
     const { labels } = source.machineConfig.metadata;
     if (labels === undefined) {
       throw fail('InvalidMachineConfig', `Cannot find label in MachineConfig ${source.name}`, {
@@ -111,7 +112,7 @@ export function isSpecialKernel({ kernelType = '' }: MachineConfigSpec): boolean
   return SPECIAL.includes(kernelType);
 }
 
-/** Images count only when a person named them, not when a controller's MachineConfig did. */
+/** Images of generated MachineConfigs do not count. */
 function lastByUser(
   sources: readonly Source[],
   field: (spec: MachineConfigSpec) => string | undefined,

@@ -1,22 +1,24 @@
-/** The paths that a merged config brings, and which MachineConfig brings each. */
+/** The paths of a merged config, and the MachineConfig that brings each. */
 
 import { listOf, structOf, wordOf, type IgnitionObject } from '../ignition';
 import { UNIT_DIRECTORY } from '../systemd';
 import type { Source } from './source';
 
-/** One path that a config brings, and where it says so. */
+/** One path, and its place in the config. */
 export interface Entry {
   readonly kind: 'file' | 'directory' | 'link' | 'unit';
   readonly path: string;
   readonly field: string;
 }
 
-/** One that is known to come from this MachineConfig. */
 export interface OwnedEntry extends Entry {
   readonly machineConfig: string;
 }
 
-/** All of them; of a unit its file and its drop-ins, those that have contents: an empty one is no file. */
+/**
+ * All entries; of a unit its file and its drop-ins, if they have contents: an empty one is not
+ * written.
+ */
 export function entriesOf(config: IgnitionObject): readonly Entry[] {
   const storage = structOf(config['storage']);
   const nodes = (
@@ -46,13 +48,12 @@ function unitEntries(unit: IgnitionObject, index: number): readonly Entry[] {
   return wordOf(unit['contents']) === '' ? dropins : [own, ...dropins];
 }
 
-/** Those of one MachineConfig. */
 export function ownedEntries(source: Source): readonly OwnedEntry[] {
   const entries = entriesOf(source.ignition() ?? {});
   return entries.map((entry) => ({ ...entry, machineConfig: source.name }));
 }
 
-/** The last MachineConfig that brings the entry: of those before it nothing is left. */
+/** The last MachineConfig that brings the entry; it replaces all earlier ones. */
 export function ownerOf(entry: Entry, owned: readonly OwnedEntry[]): OwnedEntry | undefined {
   return owned.findLast(({ kind, path }) => kind === entry.kind && path === entry.path);
 }

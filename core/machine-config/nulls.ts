@@ -1,8 +1,8 @@
-/** Null is absent, as for Go and the API server: what an object of any origin says, and no more. */
+/** Null counts as absent, as for Go and the API server. */
 
 import type { MachineConfig } from './types';
 
-/** The same MachineConfig without the fields of its metadata and spec that are null. */
+/** The MachineConfig without null fields in metadata and spec. */
 export function withoutNulls(config: MachineConfig): MachineConfig {
   const { metadata, spec } = config;
   if (!hasNull(metadata) && !hasNull(spec)) return config;

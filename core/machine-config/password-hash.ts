@@ -1,6 +1,6 @@
-/** `passwordHash` of a user, which becomes a field of `/etc/shadow`. */
+/** `passwordHash` of a user, a field of `/etc/shadow`. */
 
-/** Whether it fits there: a colon or a line break would write other fields and other users. */
+/** A colon or a line break would write other fields and other users. */
 export function isPasswordHash(text: string): boolean {
   // eslint-disable-next-line no-control-regex -- these are what is looked for
   return !/[:\u0000-\u001f\u007f]/.test(text);

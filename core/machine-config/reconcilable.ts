@@ -1,5 +1,6 @@
 /**
- * Whether a running machine can go from one config to another, or would have to be reprovisioned.
+ * Whether a running machine can change from one config to another, or would have to be
+ * reprovisioned.
  *
  * @see MCO pkg/controller/common/reconcile.go (7ff337a4)
  */
@@ -19,25 +20,24 @@ import {
 } from '../ignition';
 import type { MachineConfig } from './types';
 
-/** Sections of `storage` whose changes an administrator allows although nothing applies them. */
+/** Sections of `storage` whose changes an administrator permits although nothing applies them. */
 export type StorageOverride = 'Disks' | 'FileSystems' | 'Raid';
 
 export interface ReconcilableOptions {
   readonly ports: Pick<RenderPorts, 'gunzip'>;
   readonly storageOverrides?: readonly StorageOverride[];
-  /** What decides for two configs that can be read; absent = `ignitionReason`. */
+  /** The decision for two readable configs; absent = `ignitionReason`. */
   readonly reason?: typeof ignitionReason;
 }
 
-/** Writing this file by hand makes a host skip its own checks, so no config may bring it. */
+/** With this file a host skips its own checks, so no config may bring it. */
 const FORCE_FILE = '/run/machine-config-daemon-force';
 const CORE_USER = 'core';
 
 /**
  * Why the change cannot be made, in MCO's words, or undefined when it can.
  *
- * In MCO's text the names of the two configs stand in each other's place; it is kept because the
- * text is compared.
+ * MCO's text swaps the names of the two configs; this is kept because the text is compared.
  */
 export function irreconcilableReason(
   current: MachineConfig,
@@ -48,7 +48,9 @@ export function irreconcilableReason(
   return 'reason' in old ? old.reason : reasonAgainst(current, old.config, next, options);
 }
 
-/** The same for several configs against one, which is read once. Undefined entries are fine. */
+/**
+ * The same for several configs against one, which is read once. Undefined entries are reconcilable.
+ */
 function irreconcilableReasons(
   current: MachineConfig,
   candidates: readonly MachineConfig[],
@@ -80,7 +82,7 @@ function readConfig(
   }
 }
 
-/** Whether a config can be compared with another: it can be read, and validates. */
+/** Whether a config can be compared: it can be read, and validates. */
 export function isReadable(
   machineConfig: MachineConfig,
   ports: Pick<RenderPorts, 'gunzip'>,
@@ -110,7 +112,6 @@ function reasonAgainst(
   return `new machineconfig "${currentName}" is not reconcilable against "${nextName}": ${reason}`;
 }
 
-/** The first section that changed and cannot be changed on a running machine. */
 export function ignitionReason(
   old: IgnitionObject,
   next: IgnitionObject,
@@ -144,7 +145,7 @@ function storageReason(
     return !ignitionEqual(old[section], next[section]);
   });
   if (changed !== undefined) return `ignition ${changed[0]} section contains changes`;
-  // Links are not supported, but a config may stop mentioning them.
+  // Links are not supported, but a config may drop them.
   const links = next['links'];
   if (ignitionEqual(old['links'], links) || listOf(links).length === 0) return undefined;
   return 'ignition links section contains changes';
@@ -186,12 +187,13 @@ function fipsReason(current: MachineConfig, next: MachineConfig): string | undef
 }
 
 /**
- * Refuses a rendered config that a running pool cannot take, naming the MachineConfig that is to
- * blame when one alone explains it.
+ * Refuses a rendered config that a running pool cannot take, naming the MachineConfig when one
+ * alone causes it.
  *
  * @param sources - in merge order
  * @throws Unreconcilable with MCO's words
- * @see MCO pkg/controller/render/render_controller.go (7ff337a4), generateAndValidateRenderedMachineConfig
+ * @see MCO pkg/controller/render/render_controller.go (7ff337a4),
+ * generateAndValidateRenderedMachineConfig
  */
 export function refuseUnreconcilable(
   current: MachineConfig,

@@ -1,4 +1,4 @@
-/** What the product renders: MCO's render, and on top of it the corrections of what MCO gets wrong. */
+/** The product's render: MCO's render with corrections of its errors. */
 
 import type { IgnitionObject } from '../ignition';
 import { refuseInvalidMerge } from './admission-merged';
@@ -8,9 +8,9 @@ import { refuseOversized } from './limits';
 import { renderMachineConfig, type RenderedMachineConfig, type RenderInput } from './render';
 
 /**
- * Renders like `renderMachineConfig`, with files that append as hosts of ours apply them, also from what
- * other controllers generated, and refuses a merged config that nobody could read again or no host takes.
- * In all other cases the result is MCO's to the byte.
+ * Renders like `renderMachineConfig`, but accepts files that append and MachineConfigs that other
+ * controllers generated, and refuses a merged config that nobody could read again or no host takes.
+ * Otherwise the result is MCO's to the byte.
  *
  * @throws what `renderMachineConfig` throws
  */

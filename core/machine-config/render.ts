@@ -1,12 +1,10 @@
 /**
- * A pool's rendered config out of its MachineConfigs: the same name, the same spec and the same
- * refusals as MCO.
+ * Renders a pool's config from its MachineConfigs: name, spec and refusals are those of MCO.
  *
  * @see MCO pkg/controller/render/render_controller.go (7ff337a4), generateRenderedMachineConfig
  */
 
 import { goJson } from '../encoding/go-json';
-import { utf8Length } from '../encoding/utf8';
 import { fail } from '../errors';
 import type { RenderPorts } from '../ignition';
 import { ANNOTATION, MCO_GROUP, MCO_VERSION } from '../names';
@@ -18,7 +16,6 @@ import { Source } from './source';
 import type { IgnitionConfig, MachineConfig, RenderedSpec } from './types';
 import { validateMachineConfig } from './validate';
 
-/** What every rendered config takes from the cluster. */
 export interface RenderControllerConfig {
   readonly baseOSContainerImage: string;
   readonly baseOSExtensionsContainerImage: string;
@@ -29,18 +26,17 @@ export interface RenderControllerConfig {
 }
 
 export interface RenderInput {
-  /** Name of the pool. */
   readonly pool: string;
   /** The MachineConfigs that the pool selects, in any order. */
   readonly sources: readonly MachineConfig[];
   readonly controllerConfig: RenderControllerConfig;
-  /** The image stream that the pool chose, which then decides both images. */
+  /** The image stream of the pool, which decides both images. */
   readonly osImageStream?: {
     readonly name: string;
     readonly osImage: string;
     readonly extensionsImage: string;
   };
-  /** The rendered config that the pool is on; absent = a fresh pool. */
+  /** The current rendered config of the pool; absent = a fresh pool. */
   readonly current?: MachineConfig;
   readonly storageOverrides?: readonly StorageOverride[];
   /** Absent = MCO's answers. */
@@ -48,11 +44,11 @@ export interface RenderInput {
   readonly ports: RenderPorts;
 }
 
-/** Where another answer than MCO's is wanted; `renderForHosts` has those of the product. */
+/** Deviations from MCO; `renderForHosts` has those of the product. */
 export interface RenderCorrections {
   /** Changes the merged config before it is named, or refuses it. */
   readonly merged: (config: IgnitionConfig, sources: readonly Source[]) => IgnitionConfig;
-  /** In the place of `ignitionReason`: why a running machine cannot take the change. */
+  /** Replaces `ignitionReason`: why a running machine cannot take the change. */
   readonly reason: typeof ignitionReason;
 }
 
@@ -60,7 +56,6 @@ export interface RenderedMachineConfig {
   readonly name: string;
   readonly spec: RenderedSpec;
   readonly annotations: Readonly<Record<string, string>>;
-  /** The text that the name hashes. */
   readonly specYaml: string;
   /** Bytes of the object as JSON. */
   readonly sizeBytes: number;
@@ -71,10 +66,8 @@ export interface RenderedMachineConfig {
 }
 
 /**
- * Renders.
- *
  * @throws NoMachineConfigs, InvalidMachineConfig, InvalidIgnition, Unreconcilable, ConfigTooLarge;
- *   the texts of the second to the fourth are MCO's
+ * the texts of the second to the fourth are MCO's
  */
 export function renderMachineConfig(input: RenderInput): RenderedMachineConfig {
   const { pool, ports, controllerConfig } = input;
@@ -93,7 +86,7 @@ export function renderMachineConfig(input: RenderInput): RenderedMachineConfig {
     ...(stream === undefined ? {} : { stream: stream.name }),
   });
   const yaml = specYaml(spec);
-  const name = renderedName(pool, yaml, ports);
+  const name = renderedName(pool, yaml);
   const annotations = annotationsFor(spec, input);
   const rendered = { metadata: { name, annotations }, spec };
   if (input.current !== undefined) {
@@ -120,7 +113,9 @@ export function renderMachineConfig(input: RenderInput): RenderedMachineConfig {
   };
 }
 
-/** During an upgrade of the controllers nothing is rendered from what the old version generated. */
+/**
+ * Refuses MachineConfigs that another version generated, as during an upgrade of the controllers.
+ */
 function refuseForeignGenerations(input: RenderInput): void {
   const own = input.controllerConfig.controllerVersion;
   for (const { metadata } of input.sources) {
@@ -146,7 +141,7 @@ function annotationsFor(spec: RenderedSpec, input: RenderInput): Record<string, 
 function sizeOf(rendered: MachineConfig, pool: string): number {
   const kind = 'MachineConfig';
   const apiVersion = `${MCO_GROUP}/${MCO_VERSION}`;
-  const size = utf8Length(goJson({ apiVersion, kind, ...rendered }));
+  const size = Buffer.byteLength(goJson({ apiVersion, kind, ...rendered }));
   if (size <= MAX_OBJECT_BYTES) return size;
   throw fail(
     'ConfigTooLarge',

@@ -1,4 +1,4 @@
-/** One MachineConfig with its Ignition config read, so that every later step reads it once only. */
+/** A MachineConfig with its Ignition config, which is parsed only once. */
 
 import {
   convertIgnition,

@@ -1,6 +1,6 @@
 /**
- * Changes that MCO accepts on a running machine although nothing applies them: the pool would say
- * Updated and the machine would be as before.
+ * Changes that MCO accepts although nothing applies them to a running machine: the pool would be
+ * Updated and the machine unchanged.
  */
 
 import { fail } from '../errors';
@@ -16,7 +16,7 @@ import {
 } from '../ignition';
 import type { MachineConfig } from './types';
 
-/** Sections that only take effect when a machine boots for the first time. */
+/** Sections that take effect only at the first boot. */
 const FIRST_BOOT_SECTIONS: readonly (readonly [string, (config: IgnitionObject) => unknown])[] = [
   ['storage.luks', (config) => structOf(config['storage'])['luks']],
   ['ignition.config', (config) => structOf(config['ignition'])['config']],
@@ -25,7 +25,7 @@ const FIRST_BOOT_SECTIONS: readonly (readonly [string, (config: IgnitionObject) 
   ['ignition.timeouts', (config) => structOf(config['ignition'])['timeouts']],
 ];
 
-/** The first change without effect, in a sentence, or undefined when there is none. */
+/** A sentence about the first change without effect, or undefined. */
 export function ineffectiveChange(
   current: MachineConfig,
   next: MachineConfig,
@@ -42,7 +42,7 @@ export function ineffectiveChange(
   return userChange(listOf(structOf(old['passwd'])['users']), structOf(wanted['passwd'])['users']);
 }
 
-/** MCO looks at the last user only. */
+/** MCO checks the last user only. */
 function userChange(old: readonly IgnitionObject[], wanted: unknown): string | undefined {
   for (const user of listOf(wanted)) {
     const before = old.find((other) => other['name'] === user['name']) ?? {};

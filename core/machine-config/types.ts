@@ -2,7 +2,7 @@
 
 import type { ObjectMeta } from '../object-meta';
 
-/** One named source of desired machine state, or a rendered config. */
+/** A source of machine state, or a rendered config. */
 export interface MachineConfig {
   readonly apiVersion?: string;
   readonly kind?: string;
@@ -71,7 +71,7 @@ export interface IgnitionResource {
   readonly httpHeaders?: readonly unknown[];
 }
 
-/** Made by Ignition on a new machine; a host looks at it only when it has to make it again. */
+/** Created by Ignition on a new machine; a host reads it only to create it again. */
 export interface IgnitionDirectory {
   readonly path: string;
   /** Permission bits as a decimal integer; absent = 0755. */

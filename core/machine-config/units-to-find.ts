@@ -1,4 +1,4 @@
-/** Units that a config wants enabled, and counts on the machine for. */
+/** Units that a config enables and that the machine has to bring. */
 
 import { enablingLinks, UNIT_DIRECTORY } from '../systemd';
 import { enabledSection } from './admission-install';
@@ -6,9 +6,9 @@ import { changedUnits } from './diff';
 import type { IgnitionConfig, IgnitionUnit } from './types';
 
 /**
- * Units that are new or different, to be enabled, and without contents here: `systemctl enable` fails where there
- * is none of that name. Not those that the config before had the same, nor aliases that another enabled unit of
- * the config gets.
+ * New or different enabled units without contents: `systemctl enable` fails when the machine has
+ * none of the name. Without units that the previous config enabled, and aliases of other enabled
+ * units.
  *
  * @param before - absent = the machine had no config
  */
@@ -28,7 +28,6 @@ export function unitsToFind(
     .filter((name) => changed.has(name) && !aliases.has(`${UNIT_DIRECTORY}/${name}`));
 }
 
-/** Paths of the links by which an enabled unit has other names. */
 function aliasesOf(unit: IgnitionUnit): readonly string[] {
   const install = enabledSection({ ...unit });
   return install === undefined ? [] : enablingLinks(unit.name, install).aliases;

@@ -1,5 +1,5 @@
 /**
- * What MCO requires of a single MachineConfig before it renders.
+ * MCO's checks of a single MachineConfig before rendering.
  *
  * @see MCO pkg/controller/common/helpers.go (7ff337a4), ValidateMachineConfig
  */
@@ -18,13 +18,12 @@ export type KernelType = (typeof KernelType)[keyof typeof KernelType];
 
 const KERNEL_TYPES: readonly string[] = ['', ...Object.values(KernelType)];
 
-/** Whether a node knows this kernel type; the empty one is the default. */
 export function isKernelType(text: string): boolean {
   return KERNEL_TYPES.includes(text);
 }
 
 /**
- * MCO's own checks: extensions are only looked at when there is a config.
+ * As in MCO, extensions are checked only when there is a config.
  *
  * @throws InvalidMachineConfig, InvalidIgnition with MCO's words
  */

@@ -1,36 +1,35 @@
 /**
- * Where a machine has its kubelet: the unit, the client certificate, the cluster's authority. Distributions
- * differ; which one a machine is of is told from its files.
+ * Finds a machine's kubelet: the unit, the client certificate, the cluster's authority. The files
+ * of the machine tell which distribution it has.
  */
 
 import type { MachineTree } from './tree';
 
-/** The files with which a machine shows itself to the cluster, and knows it. */
+/** Credentials of the machine, and the cluster's authority. */
 interface KubeletFiles {
   readonly certificateFile: string;
   /** May be the file of the certificate. */
   readonly keyFile: string;
-  /** Of the cluster's servers. */
   readonly authorityFile: string;
 }
 
-/** A distribution of Kubernetes, by what it puts on a machine. */
+/** A distribution of Kubernetes, by its files on a machine. */
 interface Distribution extends Omit<KubeletFiles, 'authorityFile'> {
   readonly name: string;
-  /** Names of its kubelet's unit; the ones that also run a control plane first. */
+  /** Units that run its kubelet; those that also run a control plane first. */
   readonly units: readonly string[];
-  /** One of them tells it from others with the same unit; none = its unit does. */
+  /** Any of these distinguishes it from others with the same unit; empty = the unit does. */
   readonly marks: readonly string[];
-  /** The first one that is there. */
+  /** The first existing one counts. */
   readonly authorityFiles: readonly [string, ...string[]];
 }
 
 const ROTATED = '/var/lib/kubelet/pki/kubelet-client-current.pem';
 
-/** The kubelet asks for its certificate itself, and keeps it with its key behind one link. */
+/** The kubelet requests its certificate itself, and keeps it with its key behind one link. */
 const ASKED_FOR = { certificateFile: ROTATED, keyFile: ROTATED };
 
-/** k3s and RKE2 run the kubelet inside of a unit of their own, and write its certificate whenever that starts. */
+/** k3s and RKE2 run the kubelet inside their own unit, and write its certificate at each start. */
 function ofRancher(name: string, units: readonly string[]): Distribution {
   const agent = `/var/lib/rancher/${name}/agent`;
   return {
@@ -43,7 +42,7 @@ function ofRancher(name: string, units: readonly string[]): Distribution {
   };
 }
 
-/** Somebody's own kubelet. What is not known to be anything else is taken for it. */
+/** A kubelet without a known distribution. */
 const PLAIN: Distribution = {
   name: 'kubelet',
   units: ['kubelet.service'],
@@ -63,7 +62,7 @@ const DISTRIBUTIONS: readonly Distribution[] = [
       '/usr/lib/systemd/system/kubelet.service.d/10-kubeadm.conf',
     ],
     ...ASKED_FOR,
-    // kubeadm writes the second one; where a person has put the first one, it is meant.
+    // kubeadm writes the second one; a person who adds the first one means that.
     authorityFiles: ['/etc/kubernetes/ca.crt', '/etc/kubernetes/pki/ca.crt'],
   },
   {
@@ -78,36 +77,36 @@ const DISTRIBUTIONS: readonly Distribution[] = [
   PLAIN,
 ];
 
-/** Every name under which a kubelet runs; the units of Slipway order themselves before all of them. */
+/** All units that run a kubelet; the units of Slipway order themselves before them. */
 export const KUBELET_UNITS: readonly string[] = [
   ...new Set(DISTRIBUTIONS.flatMap(({ units }) => units)),
 ];
 
-/** Where kubelets say whether they are well, all distributions alike. */
+/** The health endpoint of kubelets, in all distributions. */
 export const KUBELET_HEALTH_URL = 'http://127.0.0.1:10248/healthz';
 
-/** What a person has set; each goes before what is found. */
+/** Settings of a person, which win over what is found. */
 export interface KubeletSettings extends Partial<KubeletFiles> {
   readonly kubeletUnit?: string;
 }
 
-/** Parts of it that may be missing; a key is missing with its certificate. */
+/** Parts that may be missing; a key is missing with its certificate. */
 export type KubeletPart = 'kubeletUnit' | 'certificateFile' | 'authorityFile';
 
-/** What was found, with what a person has set. */
+/** The result, with the settings of a person. */
 export interface FoundKubelet extends KubeletFiles {
-  /** Whose places these are; `kubelet` = of no distribution that is known. */
+  /** `kubelet` = no known distribution. */
   readonly distribution: string;
-  /** Absent = no unit of a known name is there. */
+  /** Absent = no unit of a known name exists. */
   readonly kubeletUnit?: string;
-  /** What is not there (yet): what was looked for, and which setting names another. */
+  /** Missing parts: the expected files, and the setting that names others. */
   readonly missing: Readonly<Partial<Record<KubeletPart, string>>>;
 }
 
 /**
- * Looks at the files of a machine. Of several kubelets the one that is enabled counts, then the one that has its
- * certificate, then the one that is installed. Before a machine has joined, it has neither certificate nor,
- * with most distributions, authority: where they will be is the answer, and that they are missing.
+ * Of several kubelets the enabled one wins, then one with a certificate, then an installed one.
+ * Before a machine has joined, the result names the future places of its files and reports them as
+ * missing.
  */
 export function findKubelet(tree: MachineTree, set: KubeletSettings): FoundKubelet {
   const { distribution, unit } = chosen(tree, set.kubeletUnit);
@@ -131,7 +130,7 @@ export function findKubelet(tree: MachineTree, set: KubeletSettings): FoundKubel
     distribution: distribution.name,
     ...(unit === undefined ? {} : { kubeletUnit: unit }),
     certificateFile: set.certificateFile ?? certificateFile,
-    // A certificate that somebody names without a key has it in its own file.
+    // A certificate that is set without a key has it in its own file.
     keyFile: set.keyFile ?? set.certificateFile ?? keyFile,
     authorityFile: set.authorityFile ?? authorityFile,
     missing,
@@ -158,7 +157,6 @@ function chosen(tree: MachineTree, named: string | undefined): Choice {
   return best === undefined || best.rank === 0 ? { distribution: PLAIN } : best;
 }
 
-/** How much speaks for a distribution, and the unit of it that does. */
 function ranking(
   tree: MachineTree,
   distribution: Distribution,

@@ -1,18 +1,18 @@
-/** What is asked of the files of a machine, to tell what runs on it. */
+/** Questions about a machine's files that show what runs on it. */
 
-/** Paths and units are those that the machine itself sees. */
+/** Paths and units as the machine itself sees them. */
 export interface MachineTree {
-  /** Something is there; links are followed. */
+  /** Follows links. */
   has(path: string): boolean;
-  /** `absent` is also a unit that is masked. */
+  /** A masked unit is `absent`, too. */
   unit(name: string): 'enabled' | 'disabled' | 'absent';
   /** systemd has started the unit, and it has not ended. */
   isRunning(unit: string): boolean;
-  /** Names in a directory; none when there is no such directory. */
+  /** Names in a directory; empty when there is no such directory. */
   list(directory: string): readonly string[];
 }
 
-/** The link that is there while systemd runs a unit; it is written anew whenever the unit starts. */
+/** The link that exists while systemd runs a unit; each start writes it anew. */
 export function runningLink(unit: string): string {
   return `/run/systemd/units/invocation:${unit}`;
 }

@@ -1,11 +1,9 @@
-/** Programs beside Slipway that update or reboot a machine: they know nothing of its pool, its slots and its drains. */
-
 import { NodeCondition } from '../names';
 import type { MachineConfigNode } from '../node/types';
 import type { Condition } from '../object-meta';
 import { type MachineTree, runningLink } from './tree';
 
-/** Units that bring another OS image, and reboot into it. */
+/** Units that install another OS image and reboot into it. */
 const UPDATER_UNITS = [
   'zincati.service',
   'rpm-ostreed-automatic.timer',
@@ -13,12 +11,12 @@ const UPDATER_UNITS = [
 ];
 const UNIT_DIRECTORY = '/etc/systemd/system';
 
-/** Reboots nodes that ask for it, from a pod on each of them; named after the container of that pod. */
+/** Reboots nodes on request, from a pod on each of them; named after the container of that pod. */
 const KURED = 'kured';
-/** The kubelet has a directory in it for each pod, and in that one for each container. */
+/** The kubelet has a directory per pod here, and in it one per container. */
 const POD_LOGS = '/var/log/pods';
 
-/** What is touched when one of the units is started, stopped, enabled, disabled or masked on the machine. */
+/** Paths that change when one of the units is started, stopped, enabled, disabled or masked. */
 export const UPDATER_PATHS: readonly string[] = UPDATER_UNITS.flatMap((unit) => [
   runningLink(unit),
   `${UNIT_DIRECTORY}/${unit}`,
@@ -26,8 +24,8 @@ export const UPDATER_PATHS: readonly string[] = UPDATER_UNITS.flatMap((unit) => 
 ]);
 
 /**
- * Names of those that would act on this machine: units that are enabled or run, whatever their own settings say, and
- * `kured` where a pod of it is.
+ * Names of active updaters: units that are enabled or run, whatever their own settings, and `kured`
+ * where a pod of it is.
  */
 export function findUpdaters(tree: MachineTree): readonly string[] {
   const units = UPDATER_UNITS.filter(
@@ -37,7 +35,7 @@ export function findUpdaters(tree: MachineTree): readonly string[] {
   return hasKured ? [...units, KURED] : units;
 }
 
-/** A sentence with what to do; `names` are those of `findUpdaters`, at least one. */
+/** A sentence with the fix; `names` come from `findUpdaters`, at least one. */
 export function updatersText(names: readonly string[]): string {
   const units = names.filter((name) => name !== KURED);
   const moves = [
@@ -48,7 +46,7 @@ export function updatersText(names: readonly string[]): string {
   return `${names.join(', ')} ${would} update or reboot this machine beside Slipway; switch off: ${moves.join('; ')}`;
 }
 
-/** The condition that the host's last report is shown in; undefined = it named none. */
+/** The condition for the host's last report; undefined = it named none. */
 export function updatersShown(
   known: Pick<MachineConfigNode, 'status'> | undefined,
 ): Condition | undefined {
@@ -56,9 +54,9 @@ export function updatersShown(
 }
 
 /**
- * The condition of the MachineConfigNode; undefined = there is none, as nothing was reported.
+ * The condition of the MachineConfigNode; undefined = nothing was reported.
  *
- * @param previous - the condition as it is, for its transition time
+ * @param previous - the present condition, for its transition time
  * @param now - RFC 3339
  */
 export function updatersCondition(

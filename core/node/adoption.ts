@@ -1,6 +1,6 @@
 /**
- * What a Node says first: the config that its machine came with. MCO's daemon writes it at its own first
- * start; here the host worker, which holds no Kubernetes credentials, reports it.
+ * Adoption: the first config of a Node, which its machine came with. MCO's daemon writes it at its
+ * first start; here the host worker, which has no Kubernetes credentials, reports it.
  */
 
 import { driftAnnotations, driftCondition, isNewerThanFailure } from '../drift/status';
@@ -16,14 +16,12 @@ import {
 } from './predicates';
 import type { MachineConfigNode, Node } from './types';
 
-/** What a host came with, and what its Node says once that is known. */
 export interface Adoption {
-  /** Rendered config. */
   readonly config: string;
   readonly annotations: Readonly<Record<string, string>>;
 }
 
-/** No config was ever verified on it, and its kubelet is there: it may say what it came with. */
+/** No config was ever verified on the node, and its kubelet is Ready. */
 export function awaitsAdoption(node: Node): boolean {
   return (
     saysReady(node) && currentConfigOf(node) === undefined && unreadyCondition(node) === undefined
@@ -31,9 +29,9 @@ export function awaitsAdoption(node: Node): boolean {
 }
 
 /**
- * Of a node that no config was ever verified on; undefined = it has one, is not Ready, an update works on
- * it, or its host has not reported since it failed. A disk that is not as the config says makes it Degraded in the
- * same write.
+ * Adoption of a node on which no config was ever verified; undefined = it has one, is not Ready, an
+ * update works on it, or its host has not reported since it failed. With drift the same write makes
+ * it Degraded.
  *
  * @see MCO pkg/daemon/daemon.go, checkStateOnFirstRun (7ff337a4)
  */
@@ -47,7 +45,7 @@ export function adoptionOf(
   if (!awaitsAdoption(node) || !belongsTo(node, known)) return undefined;
   if (desiredConfigOf(node) !== undefined) {
     if (!isDegraded(node) || isCordonOurs(node)) return undefined;
-    // It failed before its host was heard, or is by now where it should be. Another failure stays shown.
+    // It failed before its host reported, or is on its desired config now. Other failures stay.
     const isOver = failedWithoutConfig(node) || desiredConfigOf(node) === config;
     if (!isOver || !isNewerThanFailure(known, reported)) return undefined;
   }
@@ -63,7 +61,10 @@ export function adoptionOf(
   };
 }
 
-/** Whether this is the node's own; what is left of an earlier Node of the name goes with that, a moment later. */
+/**
+ * Whether the object belongs to this Node; one of an earlier Node of the name is deleted a moment
+ * later.
+ */
 export function belongsTo(
   { metadata }: Pick<Node, 'metadata'>,
   known: Pick<MachineConfigNode, 'metadata'>,
@@ -72,7 +73,7 @@ export function belongsTo(
   return owner === undefined || metadata.uid === undefined || owner.uid === metadata.uid;
 }
 
-/** A host that could not be taken back: its update says what becomes of it. */
+/** A host that could not be rolled back: its update shows its state. */
 function isCordonOurs(node: Node): boolean {
   return annotationOf(node, ANNOTATION.CORDONED_BY) !== undefined;
 }

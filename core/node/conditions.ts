@@ -1,8 +1,8 @@
 /**
  * The conditions of a MachineConfigNode in each phase of an update.
  *
- * Types, statuses, parents and children are MCO's: Unknown = in progress, True = done, False = not or
- * not any more. The sentences are Slipway's own.
+ * Types, statuses, parents and children are MCO's: Unknown = in progress, True = done, False = not
+ * done. The sentences are Slipway's.
  *
  * @see MCO pkg/upgrademonitor/upgrade_monitor.go (7ff337a4)
  */
@@ -11,13 +11,12 @@ import { NodeCondition } from '../names';
 import type { Condition } from '../object-meta';
 import { NodePhase } from './lifecycle';
 
-/** Every condition that a MachineConfigNode has, in the order in which an update comes by them. */
+/** Every condition of a MachineConfigNode, in the order of an update. */
 export const MCN_CONDITIONS: readonly NodeCondition[] = Object.values(NodeCondition).filter(
-  // Of the machine and not of an update; another process writes them.
+  // These describe the machine, and the server writes them.
   (type) => type !== NodeCondition.DRIFTED && type !== NodeCondition.FOREIGN_UPDATER,
 );
 
-/** The four stages of an update and their steps. */
 const PARENTS = {
   [NodeCondition.UPDATE_PREPARED]: [],
   [NodeCondition.UPDATE_EXECUTED]: [
@@ -35,26 +34,24 @@ type Stage = keyof typeof PARENTS;
 const STAGES = Object.keys(PARENTS) as readonly Stage[];
 
 export interface ConditionOptions {
-  /** The rendered config that the update leads to. */
   readonly config: string;
   /** RFC 3339; becomes the transition time of what changes. */
   readonly now: string;
-  /** What happens now or went wrong; absent = a general sentence. */
+  /** The present action or the error; absent = a general sentence. */
   readonly message?: string;
   /** Catalogue name of the failure, for `Degraded`. */
   readonly failure?: string;
-  /** For `Cancelled`: the config that the node is on again, verified; absent = it is on none. */
+  /** For `Cancelled`: the config that the node is on again, verified; absent = none. */
   readonly restsOn?: string;
-  /** Steps that are known to be done although no phase of theirs was written. */
+  /** Steps that are known to be done although their phase was not written. */
   readonly done?: readonly NodeCondition[];
 }
 
 /**
- * All conditions that the MachineConfigNode should have once its update is in this phase. Writing the
- * same phase twice changes nothing. A phase that was never written leaves its steps False, unless
- * `done` names them.
+ * All conditions of a MachineConfigNode whose update is in this phase; writing a phase twice
+ * changes nothing. Steps of a phase that was not written are False, unless `done` names them.
  *
- * @param previous - the conditions that it has now; absent or incomplete ones begin as NotYetOccurred
+ * @param previous - the present conditions; absent or incomplete ones begin as NotYetOccurred
  */
 export function mcnConditions(
   phase: NodePhase,
@@ -99,12 +96,12 @@ function valuesFor(
     case NodePhase.GONE:
       return ended(before, 'NodeDeleted', `the node was deleted during its update`);
     case NodePhase.GOING_BACK:
-      return ended(before, 'GoingBack', `going back from ${options.config}`, 'Unknown').set(
+      return ended(before, 'GoingBack', `rolling back from ${options.config}`, 'Unknown').set(
         NodeCondition.UPDATE_EXECUTED,
         {
           status: 'Unknown',
           reason: 'GoingBack',
-          message: options.message ?? `going back from ${options.config} to the previous config`,
+          message: options.message ?? `rolling back from ${options.config} to the previous config`,
         },
       );
     default:
@@ -112,7 +109,10 @@ function valuesFor(
   }
 }
 
-/** Who went back is where it is to be again, and nothing else would say so when it stays there. */
+/**
+ * A node that rolled back is Updated on its previous config, which nothing else would show when it
+ * stays there.
+ */
 function cancelled(before: readonly Condition[], { config, restsOn }: ConditionOptions): Values {
   const values = ended(before, 'UpdateCancelled', `update to ${config} was cancelled`);
   if (restsOn === undefined) return values;
@@ -124,16 +124,14 @@ function cancelled(before: readonly Condition[], { config, restsOn }: ConditionO
   });
 }
 
-/** What a phase on the way forward has in progress. */
 interface Progress {
   readonly stage: Stage;
-  /** Steps that are in progress. */
   readonly steps: readonly NodeCondition[];
-  /** The stage itself is over, and something else is waited for. */
+  /** The stage is done, and the update waits for something else. */
   readonly stageDone?: boolean;
-  /** What is true as soon as the phase begins. */
+  /** True as soon as the phase begins. */
   readonly already?: readonly NodeCondition[];
-  /** The node is being disturbed: an older failure is not its state any more. */
+  /** The node is being disturbed, so an older failure does not count. */
   readonly disturbs: boolean;
   readonly message: string;
 }
@@ -203,7 +201,7 @@ const PROGRESS = {
   },
 } as const satisfies Record<ForwardPhase, Progress>;
 
-/** Earlier stages are done, this one runs, later ones have not come; steps in progress are done. */
+/** Earlier stages are done, this one runs, later ones are not done; steps in progress are done. */
 function underWay(
   progress: Progress,
   before: readonly Condition[],
@@ -240,7 +238,7 @@ function underWay(
   return values;
 }
 
-/** On its config: everything that was under way is a thing of the past. */
+/** The node is on its config, so nothing is in progress. */
 function updated(before: readonly Condition[], options: ConditionOptions): Values {
   const values: Values = new Map();
   settle(values, before, MCN_CONDITIONS, (_type, condition) => ({
@@ -257,7 +255,7 @@ function updated(before: readonly Condition[], options: ConditionOptions): Value
     .set(NodeCondition.NODE_DEGRADED, notDegraded(options.config));
 }
 
-/** Nothing is in progress any more, and what was done is undone. NodeDegraded is not touched. */
+/** Nothing is in progress, and done steps are undone. NodeDegraded is not touched. */
 function ended(
   before: readonly Condition[],
   reason: string,
@@ -275,7 +273,7 @@ function ended(
   return values;
 }
 
-/** Gives a new value to those of the types whose condition is not False. */
+/** Sets the given types whose condition is not False. */
 function settle(
   values: Values,
   before: readonly Condition[],
@@ -290,7 +288,7 @@ function settle(
   }
 }
 
-/** Those that an update writes, all of them; conditions of others stay out of it. */
+/** All conditions that an update writes, without those of others. */
 function complete(all: readonly Condition[], now: string): readonly Condition[] {
   const previous = ownConditions(all);
   const missing = MCN_CONDITIONS.filter((type) => !previous.some((given) => given.type === type));
@@ -300,7 +298,7 @@ function complete(all: readonly Condition[], now: string): readonly Condition[] 
   ];
 }
 
-/** The conditions that updates write: whoever applies a condition owns it, so others' are left out. */
+/** The conditions that updates write: an apply owns what it writes, so others' are left out. */
 export function ownConditions(conditions: readonly Condition[]): readonly Condition[] {
   return conditions.filter(({ type }) => MCN_CONDITIONS.some((own) => own === type));
 }

@@ -1,12 +1,12 @@
-/** The life of a node update as a drawing, made from its table of transitions. */
+/** Draws the life of a node update from its table of transitions. */
 
 import { isEnd, needsSlot, NodePhase, TRANSITIONS } from './lifecycle';
 
 const PHASES: readonly NodePhase[] = Object.values(NodePhase);
 
 /**
- * The table as a Graphviz graph, which is `docs/lifecycle.dot`: phases that hold a slot are filled,
- * ends have a double border, and what leads back is dashed.
+ * The table as a Graphviz graph, `docs/lifecycle.dot`: phases that hold a slot are filled, ends
+ * have a double border, rollbacks are dashed.
  */
 export function lifecycleGraph(): string {
   return [

@@ -1,9 +1,8 @@
 /**
- * The life of one node update: its phases, which phase may follow which, and what the
- * MachineConfigNode says in each.
+ * The life of one node update: its phases, their transitions, and the MachineConfigNode in each.
  */
 
-/** Where a node update stands. The last four are ends; a new update begins with `Preparing`. */
+/** The last four are ends; a new update begins with `Preparing`. */
 export const NodePhase = {
   PREPARING: 'Preparing',
   WAITING_FOR_SLOT: 'WaitingForSlot',
@@ -24,17 +23,17 @@ export const NodePhase = {
 export type NodePhase = (typeof NodePhase)[keyof typeof NodePhase];
 
 /**
- * Allowed next phases. This table is the truth; the diagram in docs/ is drawn from it. What it leaves
- * out is `Gone`, which may follow every phase that is no end.
+ * Allowed next phases, from which the diagram in docs/ is drawn. `Gone` may follow every phase that
+ * is no end.
  */
 export const TRANSITIONS = {
-  // A host that is on its config already has nothing to wait for.
+  // A host that is on its config already waits for nothing.
   Preparing: ['WaitingForSlot', 'Completing', 'Degraded', 'Cancelled'],
-  // Nothing was disturbed yet: the staged deployment is dropped, and that is all. Only an update that
-  // had to give a slot back may have written the node before, and takes that back.
+  // Nothing was disturbed yet, so the staged deployment is dropped. Only an update that lost its
+  // slot may have written the node before, and undoes that.
   WaitingForSlot: ['Cordoning', 'GoingBack', 'Degraded', 'Cancelled'],
-  // A plan without a drain targets the node and goes on.
-  // Or the slot was good only while the node was unavailable, and it is back in service.
+  // A plan without a drain goes on to Applying. An update whose slot held only while the node was
+  // unavailable returns to the wait when the node is back in service.
   Cordoning: ['WaitingForSlot', 'Draining', 'Applying', 'GoingBack'],
   // Pods that came after the drain leave before the reboot.
   Draining: ['Applying', 'Rebooting', 'GoingBack'],
@@ -42,11 +41,11 @@ export const TRANSITIONS = {
   Reloading: ['Verifying', 'GoingBack'],
   Rebooting: ['Verifying', 'GoingBack'],
   Verifying: ['Completing', 'GoingBack'],
-  // The host commits, and until it has, it is not decided. One that falls silent proves itself once more, and its node is
-  // watched for longer; one that cannot commit goes back. After that it is retried until it holds, as there is nothing
-  // to go back from. What cannot be completed for good is said on the node.
+  // Before its commit, a host that falls silent verifies itself again, and one that cannot commit
+  // rolls back. After it, completing is retried until it succeeds; a permanent failure is shown on
+  // the node.
   Completing: ['Verifying', 'GoingBack', 'Updated', 'Degraded'],
-  // A host that has committed, and whose answer was lost, stays on its config.
+  // A host that committed before its answer was lost stays on its config.
   GoingBack: ['Completing', 'Degraded', 'Cancelled'],
   Updated: ['Preparing'],
   Degraded: ['Preparing'],
@@ -55,7 +54,6 @@ export const TRANSITIONS = {
   Gone: [],
 } as const satisfies Record<NodePhase, readonly NodePhase[]>;
 
-/** Whether one phase may follow the other. */
 export function mayFollow(from: NodePhase, to: NodePhase): boolean {
   if (to === NodePhase.GONE) return !isEnd(from);
   const next: readonly NodePhase[] = TRANSITIONS[from];
@@ -63,8 +61,8 @@ export function mayFollow(from: NodePhase, to: NodePhase): boolean {
 }
 
 /**
- * The first step of a life that the table does not know, as `from -> to`; undefined = all are known.
- * The same phase twice in a row is one phase.
+ * The first unknown transition of a life, as `from -> to`; undefined = none. The same phase twice
+ * in a row is one phase.
  */
 export function forbiddenStep(phases: readonly NodePhase[]): string | undefined {
   const at = phases.findIndex((to, index) => {
@@ -74,7 +72,6 @@ export function forbiddenStep(phases: readonly NodePhase[]): string | undefined 
   return at < 0 ? undefined : `${phases[at - 1]} -> ${phases[at]}`;
 }
 
-/** Whether an update that is in this phase has ended. */
 export function isEnd(phase: NodePhase): boolean {
   return ENDS.includes(phase);
 }

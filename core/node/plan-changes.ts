@@ -1,4 +1,4 @@
-/** The changes of an update one by one, each with its cost and the rule that sets it. */
+/** The changes of an update, each with its cost and the rule behind it. */
 
 import {
   closestFilePolicy,
@@ -14,16 +14,14 @@ import type { ChangedNames, PlanFacts, PlannedChange } from './plan-types';
 const REBOOT: readonly DisruptionAction[] = [{ type: 'Reboot' }];
 const UNCOVERED = { cost: REBOOT, why: 'no disruption policy covers it' } as const;
 
-/** Input of `plannedChanges`. */
 export interface ChangesInput {
   readonly facts: PlanFacts;
   readonly diff: MachineConfigDiff;
   readonly policies: DisruptionPolicies;
-  /** The decision for the update as a whole. */
   readonly drain: DrainDecision;
 }
 
-/** Every change, what only a boot puts into force first. */
+/** Every change; those that take effect only at boot come first. */
 export function plannedChanges(input: ChangesInput): readonly PlannedChange[] {
   const { facts } = input;
   return [
@@ -64,13 +62,12 @@ function osChanges({ facts, diff }: ChangesInput): readonly PlannedChange[] {
   ];
 }
 
-/** `kernel arguments changed (+nosmt -quiet)`; with nothing to name, only the order differs. */
+/** `kernel arguments changed (+nosmt -quiet)`; without names, only the order differs. */
 function listText(subject: string, added: readonly string[], removed: readonly string[]): string {
   const names = [...added.map((name) => `+${name}`), ...removed.map((name) => `-${name}`)];
   return names.length === 0 ? `${subject} reordered` : `${subject} changed (${names.join(' ')})`;
 }
 
-/** An image reference with its digest cut to what a person can compare. */
 function shortImage(image: string): string {
   return image.replace(/(@sha256:[0-9a-f]{12})[0-9a-f]+$/, '$1');
 }

@@ -1,10 +1,10 @@
-/** The phases that a plan needs, each with its reason. */
+/** The phases of a plan, each with its reason. */
 
 import { actionText, type DrainDecision } from '../disruption';
 import { causesOf, changesText } from './plan-text';
 import type { PlanFacts, PlanPhase, UpdatePlan } from './plan-types';
 
-/** The phases in order; a plan that cannot be applied has only the first. */
+/** In order; a plan that cannot be applied has only the first. */
 export function planPhases(
   plan: Omit<UpdatePlan, 'phases' | 'summary'>,
   drain: DrainDecision,

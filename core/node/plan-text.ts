@@ -1,10 +1,8 @@
 /** Plans for people: one sentence, or one line per change. */
 
 import { actionText, type DisruptionAction } from '../disruption';
+import { fewNames } from '../few';
 import type { PlannedChange, UpdatePlan } from './plan-types';
-
-/** So many changes are named in a sentence; the others are counted. */
-const NAMED = 3;
 
 /** Cost first, then the changes that cause it: `reboot: kernel arguments changed (+nosmt)`. */
 export function planSummary(plan: Omit<UpdatePlan, 'phases' | 'summary'>): string {
@@ -15,7 +13,9 @@ export function planSummary(plan: Omit<UpdatePlan, 'phases' | 'summary'>): strin
   return `${cost}: ${changesText(causesOf(plan))}`;
 }
 
-/** The changes that cause the reboot, if there is one; otherwise those that cost anything; or all. */
+/**
+ * The changes that cause the reboot, if there is one; otherwise those with a cost; otherwise all.
+ */
 export function causesOf({
   changes,
   reboot,
@@ -28,14 +28,12 @@ export function causesOf({
 
 /** The first changes by name and the number of the others; empty for none. */
 export function changesText(changes: readonly PlannedChange[]): string {
-  const named = changes.slice(0, NAMED).map(({ what }) => what);
-  const more = changes.length - named.length;
-  return `${named.join(', ')}${more > 0 ? ` and ${more} more` : ''}`;
+  return fewNames(changes.map(({ what }) => what));
 }
 
 /**
- * The plan for a terminal: the summary, then one indented line per change with its cost and the rule
- * behind it. No colour and no alignment.
+ * The summary, then one indented line per change with its cost and rule. No colour and no
+ * alignment.
  */
 export function describePlan(plan: UpdatePlan): readonly string[] {
   return [

@@ -1,4 +1,4 @@
-/** Planning a node update: from two rendered configs to changes, costs and phases. */
+/** Plans a node update: from two rendered configs to changes, costs and phases. */
 
 import {
   decideDrain,
@@ -43,32 +43,31 @@ export {
   type UpdatePlan,
 } from './plan-types';
 
-/** What the machine really runs; whatever is known of it goes before what was recorded. */
+/** The observed state of the machine, which wins over the recorded config. */
 export interface OsState {
   /** Image of the booted deployment. */
   readonly bootedImage?: string;
-  /** Arguments of the running kernel, all of them, one per entry. */
+  /** All arguments of the running kernel, one per entry. */
   readonly kernelArguments?: readonly string[];
 }
 
 export interface PlanInput {
-  /** Absent = the machine was never configured: everything is new to it. */
+  /** Absent = the machine was never configured: everything is new. */
   readonly current: RenderedSpec | undefined;
   readonly desired: RenderedSpec;
-  /** Defaults included, see `mergeDisruptionPolicies`. */
+  /** With defaults, see `mergeDisruptionPolicies`. */
   readonly policies: DisruptionPolicies;
   readonly osState?: OsState;
   readonly ports: ContentPorts;
 }
 
 /**
- * Plans the way from one rendered config to another: what changes, what it costs, which phases follow.
+ * Plans the change from one rendered config to another. Costs are MCO's (`core/disruption`); the
+ * order of the actions is Slipway's.
  *
- * Costs are MCO's (`core/disruption`); the order of the actions is ours. A difference that a running
- * machine cannot take, and a new `registries.conf` that decides about the drain and cannot be read, give a
- * plan that is not reconcilable and has no phase but Prepare. A current config that cannot be read is left
- * without being compared. A machine without a current config is
- * not asked whether it can be reconciled: Ignition has just made it.
+ * A plan that is not reconcilable has only the phase Prepare: a difference that a running machine
+ * cannot take, or an unreadable new `registries.conf` that decides about the drain. An unreadable
+ * current config is not compared, and a machine without one was just made by Ignition.
  */
 export function planUpdate(input: PlanInput): UpdatePlan {
   const { desired, policies, ports } = input;
@@ -113,7 +112,7 @@ function judge(input: PlanInput, decide: () => DrainDecision): Judgement {
   }
 }
 
-/** A `registries.conf` that a machine must be able to leave may be one that nobody can read. */
+/** A machine must be able to leave an unreadable `registries.conf`. */
 function drainFor(change: Parameters<typeof decideDrain>[0]): DrainDecision {
   try {
     return decideDrain(change);
@@ -134,8 +133,8 @@ function isReadableAlone(change: Parameters<typeof decideDrain>[0]): boolean {
 }
 
 /**
- * Why a running machine cannot go from the one to the other, in MCO's words. With a config that does
- * not validate nothing can be compared, and a machine that is on one must be able to leave it.
+ * Why a running machine cannot take the change, in MCO's words. An invalid config cannot be
+ * compared, and a machine must be able to leave it.
  */
 function irreconcilable({ current, desired, ports }: PlanInput): string | undefined {
   if (current === undefined) return undefined;
@@ -160,21 +159,21 @@ function readableIgnition(spec: RenderedSpec, ports: ContentPorts): IgnitionObje
   }
 }
 
-/** What the machine is on: its recorded config, corrected by what is seen to run. */
+/** The recorded config of the machine, corrected by its observed state. */
 function effectiveCurrent(input: PlanInput): RenderedSpec {
   const { current, desired, osState } = input;
   const recorded = current ?? blankSpec(desired);
   return {
     ...recorded,
-    // Without a desired image there is nothing to go to, so the image stays whatever it is.
+    // Without a desired image the image stays.
     osImageURL: desired.osImageURL === '' ? '' : (osState?.bootedImage ?? recorded.osImageURL),
     kernelArguments: currentArguments(input),
   };
 }
 
 /**
- * The configured arguments that the running kernel has; the entries of the desired config where they come to the
- * same. Entries are compared by their text, as in MCO, which reboots for another spelling.
+ * The configured arguments that the running kernel has, spelled as in the desired config where they
+ * are equivalent: entries are compared as text, as in MCO, which reboots for another spelling.
  */
 function currentArguments({ current, desired, osState }: PlanInput): readonly string[] {
   const entries = (current ?? desired).kernelArguments;

@@ -1,6 +1,6 @@
 /**
- * What can be said about a node from its annotations and conditions, in MCO's sense. Slipway's own
- * idea of which nodes take a slot is in `core/rollout/`.
+ * Predicates of a node from its annotations and conditions, as in MCO. Slipway's own rule for nodes
+ * that take a slot is in `core/rollout/`.
  *
  * @see MCO pkg/controller/common/layered_node_state.go (7ff337a4)
  */
@@ -9,23 +9,22 @@ import type { FailureName } from '../errors';
 import { ANNOTATION, NodeState, SIMULATED_OS } from '../names';
 import type { Node } from './types';
 
-/** A node annotation; undefined when it is absent or empty, which MCO treats alike. */
+/** A node annotation; undefined when it is absent or empty, as in MCO. */
 export function annotationOf(node: Node, key: string): string | undefined {
   const value = node.metadata.annotations?.[key];
   return value === '' ? undefined : value;
 }
 
-/** What the node says it runs; undefined = no config was ever verified on it. */
+/** Undefined = no config was ever verified on the node. */
 export function currentConfigOf(node: Node): string | undefined {
   return annotationOf(node, ANNOTATION.CURRENT_CONFIG);
 }
 
-/** What the node was last told to run. */
 export function desiredConfigOf(node: Node): string | undefined {
   return annotationOf(node, ANNOTATION.DESIRED_CONFIG);
 }
 
-/** Conditions that make a node unready, with the status it must have when it is reported at all. */
+/** The required status of each, when it is reported at all. */
 const READY_CONDITIONS: Readonly<Record<string, string>> = {
   Ready: 'True',
   DiskPressure: 'False',
@@ -33,8 +32,8 @@ const READY_CONDITIONS: Readonly<Record<string, string>> = {
 };
 
 /**
- * Schedulable, and every reported condition of the three that count is fine. A node that reports no
- * condition at all counts as ready; memory and process pressure do not count.
+ * Schedulable, and each reported condition of the three that count is good. A node without
+ * conditions counts as ready; memory and process pressure do not count.
  */
 export function isReady(node: Node): boolean {
   return !isUnschedulable(node) && unreadyCondition(node) === undefined;
@@ -44,7 +43,7 @@ export function isUnschedulable(node: Node): boolean {
   return node.spec?.unschedulable === true;
 }
 
-/** The first condition that makes the node unready, whatever its schedulability. */
+/** The first condition that makes the node unready, apart from its schedulability. */
 export function unreadyCondition(
   node: Node,
 ): NonNullable<NonNullable<Node['status']>['conditions']>[number] | undefined {
@@ -56,12 +55,15 @@ export function unreadyCondition(
   });
 }
 
-/** No machine is behind it: a simulated host worker writes its files and plays its reboots. */
+/** No machine is behind it: a simulated host worker writes its files and simulates its reboots. */
 export function isSimulated(node: Node): boolean {
   return node.status?.nodeInfo?.osImage === SIMULATED_OS;
 }
 
-/** Its kubelet has said that it is Ready; `isReady` takes one that has said nothing for ready, as MCO does. */
+/**
+ * Its kubelet has reported Ready; `isReady` also accepts one that has reported nothing, as MCO
+ * does.
+ */
 export function saysReady(node: Node): boolean {
   const ready = node.status?.conditions?.find(({ type }) => type === 'Ready');
   return ready?.status === 'True';
@@ -78,12 +80,12 @@ export function isDone(node: Node): boolean {
   );
 }
 
-/** The node was told to change and reports that it cannot. */
+/** It failed to reach another config. */
 export function isFailing(node: Node): boolean {
   return currentConfigOf(node) !== desiredConfigOf(node) && isDegraded(node);
 }
 
-/** The node reports a failure, whether it was changing or drifted at rest. */
+/** The node reports a failure, of an update or because of drift. */
 export function isDegraded(node: Node): boolean {
   const state = annotationOf(node, ANNOTATION.STATE);
   return state === NodeState.DEGRADED || state === NodeState.UNRECONCILABLE;
@@ -96,7 +98,7 @@ const WITHOUT_CONFIG: readonly FailureName[] = [
   'ConfigForbidden',
 ];
 
-/** The node reports that its update failed because its host did not answer, or got no config. */
+/** Its update failed because its host did not answer, or got no config. */
 export function failedWithoutConfig(node: Node): boolean {
   const reason = annotationOf(node, ANNOTATION.REASON) ?? '';
   return isDegraded(node) && WITHOUT_CONFIG.some((name) => reason.startsWith(`${name}: `));
@@ -107,7 +109,7 @@ export function isUnavailable(node: Node): boolean {
   return !isReady(node) || (!isDone(node) && !isFailing(node));
 }
 
-/** Told to run exactly this rendered config, and no layered image. */
+/** Its desiredConfig is this rendered config, without a layered image. */
 export function isTargetedAt(node: Node, config: string | undefined): boolean {
   return (
     (desiredConfigOf(node) ?? '') === (config ?? '') &&
@@ -115,7 +117,6 @@ export function isTargetedAt(node: Node, config: string | undefined): boolean {
   );
 }
 
-/** On this rendered config, verified. */
 export function isUpdatedTo(node: Node, config: string | undefined): boolean {
   return isDone(node) && isTargetedAt(node, config);
 }

@@ -1,13 +1,11 @@
 /**
- * Whose turn it is to write a Node. A process that stood still may wake up with a step of an update
- * that ended long ago, and its own clock does not tell it so: the Node does. It carries the run that
- * wrote it last, and whether that run is over.
+ * Which run of an update may write a Node, because a process that was suspended may go on with a
+ * step of an update that ended long ago. The Node names the run that wrote it last, and whether
+ * that run is over.
  *
- * Runs of updates of one node follow one another, because they share a workflow ID. So the one that
- * started later is the one that may write, and any step of it shows that the earlier one has ended. Which
- * one started later is said by the clock of the Temporal server, which may be set back, and may be another
- * server's: whoever is refused asks Temporal whether its run is the open one, and comes again with the mark
- * that stands against it.
+ * Updates of one node share a workflow ID, so the run that started later may write, and earlier
+ * runs have ended. The clock of the Temporal server may be set back: a refused run asks Temporal
+ * whether it is the open one, and retries with the mark that refused it.
  */
 
 import { laterVersion } from '../later-version';
@@ -24,7 +22,7 @@ export interface UpdateRun {
 export type TurnStep = 'takes' | 'gives back';
 
 export type Turn =
-  | { readonly ok: true; /** What the Node says from now on. */ readonly mark: string }
+  | { readonly ok: true; /** The new mark of the Node. */ readonly mark: string }
   | { readonly ok: false; readonly reason: string };
 
 const OVER = 'over';
@@ -41,8 +39,8 @@ export function laterMark(node: string, mark: string | undefined): string | unde
 }
 
 /**
- * @param mark - what the Node says; what cannot be read counts as nothing, because a person wrote it
- * @param outlived - a mark of which Temporal has shown that its run is not the open one of the node
+ * @param mark - of the Node; an unreadable one, written by a person, counts as absent
+ * @param outlived - a mark whose run is not open, according to Temporal
  */
 export function turnOf(
   mark: string | undefined,
@@ -56,7 +54,7 @@ export function turnOf(
     return { ok: false, reason: `update run ${another.id} has begun since` };
   }
   const isOver = known?.id === run.id && known.isOver;
-  // It would take a node that nobody gives back any more.
+  // No later step would return the node to service.
   if (isOver && step === 'takes') return { ok: false, reason: 'the update is over' };
   const words = [
     `v${MARK_VERSION}`,
@@ -67,7 +65,7 @@ export function turnOf(
   return { ok: true, mark: words.join('/') };
 }
 
-/** The run that wrote the Node last, and whether it has given the Node back; undefined = nobody can tell. */
+/** The run that wrote the Node last, and whether it is over; undefined = unknown. */
 export function lastRunOf(
   mark: string | undefined,
 ): { readonly id: string; readonly isOver: boolean } | undefined {

@@ -3,13 +3,13 @@
 import type { DriftFinding, DriftRepair } from '../drift/report';
 import type { Condition, ObjectMeta } from '../object-meta';
 
-/** What one client has written, as the API server keeps it: the fields by name, each with `f:` before it. */
+/** The fields that one client has written, by name, each with `f:` before it. */
 export interface ManagedFields {
   readonly manager?: string;
   readonly fieldsV1?: { readonly 'f:spec'?: { readonly 'f:unschedulable'?: object } };
 }
 
-/** Whatever else it has stays with it. */
+/** Other fields pass through. */
 export interface NodeTaint {
   readonly key: string;
   readonly value?: string;
@@ -34,7 +34,7 @@ export interface Node {
   };
 }
 
-/** One per node: where its update stands. Named after the node. */
+/** The status of the update of one node, with the node's name. */
 export interface MachineConfigNode {
   readonly metadata: ObjectMeta;
   readonly spec: {
@@ -50,14 +50,11 @@ export interface MachineConfigNode {
   };
 }
 
-/** What the host last reported about its disk; absent = it never drifted. Written by the server. */
+/** The host's last report of its drift; absent = it never drifted. Written by the server. */
 export interface MachineConfigNodeDrift {
-  /** The rendered config that it was compared with. */
   readonly config: string;
-  /** How many things differ; `findings` are the first of them. */
   readonly count: number;
   readonly findings: readonly DriftFinding[];
-  /** What the host has rewritten lately. */
   readonly repairs: readonly DriftRepair[];
   readonly forced: boolean;
   readonly unrepaired?: string;

@@ -1,14 +1,15 @@
 /**
- * The taint of a node that a rollout will drain: pods go elsewhere where there is room. Key and effect are
- * MCO's, so one that MCO has left is the same taint.
+ * The taint of a node that a rollout will drain, so that pods prefer other nodes. Key and effect
+ * are MCO's, so a taint of MCO counts as the same.
  *
- * @see MCO pkg/controller/node/node_controller.go, setUpdateInProgressTaint, removeUpdateInProgressTaint (7ff337a4)
+ * @see MCO pkg/controller/node/node_controller.go, setUpdateInProgressTaint,
+ * removeUpdateInProgressTaint (7ff337a4)
  */
 
 import { UPDATE_TAINT } from '../names';
 import type { Node, NodeTaint } from './types';
 
-/** Another effect under the same key is somebody else's. */
+/** The same key with another effect is not Slipway's taint. */
 function isUpdateTaint({ key, effect }: NodeTaint): boolean {
   return key === UPDATE_TAINT.key && effect === UPDATE_TAINT.effect;
 }
@@ -17,12 +18,11 @@ export function hasUpdateTaint({ spec }: Node): boolean {
   return (spec?.taints ?? []).some(isUpdateTaint);
 }
 
-/** All taints of the node, with it: the API server knows no part of that list. */
+/** The whole list of taints with it: the API server replaces lists as a whole. */
 export function taintsWithUpdate(node: Node): readonly NodeTaint[] {
   return [...otherTaints(node), UPDATE_TAINT];
 }
 
-/** All taints of the node but it. */
 export function otherTaints({ spec }: Node): readonly NodeTaint[] {
   return (spec?.taints ?? []).filter((taint) => !isUpdateTaint(taint));
 }

@@ -2,7 +2,6 @@
 
 import { EXTENSIONS } from '../machine-config/extensions';
 
-/** What to install and to uninstall; each list sorted, without duplicates. */
 export interface PackageChanges {
   readonly install: readonly string[];
   readonly uninstall: readonly string[];
@@ -11,9 +10,8 @@ export interface PackageChanges {
 /**
  * Package changes that make the requested extensions true on a host.
  *
- * Installs what is required and not there; uninstalls only packages that belong to some extension,
- * never a package that somebody installed by hand. Unknown extension names are passed over: they are
- * refused before, when the config is rendered.
+ * Installs missing required packages; uninstalls only packages of extensions, never one that a
+ * person installed. Unknown extension names are skipped: rendering refuses them.
  *
  * @param requestedPackages - packages layered on the booted deployment
  * @see MCO pkg/daemon/update.go, generateExtensionsArgs (7ff337a4)

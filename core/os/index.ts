@@ -1,5 +1,3 @@
-/** The operating system as data: kernel arguments and extension packages. No command runs here. */
-
 export {
   extensionPackageChanges,
   rpmOstreePackageArguments,
@@ -7,6 +5,7 @@ export {
 } from './extensions';
 export { imageDigest, sameImage } from './images';
 export {
+  grubSyntaxIn,
   hasArgument,
   kernelArgumentChanges,
   missingArguments,

@@ -1,8 +1,8 @@
-/** Kernel arguments: how entries of a MachineConfig become single arguments and commands. */
+/** Kernel arguments: from entries of a MachineConfig to single arguments and commands. */
 
 /**
- * Single arguments of MachineConfig entries, in order and with repetitions. An entry is split at white
- * space outside double quotes, as the kernel splits its command line; a quote cannot be escaped.
+ * Single arguments of MachineConfig entries, in order and with repetitions. As in the kernel's
+ * command line, an entry is split at white space outside double quotes; a quote cannot be escaped.
  *
  * @see MCO pkg/daemon/update.go, parseKernelArguments (7ff337a4)
  */
@@ -28,8 +28,8 @@ function splitEntry(entry: string): string[] {
 }
 
 /**
- * The arguments of `rpm-ostree kargs`: every old argument is deleted and every new one appended, also
- * those that stay, so that the order on the command line is the order of the new config.
+ * The arguments of `rpm-ostree kargs`: deletes every old argument and appends every new one, also
+ * unchanged ones, so that the command line has the order of the new config.
  *
  * @see MCO pkg/daemon/update.go, generateKargs (7ff337a4)
  */
@@ -44,8 +44,8 @@ export function rpmOstreeKernelArguments(
 }
 
 /**
- * A single argument as it may be told: `nosmt`, `luks.key=…`. Values may be secret, and what is told of an
- * update is kept in histories, annotations and logs that more people read than the config.
+ * A single argument for display: `nosmt`, `luks.key=…`. Values may be secret, and more people read
+ * histories, annotations and logs than configs.
  */
 export function withoutArgumentValue(argument: string): string {
   const end = argument.indexOf('=');
@@ -53,8 +53,8 @@ export function withoutArgumentValue(argument: string): string {
 }
 
 /**
- * Single arguments as the boot loader reads them: as MCO splits entries, and with what single quotes hold together.
- * A single quote that nothing closes is a letter.
+ * Single arguments as the boot loader reads them: like MCO's, but single quotes join words, too. A
+ * single quote that nothing closes is a letter.
  *
  * @see GRUB grub-core/script/yylex.l
  */
@@ -69,17 +69,30 @@ export function singleArguments(entries: readonly string[]): readonly string[] {
   return found;
 }
 
-/** Whether a single quote begins or ends here that counts: it is not escaped, nor inside of double quotes. */
+/**
+ * Whether a single quote opens or closes in the word; escaped ones and those inside double quotes
+ * do not count.
+ */
 function hasOpenQuote(word = ''): boolean {
   const counting = word.replaceAll(/\\.|"[^"]*"?/g, '');
   return counting.split("'").length % 2 === 0;
 }
 
 /**
- * A single argument as it is compared: without quotes and backslashes. They only say what belongs together, and each
- * program on the way to the kernel writes them anew: GRUB leaves them out of `a="b"` and `a='b'`, and hands `a="b c"`
- * over as `"a=b c"`. Nothing else is alike: `-` and `_` are the same in names of the kernel, not in those of others, and
- * nobody on the way changes them.
+ * The first letter of an entry that GRUB reads as its own syntax, so that the kernel gets something
+ * else: `memmap=4G$4G` has to be written `memmap=4G\$4G`. Undefined = none.
+ *
+ * @see GRUB grub-core/script/yylex.l
+ */
+export function grubSyntaxIn(entry: string): string | undefined {
+  const outside = entry.replaceAll(/\\.|'[^']*'/g, '');
+  return /[;&|<>]/.exec(outside.replaceAll(/"[^"]*"/g, ''))?.[0] ?? /\$/.exec(outside)?.[0];
+}
+
+/**
+ * A single argument for comparison, without quotes and backslashes, which only group and which GRUB
+ * rewrites: it drops them from `a="b"` and `a='b'`, and turns `a="b c"` into `"a=b c"`. `-` and `_`
+ * stay different, because no program changes them.
  *
  * @see Linux lib/cmdline.c, next_arg; GRUB grub-core/lib/cmdline.c, grub_create_loader_cmdline
  */
@@ -87,26 +100,24 @@ function canonical(argument: string): string {
   return argument.replaceAll(/["'\\]/g, '');
 }
 
-/** Whether this single argument is among others, in whatever spelling. */
 export function hasArgument(among: readonly string[], argument: string): boolean {
   const wanted = canonical(argument);
   return singleArguments(among).some((one) => canonical(one) === wanted);
 }
 
-/** Whether entries come to the same single arguments in the same order, however they are spelled. */
+/** Whether entries give the same single arguments in the same order, in any spelling. */
 export function sameArguments(some: readonly string[], others: readonly string[]): boolean {
   const [one, other] = [canonicalWords(some), canonicalWords(others)];
   return one.length === other.length && one.every((word, i) => word === other[i]);
 }
 
-/** What is nothing but quotes never gets to the kernel. */
+/** Empty quotes never reach the kernel. */
 function canonicalWords(entries: readonly string[]): readonly string[] {
   return singleArguments(entries)
     .map(canonical)
     .filter((word) => word !== '');
 }
 
-/** Single arguments of entries of which others are without. */
 export function missingArguments(
   entries: readonly string[],
   among: readonly string[],
@@ -117,15 +128,15 @@ export function missingArguments(
 }
 
 /**
- * Single arguments of entries as others spell them, each occurrence of those used once; as the entries do where they
- * have it not. Whoever deletes an argument by its text has to know the text that is there.
+ * Single arguments of entries in the spelling of others, each occurrence used once; in their own
+ * where the others lack them. An argument is deleted by its exact text.
  */
 export function spelledAs(entries: readonly string[], among: readonly string[]): readonly string[] {
   const left = [...among];
   return splitKernelArguments(entries).map((argument) => takeFrom(left, argument) ?? argument);
 }
 
-/** Single arguments that are left when others are taken from them, each occurrence once. */
+/** Single arguments without the others, each occurrence once. */
 export function withoutArguments(
   from: readonly string[],
   taken: readonly string[],
@@ -135,7 +146,7 @@ export function withoutArguments(
   return left;
 }
 
-/** Takes one occurrence out of the list, that of the same spelling if there is one. */
+/** Takes one occurrence out of the list, preferably of the same spelling. */
 function takeFrom(list: string[], argument: string): string | undefined {
   const exact = list.indexOf(argument);
   const wanted = canonical(argument);
@@ -143,14 +154,14 @@ function takeFrom(list: string[], argument: string): string | undefined {
   return at === -1 ? undefined : list.splice(at, 1)[0];
 }
 
-/** Which single arguments come and go. */
 export interface KernelArgumentChanges {
   readonly add: readonly string[];
   readonly remove: readonly string[];
 }
 
 /**
- * Arguments that only one side has, repetitions counted; another order or another spelling gives two empty lists.
+ * Arguments that only one side has, repetitions counted; another order or spelling gives two empty
+ * lists.
  */
 export function kernelArgumentChanges(
   oldEntries: readonly string[],

@@ -1,6 +1,6 @@
 /**
- * Which nodes of a pool MCO would update next, exactly. What Slipway does differently (repair, canary,
- * slots) stands beside it in `core/rollout/`.
+ * MCO's exact choice of the next nodes of a pool. Slipway's deviations (retries, canary, slots) are
+ * in `core/rollout/`.
  *
  * @see MCO pkg/controller/node/node_controller.go (7ff337a4)
  */
@@ -11,24 +11,21 @@ import type { Node } from '../node/types';
 import { isTargetedAtPool, type Layering } from './layering';
 import type { MachineConfigPool } from './types';
 
-/** Nodes that could start now, and how many of them may. */
 export interface CandidateSelection {
   /** In the order of the given nodes. */
   readonly candidates: readonly Node[];
   readonly capacity: number;
 }
 
-/** The nodes that take a place of maxUnavailable in MCO's sense, in the given order. */
+/** The nodes that count against maxUnavailable in MCO, in the given order. */
 export function unavailableNodes(nodes: readonly Node[]): readonly Node[] {
   return nodes.filter(isUnavailable);
 }
 
 /**
- * The ready nodes whose target is not the pool's config (and image, where it is layered), and how many of them may
- * start.
- *
- * A node that failed on the pool's config costs capacity even when it is unavailable and was counted
- * already (MCO counts it twice), and a cordoned failed node is never a candidate.
+ * The ready nodes whose target is not the pool's config (and image, where it is layered), and how
+ * many of them may start. A node that failed on the pool's config costs capacity, twice when it is
+ * unavailable, and a cordoned failed node is never a candidate.
  *
  * @param nodes - members of the pool
  * @param limit - `maxUnavailable` of the pool, as a number of nodes
@@ -59,7 +56,7 @@ export function allCandidates(
 }
 
 /**
- * The candidates that start now: all of them as they are when the capacity suffices, otherwise the
+ * The candidates that start now: all of them, unsorted, when the capacity suffices, otherwise the
  * first by zone and age.
  *
  * @see MCO updateCandidateMachines
@@ -71,8 +68,8 @@ export function selectCandidates(selection: CandidateSelection): readonly Node[]
 }
 
 /**
- * Nodes with a zone first, by the zone's name; in a zone, and among the nodes without one, the
- * oldest first. Equal nodes keep their order. One zone is finished before the next one begins.
+ * Nodes with a zone first, by the zone's name; within a zone, and without one, the oldest first.
+ * Equal nodes keep their order.
  *
  * @see MCO sortNodeList
  */
@@ -83,7 +80,7 @@ export function sortByZoneAndAge(nodes: readonly Node[]): Node[] {
     .map(({ node }) => node);
 }
 
-/** What a node is ordered by: read once per node, because parsing a time in a comparison is slow. */
+/** Sort keys, read once per node, because parsing a time in a comparison is slow. */
 export interface NodePlace {
   /** Absent = no zone label. */
   readonly zone?: string;
@@ -106,7 +103,7 @@ export function comparePlaces(a: NodePlace, b: NodePlace): number {
     if (b.zone === undefined) return -1;
     return a.zone < b.zone ? -1 : 1;
   }
-  // Not a subtraction: two nodes without a creation time would give NaN.
+  // A subtraction would give NaN for two nodes without a creation time.
   if (a.createdAt === b.createdAt) return 0;
   return a.createdAt < b.createdAt ? -1 : 1;
 }

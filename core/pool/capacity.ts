@@ -11,9 +11,9 @@ const ARBITER_POOL = 'arbiter';
 const INT64_LIMIT = 2n ** 63n;
 
 /**
- * maxUnavailable as a number of nodes, exactly as MCO reads it: absent and 0 are 1, a percentage is
- * rounded down, more than 100 % is allowed, a negative integer stays negative (so that nothing
- * ever rolls). `checkMaxUnavailable` is the stricter rule that Slipway rolls by.
+ * maxUnavailable as a number of nodes, exactly as in MCO: absent and 0 are 1, a percentage is
+ * rounded down and may exceed 100 %, a negative integer stays negative (so that nothing ever
+ * rolls). Slipway rolls by the stricter `checkMaxUnavailable`.
  *
  * @param machineCount - nodes whose primary pool is this one
  * @throws `InvalidPool` for a string that is not `<integer>%`, in MCO's words
@@ -28,7 +28,7 @@ export function maxUnavailable(pool: MachineConfigPool, machineCount: number): n
   return scaled === 0 ? 1 : scaled;
 }
 
-/** Go's strconv.Atoi on what stands before the percent sign, with its error texts. */
+/** Go's strconv.Atoi on the text before the percent sign, with its errors. */
 function percentOf(setting: string): number {
   if (!setting.endsWith('%')) {
     throw invalidIntOrString('invalid type: string is not a percentage');
@@ -84,7 +84,7 @@ function problemWith(setting: number | string): string | undefined {
 }
 
 /**
- * How many nodes of the pool Slipway lets be unavailable at once: at least 1, at most all.
+ * Slots of a pool: at least 1, at most all its nodes.
  *
  * @throws `InvalidPool` as `checkMaxUnavailable`
  */
@@ -93,7 +93,7 @@ export function slotCount(pool: MachineConfigPool, machineCount: number): number
   return Math.max(1, Math.min(maxUnavailable(pool, machineCount), machineCount));
 }
 
-/** So many, or none and why, where nobody can mean what the pool says. */
+/** The slots, or none and the reason for an impossible maxUnavailable. */
 export function slotsOrNone(
   pool: MachineConfigPool,
   machineCount: number,

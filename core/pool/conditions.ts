@@ -1,9 +1,9 @@
-/** Conditions of a pool: reading one (of a MachineConfigNode, too), and setting one without forgetting since when it holds. */
+/** Reads and sets conditions of pools and MachineConfigNodes; keeps their transition times. */
 
 import type { Condition } from '../object-meta';
 import type { NodeCondition, PoolCondition } from '../names';
 
-/** What a condition shall say; the time is decided when it is set. */
+/** A condition without its time, which is decided when it is set. */
 export interface ConditionValue {
   readonly type: PoolCondition;
   readonly status: 'True' | 'False' | 'Unknown';
@@ -21,9 +21,9 @@ export function isConditionTrue(
 }
 
 /**
- * The conditions with this one set. `lastTransitionTime` stays while the status stays, also when reason
- * or message change; a condition keeps its place in the list, a new one goes to the end. Equal values
- * give back the same list, so that an unchanged status can be recognised.
+ * Sets a condition. `lastTransitionTime` stays while the status stays; a condition keeps its place,
+ * a new one goes to the end. Equal values return the same list, so that an unchanged status can be
+ * recognised.
  *
  * @param now - RFC 3339
  * @see MCO pkg/apihelpers, SetMachineConfigPoolCondition (7ff337a4)

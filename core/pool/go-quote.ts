@@ -1,4 +1,4 @@
-/** Go's `%q`, because MCO's status messages and error texts have it. */
+/** Go's `%q`, for MCO's status messages and errors. */
 
 const ESCAPES: Readonly<Record<string, string>> = {
   '\u0007': '\\a',
@@ -12,7 +12,7 @@ const ESCAPES: Readonly<Record<string, string>> = {
   '"': '\\"',
 };
 
-/** What Go's unicode.IsPrint accepts: of all spaces only the ASCII one. */
+/** Go's unicode.IsPrint: of all spaces only the ASCII one. */
 const PRINTABLE = /^[\p{L}\p{M}\p{N}\p{P}\p{S} ]$/u;
 
 /** A string in double quotes with Go's escapes (strconv.Quote). */

@@ -1,8 +1,8 @@
-/** Fields of MCO's pools that are taken, so that its objects can be applied, and not acted upon. */
+/** Fields of MCO's pools that Slipway accepts and does not act upon. */
 
 import type { MachineConfigPool } from './types';
 
-/** Names of those below `spec` that say something. */
+/** Names of those below `spec` that are set. */
 export function ignoredFields({ spec }: Pick<MachineConfigPool, 'spec'>): readonly string[] {
   return [
     ...((spec.osImageStream?.name ?? '') === '' ? [] : ['osImageStream']),

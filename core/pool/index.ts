@@ -1,7 +1,6 @@
 /**
- * Pools as MCO understands them: who is a member, how many may be unavailable, who is next, what the
- * status says. Exact on purpose, defects included where `test/conformance` pins them; Slipway's own
- * rules are in `core/rollout`.
+ * Pools as in MCO: membership, capacity, candidates, status. Exact on purpose, with the defects
+ * that `test/conformance` pins; Slipway's own rules are in `core/rollout`.
  */
 
 export {

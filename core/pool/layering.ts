@@ -1,6 +1,6 @@
 /**
- * Pools that MCO has layered: it builds an OS image for them (MachineOSBuild), and the target of their nodes is a config
- * and an image. Slipway layers no pool; these are MCO's answers for one.
+ * Pools that MCO has layered: it builds an OS image for them (MachineOSBuild), and the target of
+ * their nodes is a config and an image. Slipway layers no pool; these are MCO's answers for one.
  *
  * @see MCO pkg/controller/node/status.go, pkg/controller/common/mos_state.go (7ff337a4)
  */
@@ -12,28 +12,26 @@ import type { Condition, ObjectMeta } from '../object-meta';
 import { isConditionTrue, type ConditionValue } from './conditions';
 import type { MachineConfigPool } from './types';
 
-/** That an OS image is to be built for a pool. */
 export interface MachineOSConfig {
   readonly metadata: ObjectMeta;
   readonly status?: {
-    /** The image that the nodes of the pool should have, by digest. */
+    /** The image for the nodes of the pool, by digest. */
     readonly currentImagePullSpec?: string;
   };
 }
 
-/** One build of an OS image, of one rendered config. */
 export interface MachineOSBuild {
   readonly metadata: ObjectMeta;
   readonly spec: { readonly machineConfig: { readonly name: string } };
   readonly status?: {
-    /** What was built, by digest. */
+    /** The built image, by digest. */
     readonly digestedImagePushSpec?: string;
     /** Prepared, Building, Succeeded, Failed, Interrupted; none True = not started. */
     readonly conditions?: readonly Condition[];
   };
 }
 
-/** What is there for a pool; with either it is layered. */
+/** A pool with either object is layered. */
 export interface Layering {
   readonly config?: MachineOSConfig;
   readonly build?: MachineOSBuild;
@@ -44,8 +42,8 @@ export function isLayered({ config, build }: Layering): boolean {
 }
 
 /**
- * Told to run what its pool goes to, so no candidate. A node that was layered and still has a desired image is not told
- * to run a config without one.
+ * Whether the node's target is that of the pool, so that it is no candidate. A node with a desired
+ * image is not targeted at a config without one.
  *
  * @see MCO LayeredNodeState.CheckNodeCandidacyForUpdate
  */
@@ -60,8 +58,9 @@ export function isTargetedAtPool(
 }
 
 /**
- * Done, and on the pool's config; of a layered pool also on the config of the build and on its image. MCO asks for no
- * image where a pool is not layered: a node with one on both sides is updated, and a candidate.
+ * Done, and on the pool's config; in a layered pool also on the config of the build and on its
+ * image. In other pools MCO ignores images: a node with an image on both sides is updated, and a
+ * candidate.
  *
  * @see MCO LayeredNodeState.IsDone
  */
@@ -82,7 +81,6 @@ function isTargetedAtBuild(node: Node, { config, build }: Layering): boolean {
   );
 }
 
-/** What nodes are updated to, as MCO's messages have it. */
 export function updateLine(pool: MachineConfigPool, { config }: Layering): string {
   const line = `MachineConfig ${pool.spec.configuration?.name ?? ''}`;
   const image = config?.status?.currentImagePullSpec;
@@ -90,7 +88,8 @@ export function updateLine(pool: MachineConfigPool, { config }: Layering): strin
 }
 
 /**
- * A build runs, has failed, or has an image that the pool does not roll out yet: then no node counts as updated.
+ * A build runs, has failed, or has an image that the pool does not roll out yet: then no node
+ * counts as updated.
  *
  * @see MCO isLayeredPoolBuilding
  */
@@ -103,7 +102,7 @@ export function isBuildOpen({ config, build }: Layering): boolean {
 }
 
 /**
- * What Updating says of a pool with a MachineOSConfig; undefined = what it says of any pool.
+ * Updating of a pool with a MachineOSConfig; undefined = as for any pool.
  *
  * @see MCO calculateStatus
  */
@@ -171,7 +170,7 @@ const PAUSED = {
 } as const;
 
 /**
- * What ImageBuildDegraded becomes, which the builder sets and this only clears; undefined = it stays as it is.
+ * The cleared ImageBuildDegraded, which the builder sets; undefined = it stays.
  *
  * @see MCO calculateStatus
  */

@@ -1,8 +1,8 @@
 /**
- * Which pool a node belongs to.
+ * Membership of nodes in pools.
  *
- * A node may match several pools by its labels; one of them is its primary pool, whose config it runs.
- * Custom pools inherit from `worker`, so a custom pool beats `worker`; `master` beats everything.
+ * A node may match several pools by its labels; it runs the config of its primary pool. Custom
+ * pools inherit from `worker`, so a custom pool beats `worker`; `master` beats everything.
  *
  * @see MCO pkg/helpers/helpers.go, GetPoolsForNode, GetPrimaryPoolForNode (7ff337a4)
  */
@@ -16,10 +16,10 @@ import type { MachineConfigPool } from './types';
 const MASTER_POOL = 'master';
 const WORKER_POOL = 'worker';
 
-/** The pools of one node; the first is its primary pool. */
+/** The first is the primary pool. */
 export interface PoolsOfNode {
   readonly pools: readonly MachineConfigPool[];
-  /** The custom pool that a master matches and that is ignored for it, which deserves an alert. */
+  /** A custom pool that a master matches and that is ignored, which deserves an alert. */
   readonly ignoredCustomPool?: MachineConfigPool;
 }
 
@@ -33,7 +33,7 @@ export function poolsForNode(node: Node, pools: readonly MachineConfigPool[]): P
   return poolsAmong(node, pools.map(compilePool));
 }
 
-/** The pool whose config the node runs, or undefined when it is unmanaged. Throws as `poolsForNode`. */
+/** Undefined = the node is unmanaged. Throws as `poolsForNode`. */
 export function primaryPoolForNode(
   node: Node,
   pools: readonly MachineConfigPool[],
@@ -41,17 +41,17 @@ export function primaryPoolForNode(
   return poolsForNode(node, pools).pools[0];
 }
 
-/** All nodes by primary pool, and those that have none because something is wrong. */
+/** All nodes by primary pool, and faults that keep nodes out of pools. */
 export interface Membership {
   /** Members by pool name, in the order of the given nodes; every pool has an entry. */
   readonly members: ReadonlyMap<string, readonly Node[]>;
-  /** Nodes in several custom pools. MCO leaves them out of every pool; so do we, but we say so. */
+  /** Nodes in several custom pools. Like MCO, no pool gets them; unlike MCO, they are reported. */
   readonly conflicts: readonly { readonly node: string; readonly reason: string }[];
   /** Pools whose selector Kubernetes would refuse: they match nothing. */
   readonly invalidPools: readonly { readonly pool: string; readonly reason: string }[];
 }
 
-/** Names of the pools that lose or get nodes when these pools become those. */
+/** Names of the pools whose members differ between the two lists of pools. */
 export function poolsWithOtherNodes(
   nodes: readonly Node[],
   before: readonly MachineConfigPool[],
@@ -65,7 +65,6 @@ export function poolsWithOtherNodes(
   return new Set(homes.flat().filter((pool) => pool !== undefined));
 }
 
-/** Pool by node; nodes that are in none are missing. */
 function homesOf(
   nodes: readonly Node[],
   pools: readonly MachineConfigPool[],
@@ -77,8 +76,8 @@ function homesOf(
 }
 
 /**
- * Sorts all nodes into their pools in one pass. Unlike `poolsForNode`, one bad selector hurts its own
- * pool only, and one node in two custom pools hurts only itself.
+ * Sorts all nodes into their pools in one pass. Unlike in `poolsForNode`, an invalid selector
+ * affects only its own pool, and a contested node only itself.
  */
 export function assignNodes(
   nodes: readonly Node[],
@@ -107,8 +106,9 @@ export function assignNodes(
 }
 
 /**
- * Nodes that no pool takes, so that nothing is rolled to them: kubeadm and k3s give workers no role label. One that
- * several pools claim is told by these, and no pool is for Windows.
+ * Nodes that no pool selects, so that nothing is rolled to them: kubeadm and k3s give workers no
+ * role label. Without contested nodes, which their pools report, and Windows nodes, which no pool
+ * serves.
  */
 export function nodesInNoPool(
   nodes: readonly Node[],
@@ -121,7 +121,7 @@ export function nodesInNoPool(
   return nodes.filter((node) => !known.has(node.metadata.name) && !isWindows(node));
 }
 
-/** What puts a node into a pool: the label of a worker, where a pool takes it for that. */
+/** How to put a node into a pool: the worker label, if a pool selects it by that. */
 export function poolHint({ metadata }: Node, pools: readonly MachineConfigPool[]): string {
   const labelled = {
     metadata: { ...metadata, labels: { ...metadata.labels, [LABEL.WORKER]: '' } },

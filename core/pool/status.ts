@@ -31,7 +31,6 @@ export type PoolStatus = NonNullable<MachineConfigPool['status']>;
 
 export interface StatusInput {
   readonly pool: MachineConfigPool;
-  /** Members of the pool: nodes whose primary pool this is. */
   readonly nodes: readonly Node[];
   readonly machineConfigNodes: readonly MachineConfigNode[];
   /** RFC 3339; becomes the transition time of what changes. */
@@ -41,9 +40,9 @@ export interface StatusInput {
 }
 
 /**
- * The status that the pool should have, exactly as MCO computes it. `status.configuration` follows
- * `spec.configuration` only when every node is updated, ready and available. Conditions that others
- * write (RenderDegraded) stay as they are.
+ * The status exactly as MCO computes it. `status.configuration` follows `spec.configuration` only
+ * when every node is updated, ready and available. Conditions of other writers (RenderDegraded)
+ * stay.
  */
 export function calculateStatus(input: StatusInput): PoolStatus {
   const { pool, layering = {} } = input;
@@ -78,11 +77,9 @@ function statusWith(input: StatusInput, isUpdated: (node: Node) => boolean): Poo
 }
 
 /**
- * The status that Slipway writes: MCO's, with a NodeDegraded condition that always counts and names
- * the nodes that the pool counts as degraded. MCO takes the number from the nodes and the text from
- * their MachineConfigNodes, and says "0 nodes" when the two disagree. Degraded also has the message
- * of RenderDegraded, which MCO leaves empty. A node with an image that MCO has built for it is not updated: MCO counts it
- * and updates it all the same.
+ * The status that Slipway writes: MCO's with three corrections. NodeDegraded counts and names the
+ * same nodes, where MCO may say "0 nodes"; Degraded has the message of RenderDegraded; a node with
+ * an image that MCO has built is not updated, although MCO counts it.
  */
 export function poolStatus(input: StatusInput): PoolStatus {
   const target = input.pool.spec.configuration?.name;
@@ -94,8 +91,8 @@ export function poolStatus(input: StatusInput): PoolStatus {
     return report(node.metadata.name, message ?? 'no reason given');
   });
   const value = nodeDegradedCondition(degraded.length, { machines: degraded.length, reports });
-  // Start from the conditions on the pool, so that a text that MCO's rule changes and this one changes
-  // back does not count as a change.
+  // Starts from the pool's conditions, so that a text that MCO's rule changes and this one restores
+  // does not count as a change.
   const others = otherConditionsOf(status);
   return {
     ...status,
@@ -127,7 +124,7 @@ function countNodes(nodes: readonly Node[], isUpdated: (node: Node) => boolean):
   };
 }
 
-/** A node without a desired config is not counted, whatever state it reports. */
+/** A node without a desired config is not counted, whatever its state. */
 function isCountedDegraded(node: Node): boolean {
   return desiredConfigOf(node) !== undefined && isDegraded(node);
 }
@@ -157,7 +154,7 @@ function updatingOf(pool: MachineConfigPool, target: string, allUpdated: boolean
     : { type, status: 'True', message: `All nodes are updating to ${target}` };
 }
 
-/** What was just computed, without NodeDegraded and what follows from it. */
+/** The computed conditions, without NodeDegraded and what follows from it. */
 function otherConditionsOf(status: PoolStatus): readonly ConditionValue[] {
   const { UPDATED, UPDATING, IMAGE_BUILD_DEGRADED } = PoolCondition;
   return [UPDATED, UPDATING, IMAGE_BUILD_DEGRADED].flatMap((type) =>
@@ -168,7 +165,6 @@ function otherConditionsOf(status: PoolStatus): readonly ConditionValue[] {
 }
 
 interface DegradedReports {
-  /** Machines that a report was read from. */
   readonly machines: number;
   readonly reports: readonly string[];
 }
@@ -186,7 +182,7 @@ function degradedReports({ nodes, machineConfigNodes }: StatusInput): DegradedRe
     if (conditions.length === 0) break;
     const node = byName.get(state.metadata.name);
     const degraded = conditions.find(isNodeDegraded);
-    // MCO dereferences a missing node here and panics; a node that has just left is no report.
+    // MCO dereferences a missing node here and panics; a node that has just left has no report.
     if (degraded === undefined || node === undefined) continue;
     machines.push(node);
     reports.push(report(node.metadata.name, degraded.message));
@@ -227,9 +223,10 @@ function nodeDegradedCondition(degraded: number, reports: DegradedReports): Cond
 }
 
 /**
- * Sets the given conditions, and Degraded from NodeDegraded (with its message), RenderDegraded and ImageBuildDegraded.
+ * Sets the given conditions, and Degraded from NodeDegraded (with its message), RenderDegraded and
+ * ImageBuildDegraded.
  *
- * @param explained - say also what RenderDegraded says, which MCO leaves out
+ * @param explained - adds the message of RenderDegraded, which MCO leaves out
  */
 function withDegraded(
   before: readonly Condition[],
@@ -260,7 +257,7 @@ function withDegraded(
   return set(conditions, degraded);
 }
 
-/** The builder's own message names the build, and stays with its condition. */
+/** The builder's message names the build, and stays with its own condition. */
 function degradedMessage({ type, message = '' }: Condition): string {
   return type === PoolCondition.IMAGE_BUILD_DEGRADED ? 'Custom OS image build failed' : message;
 }

@@ -1,4 +1,4 @@
-/** MachineConfigPool and RolloutPolicy: which nodes roll together, and how. */
+/** MachineConfigPool and RolloutPolicy. */
 
 import type { Condition, LabelSelector, ObjectMeta } from '../object-meta';
 
@@ -10,7 +10,6 @@ export interface MachineConfigPool {
     readonly paused?: boolean;
     /** An integer, or a percentage such as `25%`; absent = 1. */
     readonly maxUnavailable?: number | string;
-    /** Written by the render controller. */
     readonly configuration?: PoolConfiguration;
     /** MCO's, not acted upon: `ignoredFields`. */
     readonly osImageStream?: { readonly name?: string };
@@ -29,7 +28,7 @@ export interface MachineConfigPool {
   };
 }
 
-/** A rendered config by name, and the MachineConfigs it was made from, sorted by name. */
+/** A rendered config by name, and its MachineConfigs, sorted by name. */
 export interface PoolConfiguration {
   readonly name?: string;
   readonly source?: readonly {
@@ -40,13 +39,13 @@ export interface PoolConfiguration {
 }
 
 /**
- * How a pool rolls (`slipway.dev/v1alpha1`, cluster-scoped, named after its pool), as written by a
- * person: every field may be missing. `core/rollout/policy.ts` fills the defaults.
+ * How a pool rolls (`slipway.dev/v1alpha1`, cluster-scoped, named after its pool), as a person
+ * writes it: every field may be missing. `core/rollout/policy.ts` fills the defaults.
  */
 export interface RolloutPolicySpec {
   readonly trigger?: 'Automatic' | 'Manual';
   readonly canary?: { readonly nodes?: number };
-  /** This many failed nodes stop the rollout from starting more: an integer or a percentage. */
+  /** At this many failed nodes the rollout starts no other: an integer or a percentage. */
   readonly failureThreshold?: number | string;
   readonly drain?: {
     readonly timeoutSeconds?: number;
@@ -58,9 +57,8 @@ export interface RolloutPolicySpec {
   /** Nodes prepared ahead of their slot; absent = as many as maxUnavailable. */
   readonly prepareAhead?: number;
   readonly verify?: { readonly readySeconds?: number; readonly reconnectSeconds?: number };
-  /** What happens to a disk that is no longer as its config says. */
   readonly drift?: 'Report' | 'Repair';
-  /** How often a path is rewritten within the interval before it is only reported. */
+  /** A path is rewritten so often within the interval; further drift is only reported. */
   readonly repair?: { readonly limit?: number; readonly intervalSeconds?: number };
 }
 
@@ -69,7 +67,7 @@ export interface RolloutPolicy {
   readonly spec?: RolloutPolicySpec;
 }
 
-/** A policy with every default filled in; what workflows and activities work with. */
+/** A policy with all defaults, for workflows and activities. */
 export interface ResolvedPolicy {
   readonly trigger: 'Automatic' | 'Manual';
   readonly canaryNodes: number;

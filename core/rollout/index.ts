@@ -41,7 +41,6 @@ export { selectFrom, type Candidate, type PoolSelection, type SelectionLimits } 
 export {
   countedInNumber,
   decideSlots,
-  fewNames,
   freeSlots,
   pendingBefore,
   settleBroken,

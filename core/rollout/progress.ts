@@ -1,5 +1,6 @@
 /** What a rollout is doing, and what it waits for, in a sentence that a person can act on. */
 
+import { fewNames } from '../few';
 import type { ResolvedPolicy } from '../pool/types';
 import { quorumSentence, type ControlPlaneRoom } from './control-plane';
 import { failureLimit } from './policy';
@@ -147,7 +148,7 @@ function cancelling(facts: RolloutFacts): StateAndBlocker {
   const nodes = facts.children.map((child) => child.node);
   return {
     state: RolloutState.CANCELLING,
-    blocker: `waiting for ${list(nodes)} to be taken back or to finish`,
+    blocker: `waiting for ${fewNames(nodes)} to be taken back or to finish`,
   };
 }
 
@@ -156,7 +157,7 @@ function pausedSentence(facts: RolloutFacts): string {
   const finishing = facts.children
     .filter((child) => child.holdsSlot && child.blocker === undefined)
     .map((child) => child.node);
-  const rest = finishing.length === 0 ? '' : `; ${list(finishing)} will still finish`;
+  const rest = finishing.length === 0 ? '' : `; ${fewNames(finishing)} will still finish`;
   return `pool ${facts.pool} is paused${reason}${rest}; resume it to go on`;
 }
 
@@ -168,7 +169,7 @@ function haltedSentence(facts: RolloutFacts): string {
   const total = failedCount(facts) + triedAgain.length;
   return (
     `${count(total, 'node')} failed on ${facts.config} (the limit is ${limit}): ` +
-    `${list(names, total)}` +
+    `${fewNames(names, { total })}` +
     `${first === undefined ? '' : `; ${first.node}: ${first.reason}`}` +
     (triedAgain.length === 0 ? '; retry a node or change the config' : triedAgainSentence(facts))
   );
@@ -179,7 +180,7 @@ function triedAgainSentence({ triedAgain = [], blocked }: RolloutFacts): string 
   const kept = blocked.find(({ node }) => triedAgain.includes(node));
   const but = kept === undefined ? '' : `; ${kept.node} cannot be taken now: ${kept.reason}`;
   const others = `the others wait until ${isOne ? 'it is' : 'one is'} verified`;
-  return `; ${list(triedAgain)} ${isOne ? 'is' : 'are'} tried again, and ${others}${but}`;
+  return `; ${fewNames(triedAgain)} ${isOne ? 'is' : 'are'} tried again, and ${others}${but}`;
 }
 
 function failedCount(facts: RolloutFacts): number {
@@ -195,7 +196,7 @@ function slotsSentence(facts: RolloutFacts): string {
   const named = [...known.map(withReason), ...taking];
   return (
     `no free slot: ${count(unavailable.length, 'node')} of at most ${maxUnavailable} ` +
-    `unavailable: ${list(named)}${why}`
+    `unavailable: ${fewNames(named)}${why}`
   );
 }
 
@@ -221,18 +222,11 @@ function reasonsOf(
 ): string | undefined {
   if (total === 0) return undefined;
   const what = total === 1 ? one : several;
-  return `${count(total, 'node')} ${what}: ${list(reasons.map(withReason), total)}`;
+  return `${count(total, 'node')} ${what}: ${fewNames(reasons.map(withReason), { total })}`;
 }
 
 function withReason({ node, reason }: NamedReason): string {
   return `${node} (${reason})`;
-}
-
-/** @param total - of how many these are the first */
-function list(names: readonly string[], total = names.length): string {
-  const shown = names.slice(0, 3);
-  const more = total - shown.length;
-  return `${shown.join(', ')}${more > 0 ? ` and ${more} more` : ''}`;
 }
 
 function count(n: number, noun: string): string {

@@ -1,31 +1,35 @@
 /**
- * Slots: the permission to make one node unavailable. Pure accounting; who asks, and what the
- * cluster shows, comes in as lists of names.
+ * Slots: the permission to make one node unavailable. This file only counts; the caller passes lists of names.
  *
- * Four rules keep it safe. A slot that was given counts until its node has reported its end, whether
- * or not the cluster view has seen the cordon, so a stale view can only give too little. A node that an
- * update of ours has left unavailable costs nothing more, so it is repaired even when the pool is over its
- * limit. One that is unavailable for another reason gets no slot until it is back: that may be in a moment,
- * and the slot would be one too many. And a node that was left out of service (its update ended without a
- * report, or could not take the host back) keeps its slot until the view shows it unavailable
- * (`settleBroken`) or it is taken up again.
+ * Four rules:
  *
- * A slot goes with three things, so that cluster workers that use slots at the same moment need not see each other:
+ * 1. A granted slot counts until its node has reported its end, whether or not the cache shows the cordon. So a
+ *    stale cache can only grant too little.
+ * 2. A node that one of our updates left unavailable needs no further slot. So it is finished even when the pool
+ *    is over its limit.
+ * 3. A node that is unavailable for another reason gets no slot. It may be back in a moment, and then one node
+ *    too many would be out.
+ * 4. An update may end without a report, or without taking its host back. Its node keeps the slot until the cache
+ *    shows it unavailable (`settleBroken`), or until another update takes it.
  *
- *     number  = |unavailable ∪ holders| − |down by themselves, without a slot|   (itself counted)
- *     counts  = who is in `number` and down by itself
- *     pending = who was given a slot before, and is not seen to use it
+ * Several cluster workers may use slots at the same moment without seeing each other. So each grant carries:
  *
- * Whoever uses it sees `out`, all others out of service, and `beside`, those of `out` that no update has taken out and
- * that are not in `counts`. The slot is good while both hold:
+ *     number  = |unavailable ∪ holders| − |unavailable for another reason, without a slot|   (with this node)
+ *     counts  = the nodes in `number` that are unavailable for another reason
+ *     pending = the nodes that got a slot before and do not seem to use it yet
+ *
+ * When the slot is used, `out` are all other nodes that are out of service. `beside` are those of `out` that no
+ * update has taken out and that are not in `counts`. The slot may be used while both hold:
  *
  *     |out ∪ pending| + 1 ≤ maxUnavailable
  *     number + |beside|   ≤ maxUnavailable
  *
- * An example with a limit of two: nodes a and b get slots 1 and 2 (b's with pending = {a}), and c goes down by itself. Then b
- * may not go, whether or not it sees a's cordon: {a, c} + 1 > 2. And a may, if it goes first: {c} + 1 ≤ 2, 1 + {c} ≤ 2.
+ * Example with a limit of two: nodes a and b get slots 1 and 2, b with pending = {a}. Then c fails by itself. Now b
+ * may not go, whether or not the cache shows a's cordon: {a, c} + 1 > 2. But a may go before b: {c} + 1 ≤ 2 and
+ * 1 + {c} ≤ 2.
  */
 
+import { fewNames } from '../few';
 import type { CanaryLimit } from './canary';
 import { quorumLimit, quorumSentence, type ControlPlaneRoom } from './control-plane';
 import type { NamedReason } from './view';
@@ -63,10 +67,11 @@ export interface WithheldSlot extends NamedReason {
 }
 
 /**
- * Which waiting nodes get a slot now, and what each other one waits for. A node that has taken over the slot
- * of a lost update takes no other, but may be no canary too many with it: the update that was lost may have
- * tried another config. Who has none comes after it. A node that tries the config already is no further canary
- * when it is taken up: it need not wait for the others, nor for itself.
+ * Decides which waiting nodes get a slot now, and what the others wait for.
+ *
+ * A node that inherited the slot of a lost update needs no other slot. But it may be one canary too many, because
+ * the lost update may have tried another config. Nodes without a slot come after it. A node that already tries the
+ * config is no further canary: it waits neither for the other canaries nor for itself.
  */
 export function decideSlots(request: SlotRequest): SlotDecision {
   const taken = takenBy(request.unavailable, request.holders);
@@ -232,10 +237,4 @@ function canaryReason(trying: readonly string[]): string {
   return trying.length === 0
     ? 'waiting for the canary: no node may try the config yet'
     : `waiting for the canary: ${fewNames(trying)} must be verified on the config first`;
-}
-
-/** At most three names, then how many more. */
-export function fewNames(nodes: readonly string[]): string {
-  const shown = nodes.slice(0, 3).join(', ');
-  return nodes.length > 3 ? `${shown} and ${nodes.length - 3} more` : shown;
 }

@@ -1,18 +1,18 @@
-/** Which links enable a unit, read from its `[Install]` section, as `systemctl enable` makes them. */
+/** The links with which `systemctl enable` enables a unit, from its `[Install]` section. */
 
 import type { InstallSection } from './install-section';
 import { expandSpecifiers } from './specifiers';
 import { instanceOf, isPlainName, isTemplateName, isUnitName, unitType } from './unit-name';
 
-/** Where units of the machine's owner live. */
+/** Units of the machine's owner. */
 export const UNIT_DIRECTORY = '/etc/systemd/system';
 
-/** Of other units systemd does not read `Alias`. */
+/** For other units systemd ignores `Alias`. */
 const MAY_HAVE_ALIASES: ReadonlySet<string> = new Set(
   'service socket target device timer path'.split(' '),
 );
 
-/** Paths of links, by what asks for them. */
+/** Paths of links, by the key that asks for them. */
 export interface EnablingLinks {
   readonly aliases: readonly string[];
   readonly wants: readonly string[];
@@ -21,8 +21,8 @@ export interface EnablingLinks {
 }
 
 /**
- * Links that enable a unit. A template stands for its default instance; without one, it can only be wanted
- * by another template or an instance. Without those that depend on the machine.
+ * Links that enable a unit, without those that depend on the machine. A template stands for its
+ * default instance; without one, only another template or an instance can want it.
  */
 export function enablingLinks(unit: string, install: InstallSection): EnablingLinks {
   const linked = linkedUnit(unit, install) ?? unit;
@@ -42,15 +42,15 @@ export function enablingLinks(unit: string, install: InstallSection): EnablingLi
   };
 }
 
-/** The links on which it depends whether systemctl enables a unit, and the key that asks for them. */
+/** The links that decide whether systemctl enables a unit, and their key. */
 export interface DecisiveLinks {
   readonly key: 'Alias' | 'WantedBy' | 'RequiredBy';
   readonly paths: readonly string[];
 }
 
 /**
- * Of a unit with aliases these: all of them must be there in the end. What goes wrong with others is passed
- * over then, and with `RequiredBy` when there is a `WantedBy`.
+ * The aliases of a unit decide, if it has any: all of them must exist, and errors in other keys are
+ * ignored. Otherwise `WantedBy` decides, or `RequiredBy` without it.
  */
 export function decisiveLinks(unit: string, install: InstallSection): DecisiveLinks {
   const { aliases, wants, requires } = enablingLinks(unit, install);
@@ -64,7 +64,10 @@ export function decisiveLinks(unit: string, install: InstallSection): DecisiveLi
     : { key: 'RequiredBy', paths: requires };
 }
 
-/** What the links of a unit are named for: the unit, or its default instance; undefined when the machine decides. */
+/**
+ * The name in a unit's links: the unit, or its default instance; undefined when the machine
+ * decides.
+ */
 export function linkedUnit(unit: string, { defaultInstance }: InstallSection): string | undefined {
   if (defaultInstance === undefined || !isTemplateName(unit)) return unit;
   const instance = expandSpecifiers(defaultInstance, unit);
@@ -72,7 +75,7 @@ export function linkedUnit(unit: string, { defaultInstance }: InstallSection): s
   return unit.replace('@.', () => `@${instance}.`);
 }
 
-/** Names with what their specifiers stand for, without those that the machine decides on. */
+/** Names with expanded specifiers, without those that depend on the machine. */
 export function expandedNames(
   names: readonly string[],
   unit: string,
@@ -88,19 +91,24 @@ export function expandedNames(
     .filter((name) => name !== undefined);
 }
 
-/** The aliases that systemd reads. */
 export function aliasesOf(unit: string, { alias }: InstallSection): readonly string[] {
   return MAY_HAVE_ALIASES.has(unitType(unit)) ? alias : [];
 }
 
-/** An alias such as `x.target.wants/a.service`, which systemd still takes: another unit wants this one. */
+/**
+ * An alias such as `x.target.wants/a.service`, which systemd still accepts: another unit wants this
+ * one.
+ */
 export function isDependency(alias: string, unit: string): boolean {
   const [, wanting = '', wanted = ''] = /^(.*)\.(?:wants|requires)\/(.*)$/s.exec(alias) ?? [];
   if (!isUnitName(wanting) || !isUnitName(wanted)) return false;
   return wanted === unit || (!isPlainName(wanted) && !isPlainName(unit));
 }
 
-/** The alias of an instance is an instance, too; that of a template is one also when it has a default. */
+/**
+ * The alias of an instance is an instance, too; that of a template is one also when it has a
+ * default.
+ */
 export function aliasFor(alias: string, unit: string): string {
   const instance = instanceOf(unit) ?? '';
   return isUnitName(alias) && isTemplateName(alias)

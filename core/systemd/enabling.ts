@@ -1,5 +1,3 @@
-/** What systemctl refuses to enable. */
-
 import {
   aliasesOf,
   aliasFor,
@@ -14,11 +12,11 @@ import { instanceOf, isPlainName, isTemplateName, isUnitName, unitType } from '.
 const NO_UNIT = 'has a name that systemd takes for no unit';
 
 /**
- * Why systemctl does not enable a unit with this section, in words that quote nothing of it; undefined
- * when it does. Names whose specifiers the machine decides on are not judged.
+ * Why systemctl does not enable a unit with this section, without quoting it; undefined = it does.
+ * Names that depend on the machine are not judged.
  *
- * One kind of link that could be made is enough for systemctl, in the order of aliases, `WantedBy` and
- * `RequiredBy`: what is wrong in a later one is passed over.
+ * One kind of link that can be made is enough for systemctl, in the order of aliases, `WantedBy`
+ * and `RequiredBy`: errors in a later kind are ignored.
  *
  * @see systemd src/shared/install.c, install_info_apply
  */

@@ -1,4 +1,4 @@
-/** What systemd makes of units, as far as it can be told from their names and texts. */
+/** systemd's rules for units, as far as names and texts decide them. */
 
 export { enablingProblem } from './enabling';
 export {

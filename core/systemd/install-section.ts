@@ -1,6 +1,3 @@
-/** What a unit file says about how it is enabled. */
-
-/** What `[Install]` asks for. */
 export interface InstallSection {
   readonly wantedBy: readonly string[];
   readonly requiredBy: readonly string[];
@@ -12,11 +9,11 @@ export interface InstallSection {
   readonly defaultInstance?: string;
 }
 
-/** systemd takes the quotes off what these name, and off nothing else in `[Install]`. */
+/** The only keys of `[Install]` in which systemd removes quotes. */
 const TAKES_QUOTES: ReadonlySet<string> = new Set(['WantedBy', 'RequiredBy', 'UpheldBy', 'Alias']);
 const WORD = /^(?:"[^"]*"|'[^']*'|[^\s"'])+(?=\s|$)/;
 
-/** Words without their quotes; what follows a quote that does not end is no word, as for systemd. */
+/** Words without their quotes; as in systemd, text after an unclosed quote is no word. */
 function unquoted(values: string): readonly string[] {
   const words: string[] = [];
   let rest = values;
@@ -28,13 +25,13 @@ function unquoted(values: string): readonly string[] {
   }
 }
 
-/** The instance is all that stands there: blanks are in none, and systemd refuses them. */
+/** An instance is the whole value: it has no blanks, and systemd refuses them. */
 function wordsOf(key: string, values: string): readonly string[] {
   if (key === 'DefaultInstance') return [values];
   return TAKES_QUOTES.has(key) ? unquoted(values) : values.split(/\s+/);
 }
 
-/** Reads `[Install]`; undefined when there is none (a static unit). */
+/** Undefined when there is no `[Install]` (a static unit). */
 export function parseInstallSection(contents: string): InstallSection | undefined {
   const lists = {
     WantedBy: [] as string[],

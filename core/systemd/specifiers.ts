@@ -1,11 +1,9 @@
-/** What stands for something else in `[Install]`: `%p`, `%i`. */
-
-/** Those that the machine decides on: its name, its release, who asks. */
+/** Specifiers that depend on the machine or the user: its name, its release. */
 const OF_THE_MACHINE: ReadonlySet<string> = new Set('aAbBgGHlmMoquUvwW');
 
 /**
- * Puts the parts of a unit's name for `%i`, `%j`, `%n`, `%N` and `%p`; undefined when the machine decides.
- * What systemd does not know in `[Install]` stays as it is: with its percent sign it is in no name of a unit.
+ * Expands `%i`, `%j`, `%n`, `%N` and `%p` from a unit's name; undefined when the machine decides.
+ * Unknown specifiers stay: their percent sign makes the name invalid.
  *
  * @see systemd src/shared/install-printf.c, install_name_printf
  */

@@ -1,7 +1,7 @@
 /**
- * What a scalar without quotes means to go-yaml v2, and so to kubectl: `yes` is true, `0644` is 420.
+ * The value of an unquoted scalar for go-yaml v2, and so for kubectl: `yes` is true, `0644` is 420.
  *
- * @see resolve.ts, which decides the same for writing
+ * @see resolve.ts for the same decision when writing
  */
 
 import { readsAsNonString } from './resolve';
@@ -15,8 +15,8 @@ const BASED = /^([-+]?)(0[xX][0-9a-fA-F]+|0[bB][01]+)$/;
 const DECIMAL = /^[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?$/;
 
 /**
- * The value of a scalar without quotes and tag. Times stay texts; `.inf` and `.nan` come as numbers
- * that JSON cannot hold, for the caller to refuse.
+ * The value of a scalar without quotes and tag. Times stay texts; `.inf` and `.nan` are returned as
+ * numbers that JSON cannot hold, for the caller to refuse.
  */
 export function readPlain(text: string): string | number | boolean | null {
   if (!readsAsNonString(text)) return text;

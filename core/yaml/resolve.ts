@@ -1,7 +1,6 @@
 /**
- * Which strings a YAML 1.1 reader would take for something else than a string when they stand
- * unquoted. These rules decide quoting, quoting decides bytes, and bytes decide the name of a
- * rendered config; so they follow go-yaml v2 to the letter, its oddities included.
+ * Unquoted strings that a YAML 1.1 reader would not read as strings. These rules decide quoting,
+ * and so the name of a rendered config; they follow go-yaml v2 exactly.
  *
  * @see MCO pkg/controller/render/hash.go (7ff337a4), through ghodss/yaml and go-yaml v2
  */
@@ -28,7 +27,7 @@ export function readsAsNonString(text: string): boolean {
   return WORDS.has(text) || isTimestamp(text) || isNumber(text.replaceAll('_', ''));
 }
 
-/** Base-60 numbers (`1:30`): not read as numbers by go-yaml, but quoted for the readers that do. */
+/** Base-60 numbers (`1:30`): not numbers for go-yaml, but quoted for other readers. */
 export function isBase60(text: string): boolean {
   return /^[-+]?[0-9][0-9_]*(?::[0-5]?[0-9])+(?:\.[0-9_]*)?$/.test(text);
 }
@@ -41,7 +40,7 @@ function isNumber(text: string): boolean {
   );
 }
 
-/** What Go's ParseInt and ParseUint accept with base 0. */
+/** Go's ParseInt and ParseUint with base 0. */
 function isInteger(text: string): boolean {
   const match = /^([-+]?)(0[xX][0-9a-fA-F]+|0[bB][01]+|0[oO]?[0-7]*|[1-9][0-9]*)$/.exec(text);
   if (match === null) return false;
@@ -53,7 +52,6 @@ function isInteger(text: string): boolean {
   return sign === '-' ? -magnitude >= MIN_INT64 : magnitude <= -MIN_INT64 - 1n;
 }
 
-/** Go's ParseFloat, for text that begins with a point. */
 function isGoFloat(text: string): boolean {
   return (
     /^\.[0-9]+(_[0-9]+)*([eE][-+]?[0-9]+(_[0-9]+)*)?$/.test(text) &&

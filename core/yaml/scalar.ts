@@ -1,17 +1,17 @@
-/** One scalar: which style go-yaml v2 writes a string in, and the text of that style. */
+/** One scalar: the style in which go-yaml v2 writes a string, and its text. */
 
 import { isBase60, readsAsNonString } from './resolve';
 
 /** Lines are folded at the first single space beyond this column. */
 const BEST_WIDTH = 80;
 
-/** What go-yaml calls printable; anything else forces double quotes. Astral characters are not. */
+/** Unprintable for go-yaml, which forces double quotes. Astral characters count as unprintable. */
 const UNPRINTABLE = /[^\n\x20-\x7e\u00a0-\ud7ff\ue000-\ufefe\uff00-\ufffd]/;
 const BREAK = /[\n\u2028\u2029]/;
-/** Text that an unquoted scalar may not contain, because it would mean something. */
+/** Text that has a meaning in an unquoted scalar. */
 const INDICATOR = /^(?:---|\.\.\.)|^[#,[\]{}&*!|>'"%@`]|^[?:-](?= |$)|:(?= |$)| #/;
 
-/** Plain wherever it stands: letters first, then nothing that could be an indicator or a break. */
+/** Plain in any place: letters first, then no indicator and no break. */
 const ORDINARY = /^[A-Za-z/][A-Za-z0-9/.,;=+_$~@-]*(?::[A-Za-z0-9/.,;=+_$~@-]+)*$/;
 
 /** Characters that go-yaml refuses to read: C0 and C1 controls and the two non-characters. */
@@ -19,8 +19,8 @@ const UNREADABLE = /[\x7f-\x84\x86-\x9f\ufffe\uffff]/;
 const BOM = '\ufeff';
 
 /**
- * What remains of a string after the way through JSON text and go-yaml's reader, which is how
- * ghodss/yaml works: a NEL is a line break there and is folded, a control character is an error.
+ * A string after JSON text and go-yaml's reader, as in ghodss/yaml: a NEL is a line break and is
+ * folded, a control character is an error.
  *
  * @throws RangeError for a control character
  */
@@ -160,7 +160,7 @@ const ESCAPES = new Map<number, string>([
 function doubleQuoted(value: string, start: number, indent: number): string {
   const padding = ' '.repeat(indent);
   const characters = [...value];
-  // go-yaml looks for a byte order mark at the start only, and then escapes everything.
+  // go-yaml looks for a byte order mark only at the start, and then escapes everything.
   const all = value.startsWith(BOM);
   const last = characters.length - 1;
   let out = '"';

@@ -1,12 +1,12 @@
 /**
- * How old what is known of the cluster may be. Watches say something once a minute while nothing changes, so
- * a small question is asked in between; but its answer is no word for a watch that says nothing at all.
+ * Age of the cached objects. A small request is sent between the bookmarks of a quiet watch, one a
+ * minute; it does not count for a watch without bookmarks.
  */
 
 import { messageOf } from '../../core/errors';
 
 const INTERVAL_MS = 10_000;
-/** The API server's bookmark comes each minute; a little later on a busy one. */
+/** The API server sends a bookmark each minute, a little later when it is busy. */
 const QUIET_MS = 65_000;
 
 export interface ApiContact {
@@ -17,7 +17,7 @@ export interface ApiContact {
  * Asks every ten seconds until the signal aborts.
  *
  * @param ask - a small request, which throws when the API server does not answer
- * @param options.silentMs - for how long the most silent of the watches has said nothing
+ * @param options.silentMs - time since the last event of the most silent watch
  */
 export function keepContact(
   ask: () => Promise<unknown>,
@@ -25,7 +25,6 @@ export function keepContact(
     readonly signal: AbortSignal;
     readonly log: { warn(fields: object, message: string): void };
     readonly silentMs: () => number;
-    /** Milliseconds of a clock that never goes back. */
     readonly clock?: () => number;
   },
 ): ApiContact {
@@ -36,13 +35,13 @@ export function keepContact(
     const asked = clock();
     ask().then(
       () => {
-        // Answers may overtake each other.
+        // Answers may arrive out of order.
         heardAt = Math.max(heardAt, asked);
         isAway = false;
       },
       (error: unknown) => {
         if (!isAway && !signal.aborted) {
-          log.warn({ reason: messageOf(error) }, 'API server away: serving what was seen before');
+          log.warn({ reason: messageOf(error) }, 'API server away: serving cached objects');
         }
         isAway = true;
       },

@@ -1,6 +1,6 @@
 /**
- * The Machine Config Server as a value: first configs for machines that join. Requests can be injected
- * into it; `main.ts` makes it listen. It decides nothing and keeps nothing but bytes.
+ * The Machine Config Server: first configs for machines that join. Requests can be injected;
+ * `main.ts` makes it listen. It decides nothing and keeps nothing but bytes.
  *
  * @see MCO pkg/server/api.go (7ff337a4)
  */
@@ -35,7 +35,7 @@ import {
   refuseUnreadable,
   waitForEarlyEnds,
   type Wording,
-} from '../odd-clients';
+} from '../malformed-requests';
 import { queueArrivals } from './arrivals';
 import { chooseEncoding, isKnown } from './encodings';
 import type { Prepared } from './prepare';
@@ -51,15 +51,13 @@ import {
 import { readTarget } from './target';
 import { createTurns, type Turns } from './turns';
 
-/** What the application counts. */
 export interface IgnitionEvents {
-  /** A first config that went out to its last byte. */
+  /** A first config was sent to its last byte. */
   readonly sent: (version: string, encoding: string) => void;
   readonly missed: (reason: MissingReason) => void;
-  /** An admitted request that gets another config, because the one of its pool was deleted. */
+  /** An admitted request got another config, because the one of its pool was deleted. */
   readonly substituted: (because: InsteadBecause) => void;
   readonly dropped: (reason: DropReason | CutReason) => void;
-  /** Any request that got its whole answer. */
   readonly answered: (endpoint: string, code: number, seconds: number) => void;
 }
 
@@ -70,30 +68,27 @@ export interface IgnitionDependencies {
   readonly events: IgnitionEvents;
   readonly logger: FastifyBaseLogger;
   readonly limits: ConnectionLimits;
-  /** Whether an address may connect at all; asked before TLS. Absent = every one. */
+  /** Whether an address may connect, asked before TLS; absent = all may. */
   readonly isAllowed?: (address: string) => boolean;
   /** Key and certificate; absent = requests are injected. There is no plain port. */
   readonly tls?: Pick<SecureContextOptions, 'cert' | 'ciphers' | 'key'>;
-  /** Shorter times, for tests. */
   readonly timeouts?: Partial<Record<keyof typeof TIMEOUTS, number>>;
-  /** Milliseconds of a clock that never goes back; the default is the process'. */
+  /** Milliseconds of a monotonic clock; default: that of the process. */
   readonly clock?: () => number;
 }
 
 export interface IgnitionServer {
   readonly app: FastifyInstance;
   readonly connections: () => number;
-  /** Ends every connection, whatever it is at. */
   readonly cutOff: () => void;
 }
 
 /**
- * Bytes that one turn of the event loop hands to TLS. Encrypting and sending a megabyte takes one to two
+ * Bytes per turn of the event loop that are passed to TLS. A megabyte takes one to two
  * milliseconds.
  */
 const BYTES_PER_TURN = 4 * 1024 * 1024;
 
-/** Builds the application; opens nothing. */
 export function buildIgnition(dependencies: IgnitionDependencies): IgnitionServer {
   const { events, clock = () => performance.now() } = dependencies;
   const timeouts = { ...TIMEOUTS, ...dependencies.timeouts };
@@ -102,7 +97,7 @@ export function buildIgnition(dependencies: IgnitionDependencies): IgnitionServe
   app.addHook('onRequest', async (request, reply) => {
     followAnswer(request, reply, { ms: timeouts.answer, events, tooMany });
   });
-  // Nobody needs a body; what comes of one is thrown away.
+  // Bodies are ignored.
   app.removeAllContentTypeParsers();
   app.addContentTypeParser('*', (_request, _payload, done) => done(null));
   const turns = createTurns(BYTES_PER_TURN);
@@ -110,10 +105,10 @@ export function buildIgnition(dependencies: IgnitionDependencies): IgnitionServe
   const answer = (request: FastifyRequest, reply: FastifyReply) =>
     route({ ...dependencies, turns, connections, others }, request, reply);
   app.all('/*', answer);
-  // Also for methods that Fastify has no name for.
+  // Also for methods that Fastify does not know.
   app.setNotFoundHandler(answer);
   app.setErrorHandler((error, request, reply) => {
-    // Fastify has wishes about some methods (a body for QUERY) before it asks who answers them.
+    // Fastify checks some methods (a body for QUERY) before it routes them.
     if (request.method !== 'GET' && request.method !== 'HEAD') return empty(reply, 405);
     request.log.error({ err: error }, 'request failed');
     return empty(reply, 500);
@@ -135,7 +130,7 @@ export function buildIgnition(dependencies: IgnitionDependencies): IgnitionServe
   return { app, connections: connections.count, cutOff: connections.destroyAll };
 }
 
-/** Who is refused for its network is named once a minute: it gets no answer that would say so. */
+/** A refused network is logged once a minute, because its machines get no answer that says so. */
 function boundConnections(
   server: HttpsServer,
   { events, limits, isAllowed, logger }: IgnitionDependencies,
@@ -167,7 +162,7 @@ function createApp(
     requestTimeout: timeouts.request,
     keepAliveTimeout: timeouts.keepAlive,
     connectionTimeout: timeouts.idle,
-    // Requests that Fastify cannot route are answered like those that it can.
+    // Requests that Fastify cannot route get the same answers as others.
     frameworkErrors: (
       _error: Error,
       _request: unknown,
@@ -180,7 +175,7 @@ function createApp(
     ...options,
     https: {
       ...tls,
-      // Who names no host is answered like everybody else, by `refusalOf`.
+      // `refusalOf` answers requests without a Host header.
       requireHostHeader: false,
       minVersion: 'TLSv1.2',
       ALPNProtocols: ['http/1.1'],
@@ -192,12 +187,11 @@ function createApp(
 
 type Parts = IgnitionDependencies & {
   readonly turns: Turns;
-  /** Of requests that are not for a config, which have limits of their own. */
+  /** For requests other than for configs, which have limits of their own. */
   readonly others: AddressLimit;
   readonly connections: Pick<Connections, 'atWork' | 'waitFor'>;
 };
 
-/** Every answer of the server begins here. */
 async function route(
   dependencies: Parts,
   request: FastifyRequest,
@@ -251,7 +245,7 @@ async function serve(
     return empty(reply, verdict.status);
   }
   if (verdict.tokenId !== undefined) line.tokenId = verdict.tokenId;
-  // Who is let in is answered to the end, however full it is.
+  // An admitted request is answered to its end, also when the server is full.
   connections.atWork(request.socket);
   reply.raw.once('close', () => connections.waitFor(request.socket));
   const wanted = servedVersion(firstHeader(request.raw, 'accept'));
@@ -330,7 +324,7 @@ async function send(
 ): Promise<FastifyReply> {
   const { version, ready, events, turns } = answer;
   const encoding = chooseEncoding(request.headers['accept-encoding']?.toString());
-  // Other bytes, other tag: a cache must not take one for the other.
+  // Each encoding has its own tag, because a cache must not mix them up.
   const etag = encoding === 'identity' ? `"${ready.digest}"` : `"${ready.digest}-${encoding}"`;
   reply
     .header('etag', etag)
@@ -349,7 +343,7 @@ function wordless(): Wording {
   return { headers: {}, body: '' };
 }
 
-/** Nothing is said in a body: whoever may know reads the log. */
+/** Refusals have no body: the log holds the reason. */
 function empty(reply: FastifyReply, code: number): FastifyReply {
   return reply.code(code).header('content-length', '0').send();
 }

@@ -1,7 +1,6 @@
 /**
- * The way in: TLS begins when a machine has said something, in the order in which machines have, and for
- * no more of them than a turn of the event loop can bear; so does HTTP. Who is silent costs a socket and
- * nothing else.
+ * Starts TLS when a machine has sent something, in order of arrival and for no more machines than a
+ * turn of the event loop can bear; the same for HTTP. A silent connection costs only a socket.
  */
 
 import type { Server as HttpsServer } from 'node:https';
@@ -12,39 +11,38 @@ import { createTurns } from './turns';
 export interface ArrivalTimes {
   /** Milliseconds from the connection to its first byte. */
   readonly hello: number;
-  /** From the beginning of TLS to the end of the handshake; waiting for that beginning does not count. */
+  /** From the start of TLS to the end of the handshake, without the wait for that start. */
   readonly handshake: number;
 }
 
 export interface Arrivals {
   /** Takes a new connection; TLS begins later. */
   readonly hear: (socket: Socket) => void;
-  /** Ends the connections that have not begun TLS, and every later one. */
+  /** Ends the connections before TLS, and every later one. */
   readonly close: () => void;
 }
 
-/** Handshakes that begin in one turn. Each costs about a millisecond. */
+/** Handshakes that begin in one turn, at about a millisecond each. */
 const HANDSHAKES_PER_TURN = 8;
 
 /** Connections whose first request is read in one turn, at half a millisecond each. */
 const REQUESTS_PER_TURN = 16;
 
-/** Handshakes that are under way: what machines can ask of one turn when all answer at once. */
+/** Handshakes under way: the work of one turn when all machines answer at once. */
 const UNDER_WAY = 48;
 
 /**
- * So long a handshake is one of those, in milliseconds. Who then has not gone on is too slow to come in a
- * crowd, and must not keep others out.
+ * Milliseconds for which a handshake counts as under way. A slower machine must not keep others
+ * out.
  */
 const COUNTS_MS = 100;
 
-/** The part of a server that is slowed down. */
 type SlowedServer = Pick<HttpsServer, 'listeners' | 'on' | 'removeAllListeners'>;
 
 /**
- * Takes new connections from the server, which from now on gets them when their turn has come.
+ * Takes new connections from the server and returns each when its turn has come.
  *
- * @param turn - told whose turn it is: of a machine that has said something and waits, the server's
+ * @param turn - told whose turn it is: of a machine that has sent something and waits, the server's
  */
 export function queueArrivals(
   server: SlowedServer,
@@ -63,7 +61,7 @@ export function queueArrivals(
 
   function hear(socket: Socket): void {
     const lose = (): void => void socket.destroy();
-    // Afterwards TLS has its own listener; before it, nobody else has one.
+    // Later, TLS has its own listener; before, there is no other.
     socket.on('error', lose);
     if (isClosed) return lose();
     silent.add(socket);
@@ -76,7 +74,7 @@ export function queueArrivals(
     socket.once('readable', () => {
       gone();
       socket.off('close', gone);
-      // It has said goodbye instead.
+      // It closed instead.
       if (socket.readableLength === 0) return lose();
       turn.atWork(socket);
       queue.push(socket);
@@ -138,10 +136,10 @@ export function queueArrivals(
 }
 
 /**
- * Calls when the time is up, and what has come in the meantime is read: a timer that fires late, because
- * this process got no processor, says nothing about the machine.
+ * Calls when the time is up and all bytes received so far are read: a timer that fires late on a
+ * busy processor proves nothing about the machine.
  *
- * @returns what stops it
+ * @returns a function that stops it
  */
 function afterPatience(ms: number, lose: () => void): () => void {
   let isOver = false;
@@ -156,7 +154,6 @@ function afterPatience(ms: number, lose: () => void): () => void {
   };
 }
 
-/** Takes the listeners of an event away; what is returned calls them. */
 function taken(server: SlowedServer, event: string): (socket: Socket) => void {
   const listeners = server.listeners(event);
   server.removeAllListeners(event);

@@ -1,5 +1,5 @@
 /**
- * First configs out of files, on the machine that installs a cluster. The layout is MCO's:
+ * First configs from files, on the machine that installs a cluster. MCO's layout:
  * `machine-pools/<pool>.yaml`, `machine-configs/<rendered>.yaml` and
  * `controller-config/machine-config-controller.yaml`.
  *
@@ -19,35 +19,34 @@ import { missing, type ConfigSource, type Look } from './source';
 
 export interface BootstrapSourceOptions {
   readonly directory: string;
-  /** What does not come from the directory: kubeconfig and authorities of registries. */
+  /** From outside the directory: kubeconfig and authorities of registries. */
   readonly facts: () => FirstBootFacts;
 }
 
-/** One file as it was read; `stamp` changes with it. */
+/** A file's text; `stamp` changes with it. */
 interface ReadFile {
   readonly stamp: string;
   readonly text: string;
-  /** What the text says, once somebody has asked. */
+  /** The parsed text, after its first use. */
   object?: unknown;
 }
 
-/** The object of a file, whose text is read once and not for every machine. */
+/** The object of a file, parsed once and not per machine. */
 function objectOf<S extends z.ZodType>(schema: S, file: ReadFile, what: string): z.output<S> {
   file.object ??= readObject(schema, file.text, what);
   return file.object as z.output<S>;
 }
 
-/** Files are read again when they change, so nothing has to be restarted for them. */
+/** Files are read again when they change, so no restart is needed. */
 export function createBootstrapSource({ directory, facts }: BootstrapSourceOptions): ConfigSource {
   const kept = new Map<string, ReadFile>();
-  /** Machines that ask in the same moment share one look at the files. */
+  /** Requests of the same moment share one read of the files. */
   const looking = new Map<string, Promise<Look>>();
 
-  /** Undefined when there is no such file. */
   async function read(file: string): Promise<ReadFile | undefined> {
     try {
       const { dev, ino, size, mtimeNs, ctimeNs } = await stat(file, { bigint: true });
-      // Whoever copies a file may give it a time of before (`rsync -t`, `cp -p`), but not a ctime.
+      // A copy may keep an old mtime (`rsync -t`, `cp -p`), but not the ctime.
       const stamp = [dev, ino, size, mtimeNs, ctimeNs].join('/');
       const known = kept.get(file);
       if (known?.stamp === stamp) return known;

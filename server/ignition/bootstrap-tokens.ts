@@ -1,6 +1,6 @@
 /**
- * Join tokens out of files: `join-tokens/*.yaml` of the bootstrap directory, each the Secret of one
- * token. Without the directory there are none, and only `joinMode: open` lets machines in.
+ * Join tokens from files: `join-tokens/*.yaml` of the bootstrap directory, the Secret of one token
+ * each. Without the directory, only `joinMode: open` admits machines.
  */
 
 import { readdirSync } from 'node:fs';
@@ -33,8 +33,8 @@ export interface TokenLog {
 }
 
 /**
- * Reads the tokens, and again whenever a file of them changes. A file that holds no token is left out and
- * named in the log: it must not keep the machines of the others away.
+ * Reads the tokens, and again after each change. A file without a token is logged and left out, so
+ * that the other tokens stay valid.
  *
  * @throws the error of the file system when the directory cannot be read at first
  */
@@ -48,7 +48,7 @@ export async function followBootstrapTokens(
   const readAgain = async (): Promise<void> => {
     try {
       const read = await readRecords(folder, log);
-      // What else changes around the folder is no news.
+      // Other changes around the folder are no news.
       if (JSON.stringify([...read]) === JSON.stringify([...records])) return;
       records = read;
       log.info({ folder, tokens: records.size }, 'read the join tokens again');
@@ -88,14 +88,14 @@ async function readRecord(file: string): Promise<JoinTokenRecord> {
   return record;
 }
 
-/** Each may be a link that leads elsewhere. */
+/** Each may be a link to another directory. */
 function filesIn(folder: string): readonly string[] {
   try {
     return readdirSync(folder)
       .filter((name) => TOKEN_FILE.test(name))
       .map((name) => join(folder, name));
   } catch {
-    // Whoever reads the tokens says what is wrong; the folder itself is followed anyway.
+    // Reading the tokens reports the error; the folder is followed anyway.
     return [];
   }
 }

@@ -1,6 +1,6 @@
 /**
- * First configs out of a watched cluster. Looking costs no request: rendered configs are read when a
- * pool begins to serve them and kept; everything that was seen is served on while the API server is away.
+ * First configs from a watched cluster. A request costs no API call: rendered configs are read when
+ * a pool begins to serve them and kept, and are served on while the API server is away.
  */
 
 import { createHash } from 'node:crypto';
@@ -23,26 +23,25 @@ type Watched<T> = Pick<CacheView<T>, 'get' | 'isSynced' | 'synced' | 'subscribe'
 export interface ClusterSourceOptions {
   readonly pools: Watched<MachineConfigPool> & Pick<CacheView<MachineConfigPool>, 'list'>;
   readonly controllerConfigs: Watched<KubeObject>;
-  /** They say what is proved when a config is gone. */
+  /** They show which config was verified, for when a config is gone. */
   readonly nodes: Pick<CacheView<Node>, 'isSynced' | 'list'>;
   readonly readMachineConfig: ReadMachineConfig;
   readonly facts: () => FileFacts;
-  /** Seconds since the API server was last heard of. */
   readonly ageSeconds: () => number;
   readonly log: { warn(fields: object, message: string): void };
-  /** Milliseconds of a clock that never goes back. */
+  /** Milliseconds of a monotonic clock. */
   readonly clock?: () => number;
   /** Milliseconds for which a machine waits for the API server. */
   readonly patience?: number;
 }
 
-/** Well below the time after which a connection without a byte is closed. */
+/** Well below the idle timeout of a connection. */
 const PATIENCE_MS = 5_000;
 
-/** The one ControllerConfig of a cluster. */
+/** The name of MCO's one ControllerConfig. */
 const CONTROLLER_CONFIG = 'machine-config-controller';
 
-/** A rendered config is what its name says for ever; whether it is still there is looked at this often. */
+/** A rendered config never changes under its name; its existence is checked again this often. */
 const FRESH_MS = 60_000;
 
 const INSTEAD = 'serving another config: the one of the pool does not exist';
@@ -61,13 +60,13 @@ export function createClusterSource(options: ClusterSourceOptions): ConfigSource
   const kept = new Map<string, KeptConfig>();
   const underWay = new Map<string, Promise<KeptConfig | undefined>>();
   const replacing = new Map<string, Promise<Look>>();
-  /** By pool: what is served while a newer config cannot be read, and what it was made from. */
+  /** By pool: the config served while a newer one cannot be read, and its sources. */
   const last = new Map<
     string,
     { readonly served: ServedConfig; readonly from: readonly unknown[] }
   >();
 
-  /** By pool: the config that a machine has proved, also while a later status is still to come. */
+  /** By pool: the config that a node has verified, also while a later status is outstanding. */
   const proved = new Map<string, string>();
   const notice = (pool: MachineConfigPool): void => {
     const name = provedConfigName(pool);
@@ -94,11 +93,11 @@ export function createClusterSource(options: ClusterSourceOptions): ConfigSource
     return loading;
   }
 
-  /** What is in memory, looked at again behind the request; else what the API server says. */
+  /** From memory, checked again behind the request; otherwise from the API server. */
   function configNamed(name: string): KeptConfig | Promise<KeptConfig | undefined> {
     const known = kept.get(name);
     if (known === undefined) return within(patience, load(name));
-    // A failure leaves what is known; the age says how long nothing was heard.
+    // A failed read keeps what is known; the age reports the silence.
     if (clock() - known.readAt > FRESH_MS) load(name).catch(() => undefined);
     return known;
   }
@@ -124,7 +123,6 @@ export function createClusterSource(options: ClusterSourceOptions): ConfigSource
     return served;
   }
 
-  /** Of rendered configs, only those in use are kept. */
   function forgetUnserved(): void {
     const inUse = new Set([...last.values()].map(({ served }) => served.name));
     for (const name of kept.keys()) if (!inUse.has(name)) kept.delete(name);
@@ -144,7 +142,7 @@ export function createClusterSource(options: ClusterSourceOptions): ConfigSource
     } catch (error) {
       const known = last.get(pool);
       const reason = `config ${name} cannot be read: ${messageOf(error)}`;
-      // Only while the API server is away is an older config better than none.
+      // An older config is served only while the API server is away.
       if (known === undefined || failureName(error) !== 'ApiUnavailable') {
         return missing(503, 'not-ready', reason);
       }
@@ -153,7 +151,7 @@ export function createClusterSource(options: ClusterSourceOptions): ConfigSource
     }
   }
 
-  /** The config of the pool was deleted: a machine that joins meanwhile gets one that works. */
+  /** The config of the pool was deleted: machines that join get a working one instead. */
   function another(pool: string, gone: string): Promise<Look> {
     let looking = replacing.get(pool);
     looking ??= findInstead(pool, gone).finally(() => replacing.delete(pool));
@@ -208,7 +206,7 @@ export function createClusterSource(options: ClusterSourceOptions): ConfigSource
   };
 }
 
-/** What a node names may be of another pool, whose secrets are not for this one. */
+/** A Node may name a config of another pool, whose secrets are not for this one. */
 function isOfPool(pool: string, { machineConfig: { metadata } }: KeptConfig): boolean {
   const owner = metadata.ownerReferences?.find(({ kind }) => kind === 'MachineConfigPool');
   return owner?.name === pool;

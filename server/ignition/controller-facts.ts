@@ -1,8 +1,6 @@
-/** What first configs take from the ControllerConfig. */
-
 import type { FirstBootFacts } from '../../core/first-boot';
 
-/** The authorities, PEM in base 64 as the API has them; one that is no text counts as absent. */
+/** Authorities as PEM in base 64; one that does not decode to text counts as absent. */
 export function controllerFacts(
   config: object | undefined,
 ): Pick<FirstBootFacts, 'kubeletAuthority' | 'cloudAuthority'> {

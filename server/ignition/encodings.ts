@@ -1,11 +1,11 @@
-/** How bytes travel: as they are, or compressed in a way that the client takes. */
+/** Content encodings: compressed where the client accepts it. */
 
 export const ENCODINGS = ['zstd', 'gzip', 'identity'] as const;
 export type Encoding = (typeof ENCODINGS)[number];
 
 /**
- * The encoding that the client likes best; of equals the smallest. Without the header, and when it
- * refuses everything, the bytes go as they are.
+ * The encoding that the client prefers; of equals the smallest. Without the header, or when it
+ * refuses all of them, `identity`.
  *
  * @param accept - the `Accept-Encoding` header
  */
@@ -22,7 +22,7 @@ export function chooseEncoding(accept: string | undefined): Encoding {
   let best: Encoding = 'identity';
   let highest = 0;
   for (const encoding of ENCODINGS) {
-    // Whoever names compressions only takes plain bytes too, but not gladly.
+    // A client that names only compressions still accepts plain bytes, with the lowest preference.
     const unnamed = encoding === 'identity' ? others || Number.MIN_VALUE : others;
     const quality = qualities.get(encoding) ?? unnamed;
     if (quality > highest) [best, highest] = [encoding, quality];
@@ -30,7 +30,7 @@ export function chooseEncoding(accept: string | undefined): Encoding {
   return best;
 }
 
-/** Whether `If-None-Match` names this very answer. */
+/** Whether `If-None-Match` names this answer. */
 export function isKnown(ifNoneMatch: string | undefined, etag: string): boolean {
   if (ifNoneMatch === undefined) return false;
   return ifNoneMatch.split(',').some((entry) => {

@@ -1,4 +1,4 @@
-/** What first configs hold beside the rendered config, out of files that may change. */
+/** Parts of first configs beside the rendered config, from files that may change. */
 
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -7,14 +7,13 @@ import { bootstrapKubeconfig, type FirstBootFacts } from '../../core/first-boot'
 import { followFiles, type FollowLog } from '../follow-files';
 
 export interface FactFiles {
-  /** The kubeconfig as machines get it. */
   readonly bootstrapKubeconfig?: string | undefined;
   /**
-   * Or what it is made from: a directory with `token`, and `ca.crt` for the API server, which
-   * `ca-bundle.crt` replaces where there is one.
+   * Or its parts: a directory with `token`, and `ca.crt` (or `ca-bundle.crt`, which wins) for the
+   * API server.
    */
   readonly bootstrapTokenDirectory?: string | undefined;
-  /** `https://host:port` under which machines reach the API server; goes with the directory. */
+  /** `https://host:port` at which machines reach the API server; required with the directory. */
   readonly apiServerUrl?: string | undefined;
   /** `host[:port]=file` each: authorities of registries, PEM. */
   readonly registryAuthority: readonly string[];
@@ -23,11 +22,11 @@ export interface FactFiles {
 export type FileFacts = Pick<FirstBootFacts, 'kubeconfig' | 'registryAuthorities'>;
 
 /**
- * Reads the files and follows them until the signal aborts. Files that cannot be read later leave what
- * was read before.
+ * Reads the files and follows them until the signal aborts. A later failure keeps the last good
+ * values.
  *
- * @returns what they say now
- * @throws an Error that names the file or the setting that cannot be used
+ * @returns the current values
+ * @throws an Error that names the unusable file or setting
  */
 export async function followFacts(
   files: FactFiles,
@@ -81,12 +80,12 @@ async function readKubeconfig(files: FactFiles): Promise<string | undefined> {
     readFile(join(directory, 'token'), 'utf8'),
     readFile(join(directory, 'ca-bundle.crt')).catch(() => readFile(join(directory, 'ca.crt'))),
   ]);
-  // A line that an editor or echo has ended; no kubelet could send such a token.
+  // Editors and `echo` end the line; a kubelet could not send such a token.
   const trimmed = token.trim();
   return bootstrapKubeconfig({ server, authority: authority.toString('base64'), token: trimmed });
 }
 
-/** Why an entry names no registry and file; undefined = it does. For settings, which list all that is wrong. */
+/** Why an entry is not `host[:port]=file`; undefined = it is. Settings list all problems. */
 export function registryAuthorityProblem(entry: string): string | undefined {
   const at = entry.indexOf('=');
   const isPair = at > 0 && at < entry.length - 1 && !/[/\s]/.test(entry.slice(0, at));

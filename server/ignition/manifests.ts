@@ -1,4 +1,4 @@
-/** Manifests of files, as objects that are what they should be. Their text may hold secrets. */
+/** Manifest files as checked objects. Their text may hold secrets. */
 
 import type { z } from 'zod';
 import { parseObject } from '../../adapters/api-schemas';
@@ -7,10 +7,10 @@ import { readYaml } from '../../adapters/manifests';
 import { fail } from '../../core/errors';
 
 /**
- * Reads the one object of a YAML or JSON text, as kubectl and the API server would have it: `mode: 0644` is
- * 420, and a field with the value null, which Go writes for what is not set, counts as absent.
+ * Reads the one object of a YAML or JSON text as kubectl and the API server do: `mode: 0644` is
+ * 420, and a null field counts as absent.
  *
- * @param what - how messages name it, such as its file
+ * @param what - its name in messages, such as the file
  * @throws `InvalidMachineConfig` that names the line or the field and quotes nothing
  */
 export function readObject<S extends z.ZodType>(

@@ -1,4 +1,4 @@
-/** What is counted of first configs, beside the requests themselves. */
+/** Metrics of first configs, beside those of requests. */
 
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
 import type { InsteadBecause } from '../../core/first-boot';
@@ -7,23 +7,20 @@ import type { CutReason } from './request-log';
 import type { MissingReason } from './source';
 
 export interface IgnitionMetrics {
-  /** A first config that went out to its last byte. */
+  /** A first config was sent to its last byte. */
   readonly sent: (version: string, encoding: string) => void;
-  /** An admitted request that got none. */
   readonly missed: (reason: MissingReason) => void;
-  /** One that gets another config, because the one of its pool was deleted. */
+  /** A request got another config, because the one of its pool was deleted. */
   readonly substituted: (because: InsteadBecause) => void;
   readonly prepared: (seconds: number) => void;
-  /** A connection that was closed at once, or before its answer was out. */
   readonly dropped: (reason: DropReason | CutReason) => void;
 }
 
-/** What gauges look at when somebody reads them. */
+/** Values that gauges read at scrape time. */
 export interface IgnitionGauges {
   readonly preparedBytes: () => number;
   readonly ageSeconds: () => number;
   readonly connections: () => number;
-  /** Whether everybody gets a first config who reaches the port. */
   readonly isOpen: boolean;
 }
 

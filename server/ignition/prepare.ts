@@ -1,4 +1,4 @@
-/** From a rendered config to the bytes that machines get, in every encoding. */
+/** Turns a rendered config into the bytes for machines, in every encoding. */
 
 import { createHash } from 'node:crypto';
 import { gunzipSync, gzipSync, zstdCompressSync } from 'node:zlib';
@@ -10,20 +10,18 @@ import type { MachineConfig } from '../../core/machine-config/types';
 import type { Encoding } from './encodings';
 import { readObject } from './manifests';
 
-/** A text in which the rendered config is: reading a large one takes its time, too. */
+/** The text of a rendered config: parsing a large one belongs in the thread, too. */
 export interface Manifest {
   readonly manifest: string;
-  /** How messages name it. */
   readonly what: string;
 }
 
-/** What is prepared: one config in one version. Plain data: it goes to a thread. */
+/** One config in one version, as plain data for a thread. */
 export interface PrepareJob {
-  /** The rendered config. */
   readonly machineConfig: MachineConfig | Manifest;
   readonly facts: FirstBootFacts;
   readonly version: OutputVersion;
-  /** A first config of more bytes is refused. */
+  /** A larger first config is refused. */
   readonly maxBytes: number;
 }
 
@@ -31,24 +29,23 @@ export type Prepared =
   | {
       readonly state: 'ready';
       readonly bytes: Readonly<Record<Encoding, Uint8Array>>;
-      /** SHA-256 of the plain bytes, hex. */
       readonly digest: string;
     }
   | { readonly state: 'too-large'; readonly size: number; readonly limit: number }
-  /** This version cannot say what is in the config, or nobody can use it in any. */
+  /** This version cannot express the config, or the config is unusable in any. */
   | { readonly state: 'refused'; readonly of: 'version' | 'config'; readonly reason: string };
 
-/** Prepares somewhere else than in the event loop that answers requests. */
+/** Prepares outside the event loop that answers requests. */
 export interface Preparer {
   prepare(job: PrepareJob): Promise<Prepared>;
-  /** Ends what is under way, whose promises reject. */
+  /** Ends work under way, whose promises reject. */
   close(): Promise<void>;
 }
 
-/** No config that an API server stores is larger; a gzip bomb is refused instead of inflated. */
+/** Larger than any config that an API server stores; a gzip bomb is refused. */
 const MAX_INFLATED_BYTES = 64 * 1024 * 1024;
 
-/** Prepares here and now, which takes some hundred milliseconds for a large config. */
+/** Prepares synchronously: some hundred milliseconds for a large config. */
 export function prepareNow(job: PrepareJob): Prepared {
   let text: string;
   let ignition: IgnitionObject | undefined;

@@ -1,7 +1,6 @@
 /**
- * The prepared bytes of every pool, by version. A config is prepared once for each version that
- * machines of the pool ask for; when it changes, those versions are prepared at once, and whoever asks
- * meanwhile waits for the new one: nobody gets a config that is no longer right.
+ * The prepared bytes per pool and version, for the versions that its machines request. When the
+ * config changes, these are prepared at once and requests wait: no machine gets an outdated config.
  */
 
 import type { OutputVersion } from '../../core/ignition';
@@ -10,16 +9,15 @@ import type { ServedConfig } from './source';
 
 export interface Shelf {
   /**
-   * The bytes, at once where they are prepared.
+   * The bytes, at once when they are prepared.
    *
-   * @throws (rejects) when preparing has failed for no reason of the config's; the next call tries again
+   * @throws (rejects) when preparing failed for a reason outside the config; the next call tries
+   * again
    */
   get(served: ServedConfig, version: OutputVersion): Prepared | Promise<Prepared>;
-  /** Prepares what machines of the pool are going to ask for. */
+  /** Prepares what machines of the pool are going to request. */
   warm(served: ServedConfig): void;
-  /** For a pool that is no more. */
   forget(pool: string): void;
-  /** Bytes in memory. */
   readonly size: number;
 }
 
@@ -27,11 +25,11 @@ export interface ShelfOptions {
   readonly preparer: Preparer;
   /** A first config of more plain bytes is refused. */
   readonly maxBytes: number;
-  /** Told how long each preparation took. */
+  /** Receives the duration of each preparation. */
   readonly prepared?: (seconds: number) => void;
 }
 
-/** What machines of today ask for, before one of the pool has said otherwise. */
+/** The usual request of current machines, before the first one of the pool. */
 const USUAL: OutputVersion = '3.5';
 
 interface Slot {
@@ -62,7 +60,7 @@ export function createShelf({ preparer, maxBytes, prepared }: ShelfOptions): She
         entry.ready = result;
         prepared?.((performance.now() - begun) / 1000);
       },
-      // Whoever waits for it hears of it; here it is only forgotten.
+      // The waiting request reports the failure; here it is only forgotten.
       () => slot.versions.delete(version),
     );
     return under;

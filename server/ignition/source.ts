@@ -1,23 +1,21 @@
-/** Where first configs come from: the cluster, the files of a bootstrap machine, or memory. */
+/** Sources of first configs: the cluster, the files of a bootstrap machine, or memory. */
 
 import type { FirstBootFacts, InsteadBecause } from '../../core/first-boot';
 import type { MachineConfig } from '../../core/machine-config/types';
 import type { Manifest } from './prepare';
 
-/** What the machines of a pool get now. */
 export interface ServedConfig {
   readonly pool: string;
-  /** Name of the rendered config. */
   readonly name: string;
   /** Equal keys mean equal first configs. */
   readonly key: string;
   readonly machineConfig: MachineConfig | Manifest;
   readonly facts: FirstBootFacts;
-  /** It stands for one that was deleted. */
+  /** It replaces a deleted one. */
   readonly instead?: { readonly of: string; readonly because: InsteadBecause };
 }
 
-/** Why there is no first config; the label of the metric, and what an admitted machine is told. */
+/** Why there is no first config; label of the metric and answer to an admitted machine. */
 export const MISSING_REASONS = [
   'unknown-pool',
   'no-rendered-config',
@@ -29,22 +27,21 @@ export const MISSING_REASONS = [
 ] as const;
 export type MissingReason = (typeof MISSING_REASONS)[number];
 
-/** A refusal. 404 is final for Ignition, 5xx lets it ask again. */
+/** A refusal. 404 is final for Ignition; after 5xx it asks again. */
 export interface Missing {
   readonly status: 404 | 500 | 503;
   readonly reason: MissingReason;
-  /** For the log. */
   readonly message: string;
 }
 
 export type Look = { readonly served: ServedConfig } | { readonly missing: Missing };
 
 export interface ConfigSource {
-  /** Never throws for what is wrong with the pool or the cluster: that is an answer. */
+  /** A fault of the pool or the cluster is an answer, not an error. */
   look(pool: string): Look | Promise<Look>;
-  /** Seconds since what it answers from was last known to be true. */
+  /** Seconds since its data was last confirmed. */
   ageSeconds(): number;
-  /** Told of pools that have changed, so that their bytes are ready before machines ask. */
+  /** Called with each changed pool, so that bytes are ready before machines ask. */
   readonly onChange?: (listener: (pool: string) => void) => void;
 }
 
@@ -56,7 +53,7 @@ export function missing(
   return { missing: { status, reason, message } };
 }
 
-/** A source in memory that never changes: for benchmarks, and for whoever has the config at hand. */
+/** A source in memory that never changes, such as for benchmarks. */
 export function fixedSource(
   configs: readonly {
     readonly pool: string;

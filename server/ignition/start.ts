@@ -1,11 +1,11 @@
-/** Makes a Machine Config Server listen: what cluster mode and bootstrap mode have in common. */
+/** Starts a Machine Config Server, in cluster mode and in bootstrap mode. */
 
 import type { Server as HttpsServer } from 'node:https';
 import type { Registry } from 'prom-client';
-import type { Logger } from '../../workers/logging';
+import type { Logger } from '../../process/logging';
 import type { CountingJoinGate } from '../join-gate';
 import { addJoinMetrics } from '../join-metrics';
-import { listenAt, type Opened } from '../opened';
+import { listenAt, type Opened } from '../closing';
 import type { ServerSettings } from '../settings';
 import { followTls, readTls } from '../tls';
 import { buildIgnition } from './app';
@@ -20,15 +20,14 @@ export interface IgnitionParts {
   readonly gate: CountingJoinGate;
   readonly preparer: Preparer;
   readonly registry: Registry;
-  /** Counts any answered request. */
   readonly answered: (endpoint: string, code: number, seconds: number) => void;
   readonly logger: Logger;
   readonly signal: AbortSignal;
-  /** Gets whatever has to be closed in the end. */
+  /** Receives everything that has to be closed at the end. */
   readonly opened: Opened[];
 }
 
-/** @throws an Error that names the file that cannot be used, or the port that is taken */
+/** @throws an Error that names the unusable file or the port that is taken */
 export async function startIgnition(parts: IgnitionParts): Promise<HttpsServer> {
   const { settings, source, gate, preparer, registry, logger, signal } = parts;
   const isOpen = settings.joinMode === 'open';
@@ -71,7 +70,7 @@ export async function startIgnition(parts: IgnitionParts): Promise<HttpsServer> 
   if (isOpen) warnOfOpenness(settings, logger);
   parts.opened.push({
     name: 'first configs',
-    // Who waits for bytes gets them.
+    // Requests that wait for bytes get them.
     close: () => app.close().then(() => preparer.close()),
     cut: cutOff,
   });

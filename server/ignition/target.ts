@@ -1,9 +1,8 @@
 /**
- * What a request line asks for. Paths are taken as Go's multiplexer takes them, which MCO's server
- * stands on: `/config/a/master` is master, `/config` is sent on to `/config/`, and each element is
- * decoded for itself: `/%63onfig/master` is master, `/config%2fmaster` nothing. A path that is not clean
- * (`//`, `.`, `..`) is what it is once cleaned. Go sends its client there; one that follows and one that
- * does not get the same answer here.
+ * Parses the request target as Go's multiplexer does, on which MCO's server is built:
+ * `/config/a/master` is master, `/config` redirects to `/config/`, `/%63onfig/master` is master,
+ * `/config%2fmaster` nothing. A path with `//`, `.` or `..` is answered as its clean form, to which
+ * Go redirects.
  *
  * @see MCO pkg/server/api.go (7ff337a4), NewAPIServer
  */
@@ -11,17 +10,17 @@
 export type Target =
   | { readonly kind: 'config'; readonly pool: string }
   | { readonly kind: 'health' }
-  /** `*`: the server, and nothing on it. */
+  /** `*`: the server itself. */
   | { readonly kind: 'server' }
   | { readonly kind: 'redirect'; readonly location: string }
   | { readonly kind: 'nothing' }
   /** No path, or one that cannot be decoded. */
   | { readonly kind: 'malformed' };
 
-/** A target that names the host again, which RFC 9112 (3.2.2) has every server accept. */
+/** A target with scheme and host, which every server has to accept (RFC 9112, 3.2.2). */
 const ABSOLUTE = /^https?:\/\/[^/?#]+/i;
 
-/** @param url - the target as it stands in the request line */
+/** @param url - the target in the request line */
 export function readTarget(url: string): Target {
   if (url === '*') return { kind: 'server' };
   const isAbsolute = ABSOLUTE.test(url);
@@ -29,25 +28,25 @@ export function readTarget(url: string): Target {
   const path = isAbsolute && own === '' ? '/' : own;
   if (!path.startsWith('/')) return { kind: 'malformed' };
   if (!isDecodable(path)) return { kind: 'malformed' };
-  // Escaped dots and slashes are no part of the way: they clean nothing and part no elements.
+  // Cleaning comes before decoding: escaped dots and slashes are plain characters.
   const clean = cleanPath(path);
   const suffix = query === undefined ? '' : `?${query}`;
   const [first, ...others] = clean.slice(1).split('/').map(decodeURIComponent);
   const isAlone = others.length === 0;
   if (first === 'config' && isAlone) return redirect(`/config/${suffix}`);
   if (first === 'healthz' && isAlone) return { kind: 'health' };
-  // In the pool they count as what they stand for.
+  // The pool name is decoded.
   if (first === 'config') return { kind: 'config', pool: lastElement(decodeURIComponent(clean)) };
   return { kind: 'nothing' };
 }
 
-/** On this server and nowhere else: a browser reads a backslash as a second slash. */
+/** Stays on this server: a browser reads a backslash as a second slash. */
 function redirect(location: string): Target {
   const safe = location.replace(/[^\x21-\x7e]|["<>\\^`{|}]/gu, encodeURIComponent);
   return { kind: 'redirect', location: safe };
 }
 
-/** Slashes once, `.` and `..` resolved; a slash at the end stays. */
+/** Merges slashes, resolves `.` and `..`; keeps a slash at the end. */
 function cleanPath(path: string): string {
   const kept: string[] = [];
   const elements = path.split('/');
@@ -64,7 +63,7 @@ function lastElement(path: string): string {
   return path.split('/').findLast((element) => element !== '') ?? '';
 }
 
-/** False for a broken escape, and for bytes that are no UTF-8. */
+/** False for a broken escape, and for bytes that are not UTF-8. */
 function isDecodable(path: string): boolean {
   try {
     decodeURIComponent(path);

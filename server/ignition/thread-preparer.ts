@@ -1,11 +1,10 @@
-/** Prepares first configs in a thread of their own, one after the other. */
+/** Prepares first configs in a thread, one after the other. */
 
 import { join } from 'node:path';
 import { Worker } from 'node:worker_threads';
 import { messageOf } from '../../core/errors';
 import type { Prepared, Preparer } from './prepare';
 
-/** What the thread says about one job. */
 export type ThreadAnswer =
   | { readonly id: number; readonly prepared: Prepared }
   | { readonly id: number; readonly failure: string };
@@ -16,10 +15,10 @@ interface Waiting {
 }
 
 /**
- * Starts no thread before the first job. A thread that dies fails its jobs, and the next job gets a new
- * one.
+ * Starts the thread with the first job. A thread that dies fails its jobs, and the next job starts
+ * a new one.
  *
- * @param file - the compiled entry of the thread; by default the one beside this file
+ * @param file - the compiled entry of the thread; default: the one beside this file
  */
 export function createThreadPreparer(file = join(__dirname, 'prepare-thread.js')): Preparer {
   const waiting = new Map<number, Waiting>();
@@ -54,7 +53,7 @@ export function createThreadPreparer(file = join(__dirname, 'prepare-thread.js')
 
   return {
     prepare(job) {
-      if (isClosed) return Promise.reject(new Error('nothing is prepared any more'));
+      if (isClosed) return Promise.reject(new Error('the preparer is closed'));
       thread ??= start();
       const used = thread;
       used.ref();
@@ -69,13 +68,13 @@ export function createThreadPreparer(file = join(__dirname, 'prepare-thread.js')
       isClosed = true;
       const running = thread;
       thread = undefined;
-      failAll(new Error('nothing is prepared any more'));
+      failAll(new Error('the preparer is closed'));
       await running?.terminate();
     },
   };
 }
 
-/** Bytes come over as plain arrays, whose memory a Buffer shares. */
+/** Bytes arrive as plain arrays; a Buffer shares their memory. */
 function withBuffers(prepared: Prepared): Prepared {
   if (prepared.state !== 'ready') return prepared;
   const { zstd, gzip, identity } = prepared.bytes;

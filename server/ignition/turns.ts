@@ -1,9 +1,9 @@
-/** Work that comes in crowds, spread over turns of the event loop: others are heard in between. */
+/** Spreads bursts of work over turns of the event loop, so that other work runs in between. */
 
-/** Calls back at once when there is room in this turn, else in a later one; first come, first served. */
+/** Calls back at once when there is room in this turn, else in a later one, in order. */
 export type Turns = (weight: number, begin: () => void) => void;
 
-/** @param perTurn - the weight of one turn; what weighs more has a turn for itself */
+/** @param perTurn - the weight of one turn; heavier work has a turn for itself */
 export function createTurns(perTurn: number): Turns {
   const waiting: { readonly weight: number; readonly begin: () => void }[] = [];
   let taken = 0;

@@ -1,4 +1,4 @@
-/** `node-candidates-status.json`: a pool and its nodes → who is next, and the pool's status. */
+/** `node-candidates-status.json`: a pool and its nodes → the next candidates and the pool's status. */
 
 import { messageOf } from '../../core/errors';
 import { ANNOTATION, LABEL, NodeCondition } from '../../core/names';
@@ -21,7 +21,7 @@ import {
 } from './kind';
 import { imagesOf, layeringOf } from './layering';
 
-/** One node of a case, beside the images; an absent key is Go's zero value. */
+/** An absent key is Go's zero value. */
 interface CaseNode extends JsonObject {
   readonly Name: string;
   readonly Cur?: string;
@@ -39,7 +39,6 @@ interface CaseNode extends JsonObject {
   readonly MCNDegraded?: string;
 }
 
-/** A case, beside what makes its pool layered. */
 interface CaseInput extends JsonObject {
   readonly Name: string;
   readonly Pool: string;
@@ -58,7 +57,7 @@ const NODE_KEYS: ReadonlySet<string> = new Set([
   ...['NetUnavail', 'Zone', 'Age', 'MCNDegraded'],
 ]);
 
-/** Any fixed instant: only differences of ages matter. */
+/** Any fixed time: only differences of ages matter. */
 const NOW = '2030-01-01T00:00:00Z';
 
 export const candidatesKind: ConformanceKind = {
@@ -113,7 +112,7 @@ function answer(input: CaseInput): unknown {
   };
 }
 
-/** What the node controller decides; nothing (Go's nil) when maxUnavailable cannot be read. */
+/** The node controller's decision; empty (Go's nil) when maxUnavailable cannot be parsed. */
 function selection(pool: MachineConfigPool, nodes: readonly Node[], layering: Layering): object {
   let limit: number;
   try {

@@ -1,8 +1,6 @@
-/** Deep comparison of an expected and an actual answer, by field. */
-
 import { isJsonObject } from './kind';
 
-/** One field that differs; an absent value is `undefined`. */
+/** One field that differs; `undefined` = absent. */
 export interface Difference {
   /** `$.spec.config.storage.files[2].mode`; `$` is the answer itself. */
   readonly path: string;
@@ -11,8 +9,8 @@ export interface Difference {
 }
 
 /**
- * Every field in which two JSON values differ, in the order of the expected value's keys. A key whose
- * value is `undefined` counts as absent, `null` does not.
+ * Every field in which two JSON values differ, in the order of the expected keys. A key with value `undefined`
+ * counts as absent; `null` does not.
  */
 export function differences(expected: unknown, actual: unknown, path = '$'): Difference[] {
   if (Array.isArray(expected) && Array.isArray(actual)) {
@@ -28,7 +26,7 @@ export function differences(expected: unknown, actual: unknown, path = '$'): Dif
   return Object.is(expected, actual) ? [] : [{ path, expected, actual }];
 }
 
-/** One line per side, cut so that a rendered file does not fill the screen. */
+/** One line per side, cut to the width of a screen. */
 export function describeDifference(difference: Difference): string {
   return [
     `  ${difference.path}`,

@@ -1,5 +1,3 @@
-/** Every kind of file that can be run. */
-
 import { candidatesKind } from './candidates';
 import { daemonDiffKind } from './daemon-diff';
 import type { ConformanceKind } from './kind';
@@ -13,7 +11,7 @@ export const KINDS: readonly ConformanceKind[] = [
   serverKind,
 ];
 
-/** The kind of a parsed file. Throws, naming the reason, when the file cannot be run. */
+/** The kind of a parsed file. Throws, with the reason, when no kind fits. */
 export function kindOf(file: unknown): ConformanceKind {
   const kind = KINDS.find((candidate) => candidate.matches(file));
   if (kind !== undefined) return kind;

@@ -1,29 +1,29 @@
 /**
- * What a case says of OS images: the annotations of its nodes, the MachineOSConfig and the MachineOSBuild of its pool.
- * Keys are read by what they name (`CurImg`, `CurrentImage`; `MOSBConfig`, `BuildConfig`, `MOSB: {Config, State}`); one
- * that says nothing that is known here is an error, because a case of which a part is ignored proves nothing.
+ * OS images of a case: annotations of its nodes, MachineOSConfig and MachineOSBuild of its pool. Keys are read by
+ * what they name (`CurImg`, `CurrentImage`; `MOSBConfig`, `BuildConfig`, `MOSB: {Config, State}`). An unknown key
+ * is an error: a case that is partly ignored verifies nothing.
  */
 
 import type { Layering, MachineOSBuild, MachineOSConfig } from '../../core/pool';
 import { isJsonObject, type JsonObject } from './kind';
 
-/** MCO's own tests call them so. */
+/** The names in MCO's own tests. */
 const DEFAULT_NAMES = { config: 'mosc-1', build: 'mosb-1' } as const;
 
-/** What is said of one object; absent = nothing. */
+/** Facts about one object; absent = not given. */
 interface Said {
-  /** False = said not to be there. */
+  /** False = the object does not exist. */
   exists?: boolean;
   name?: string;
   image?: string;
-  /** Of a build: the rendered config. */
+  /** For a build: the rendered config. */
   of?: string;
   state?: string;
-  /** `MOSC: text`, `MOSB: text`: the image or the config; the name where that is said elsewhere. */
+  /** Value of `MOSC: text`, `MOSB: text`: image or config, or the name when another key has these. */
   bare?: string;
 }
 
-/** The annotations for the images of a node. Throws at a key that is neither in `known` nor an image. */
+/** The image annotations of a node. Throws at a key that is neither in `known` nor an image. */
 export function imagesOf(
   node: JsonObject,
   known: ReadonlySet<string>,
@@ -44,9 +44,9 @@ export function imagesOf(
 }
 
 /**
- * The layering of a pool. `Layered` alone means both objects, the build being of the pool's own config.
+ * The layering of a pool. `Layered` alone means both objects, with a build of the pool's own config.
  *
- * @param known - keys that are read elsewhere
+ * @param known - keys that other code reads
  * @param ownConfig - target of the pool
  */
 export function layeringOf(
@@ -82,7 +82,6 @@ interface Entry {
   readonly value: unknown;
 }
 
-/** Notes what one key says of a build or of the MachineOSConfig. */
 function note(said: Said, what: 'config' | 'build', { key, value }: Entry): void {
   if (typeof value === 'boolean') return noteTruth(said, key, value);
   const facet = facetOf(key.replace(/^(mos[bc]|(machineos)?(build|config)|os)/i, ''), what);
@@ -118,7 +117,7 @@ function noteText(
   else said.bare = text;
 }
 
-/** `MOSB: true` is that there is one, `BuildFailed: true` its state. */
+/** `MOSB: true` = the build exists; `BuildFailed: true` = its state. */
 function noteTruth(said: Said, key: string, isTrue: boolean): void {
   if (isState(key.replace(/^(mosb|is)/i, ''))) {
     if (isTrue) said.state = stateNamed(key, key);
@@ -144,7 +143,7 @@ function stateNamed(key: string, text: string): string {
   return found[1];
 }
 
-/** The condition of a list that is True; a text in the list is one that is. */
+/** The condition with status True in a list; a text in the list is such a condition. */
 function trueOf(key: string, conditions: readonly unknown[]): string {
   const names = conditions.flatMap((one) => {
     if (typeof one === 'string') return [one];

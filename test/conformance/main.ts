@@ -1,15 +1,14 @@
 /**
- * `npm run conformance -- FILE…`: runs files of observed behaviour through the product's own
- * functions.
+ * `npm run conformance -- FILE…`: runs files of observed behaviour through the product's functions.
  *
- * Prints every failing case with what was expected and what came, and last `N passed, M failed`.
- * Exit status: 0 all passed, 1 some failed, 2 a file could not be run.
+ * Prints every failing case with expected and actual answer, and last `N passed, M failed`. Exit status: 0 all
+ * passed, 1 some failed, 2 a file could not be run.
  */
 
 import { readFileSync } from 'node:fs';
 
 import { messageOf } from '../../core/errors';
-import { runFile } from './run';
+import { runFile } from './run-cases';
 
 async function main(paths: readonly string[]): Promise<number> {
   if (paths.length === 0) {

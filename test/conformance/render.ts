@@ -9,7 +9,7 @@ import {
 import type { MachineConfig, MachineConfigSpec } from '../../core/machine-config/types';
 import { ANNOTATION, LABEL } from '../../core/names';
 import { casesOf, isJsonObject, type ConformanceKind, type JsonObject } from './kind';
-import { nodePorts } from './ports';
+import { nodePorts } from './render-ports';
 
 /** The ControllerConfig of all observed cases. */
 const CONTROLLER: RenderControllerConfig = {
@@ -61,7 +61,7 @@ function render(input: JsonObject): RenderedMachineConfig {
   });
 }
 
-/** The pool's present config: rendered from the case's `current`, as on a fresh pool. */
+/** The pool's present config, rendered from the case's `current`, as on a new pool. */
 function renderedOf(pool: string, input: JsonObject): MachineConfig {
   const { name, spec, annotations } = renderMachineConfig({
     pool,
@@ -77,8 +77,8 @@ function machineConfigs(list: unknown): readonly MachineConfig[] {
 }
 
 /**
- * From the short form: `role` and `generated` are metadata, everything else is the spec. Without a role and
- * labels there is no map of labels at all.
+ * Expands the short form: `role` and `generated` are metadata, all other keys the spec. Without role and labels
+ * there is no map of labels.
  */
 function machineConfig(short: JsonObject): MachineConfig {
   const { name, role, generated, config, labels, annotations, ...spec } = short;
@@ -104,8 +104,8 @@ function machineConfig(short: JsonObject): MachineConfig {
 }
 
 /**
- * The JSON text that was observed: positions in error messages refer to it. Inputs were kept in a
- * file with one space of indentation, four levels deep.
+ * The observed JSON text, because positions in error messages refer to it. The inputs were in a file with one
+ * space of indentation, four levels deep.
  */
 function asObserved(config: unknown): unknown {
   if (!isJsonObject(config)) return config;

@@ -1,6 +1,6 @@
 /**
- * `mcs-http.json`: a request → the answer of the Machine Config Server on the machine that installs a
- * cluster: it has a config for the pool `master`, which every version can say.
+ * `mcs-http.json`: a request → the answer of the Machine Config Server during installation. It has a config for
+ * the pool `master` that every spec version can express.
  */
 
 import { request, type RequestOptions } from 'node:http';
@@ -34,7 +34,7 @@ export const serverKind: ConformanceKind = {
     }),
 };
 
-/** Over a socket, because injected requests have their paths cleaned. */
+/** Over a socket, because fastify cleans the paths of injected requests. */
 async function answer(testCase: JsonObject): Promise<JsonObject> {
   const { method, path, accept } = testCase;
   const { app } = buildServer();
@@ -92,7 +92,7 @@ function buildServer() {
       preparer: { prepare, close: () => Promise.resolve() },
       maxBytes: 1024 * 1024,
     }),
-    // MCO's server asks nobody for a token.
+    // MCO's server needs no token.
     gate: createJoinGate({
       mode: 'open',
       allowedNetworks: [],
@@ -111,7 +111,7 @@ function buildServer() {
   });
 }
 
-/** The version that the body says; null when it is no config. */
+/** The version in the body; null when it is no config. */
 function versionOf(body: string): unknown {
   try {
     return (JSON.parse(body) as { ignition: { version: string } }).ignition.version;

@@ -1,7 +1,7 @@
-/** The control plane keeps its quorum, whatever the pools say that its nodes are in, and whichever those are. */
+/** The control plane keeps its quorum, whichever pools its nodes are in. */
 
-import { type Observer, startObserver } from '../../tools/observer/observer';
-import { until } from '../../tools/observer/until';
+import { type Observer, startObserver } from '../observer/observer';
+import { until } from '../observer/until';
 import { machineConfig, plainFile } from './support/configs';
 import { POOL, START_MS, startWorld, STOP_MS, STORY_MS, type World } from './support/world';
 
@@ -29,7 +29,7 @@ beforeAll(async () => {
   const { api, stack } = world;
   await stack.manifests.applyObject(POLICY);
   for (const name of ['worker-0', 'master-0', 'master-1']) {
-    // The third one is called as MCO does, so that it is in the pool of the workers.
+    // The third node also has MCO's role label of workers, so it is in their pool.
     const role = name === 'worker-0' ? { 'node-role.kubernetes.io/master': 'true' } : {};
     await api.call('PATCH', `/api/v1/nodes/${name}`, {
       metadata: { labels: { ...role, [COUNTED]: '' } },
@@ -49,7 +49,6 @@ afterAll(async () => {
   await world?.stop();
 }, STOP_MS);
 
-/** For every node, so that all reboot. */
 function configFor(role: string) {
   const config = machineConfig(`50-story-${role}`, { files: [plainFile('/etc/story', role)] });
   const labels = { 'machineconfiguration.openshift.io/role': role };
@@ -63,7 +62,7 @@ it(
     await until(record, 'the pool says that it may do less than it says', () =>
       (record.pool(MASTER)?.conditions['ControlPlaneLimited']?.message ?? '').startsWith(LIMIT),
     );
-    // Down by itself, as it were, in another pool.
+    // Unavailable for another reason, in another pool.
     await world.cordon('worker-0', true);
     const before = record.pool(MASTER)?.target;
     await world.stack.manifests.applyObject(configFor(MASTER));

@@ -1,4 +1,4 @@
-/** Whatever is killed or away, at the start or in the middle: the rollout completes all the same. */
+/** Processes are killed or absent, at the start or in the middle; the rollout completes. */
 
 import type { ProductName } from '../../tools/stack/stack';
 import { machineConfig, plainFile } from './support/configs';
@@ -35,7 +35,6 @@ afterAll(async () => {
 const change = (name: string) =>
   machineConfig(name, { kernelArguments: [`${name}=1`], files: [plainFile(`/etc/${name}`, name)] });
 
-/** Completed, each node by one reboot, and nobody was let down on the way. */
 async function expectCompleted(config: string, mark: number): Promise<void> {
   await world.allUpdatedTo(config);
   for (const node of world.workers) {
@@ -116,7 +115,7 @@ test(
   STORY_MS,
 );
 
-/** Not for every try: that would bury everything else. */
+/** Not for every attempt, which would flood the log. */
 function saysItWaits({ msg }: LogLine): boolean {
   return msg.includes('waiting for');
 }

@@ -1,4 +1,4 @@
-/** A machine that dies in the middle of its update and never returns: the others need not wait for it. */
+/** A machine dies in the middle of its update and never returns; the others do not wait for it. */
 
 import type { RolloutSnapshot } from '../../cli/snapshot';
 import { machineConfig, plainFile } from './support/configs';
@@ -17,7 +17,7 @@ import {
 } from './support/world';
 
 const STORY_MS = 400_000;
-/** How long a machine is waited for, on the way there and on the way back. */
+/** Time limit for the return of a machine, in the update and in the rollback. */
 const WAIT_SECONDS = 30;
 
 let world: World;
@@ -33,7 +33,6 @@ beforeAll(async () => {
       reboot: { timeoutSeconds: WAIT_SECONDS },
       verify: { readySeconds: 1, reconnectSeconds: WAIT_SECONDS },
     },
-    // Long enough to be found down.
     simulation: { stageSeconds: 0, applySeconds: 0.2, rebootSeconds: 3, jitter: 0, failures: [] },
   });
 }, START_MS);
@@ -75,16 +74,16 @@ test(
     await world.until(`${dead} is given up`, () => {
       return world.node(dead).annotations[STATE] === 'Degraded';
     });
-    // Nobody knows what is on it, so it stays out of service, and says why.
+    // The state of its disk is unknown, so it stays out of service, with the reason on its Node.
     const { annotations, unschedulable, ready } = world.node(dead);
     expect({ unschedulable, ready }).toEqual({ unschedulable: true, ready: false });
     expect(annotations[CORDONED_BY]).toBe(`update-node/${dead}`);
     expect(annotations[CURRENT_CONFIG]).toBe(old);
-    expect(annotations[REASON]).toMatch(/could not be taken back, so the node is cordoned/);
+    expect(annotations[REASON]).toMatch(/could not be rolled back, so the node is cordoned/);
     expect(rebootsOf(world.record, dead, mark)).toEqual([]);
     expect(await rowOf(dead)).toMatchObject({ group: 'Failed' });
 
-    // Whoever scraps the machine deletes its Node: nothing else is left to do.
+    // To scrap the machine, a person only deletes its Node.
     await world.api.call('DELETE', `/api/v1/nodes/${dead}`);
     await world.until('the pool is updated', () => {
       return world.record.pool(POOL)?.conditions['Updated']?.status === 'True';

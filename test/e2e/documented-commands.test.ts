@@ -1,6 +1,7 @@
 /**
- * Every command of README.md and of the pages that it leads to, in order, in one shell, from a fresh clone, against the
- * development cluster. Machines are simulated, and what runs in pods is started beside the cluster (support/pods.ts).
+ * Runs every command of README.md and of the pages that it names, in order, in one shell, from a fresh clone,
+ * against the development cluster. Machines are simulated; the programs of pods run beside the cluster
+ * (support/pods.ts).
  */
 
 import { execFileSync } from 'node:child_process';
@@ -19,7 +20,7 @@ import { readDocumentedPages } from './support/documented-pages';
 import { runPods } from './support/pods';
 
 const MINUTES = 60_000;
-// A few minutes on two cores of its own: packages of npm, two compilations, the demo, three rollouts.
+// Some minutes on two idle cores: npm packages, two compilations, the demo, three rollouts.
 jest.setTimeout(40 * MINUTES);
 
 const ROOT = repositoryRoot();
@@ -40,7 +41,7 @@ beforeAll(async () => {
   disown = adoptDirectory(directory);
   [cluster, temporal] = await Promise.all([
     startCluster(),
-    // As a new one is: without the namespace and the search attributes of Slipway.
+    // As on a new server: without Slipway's namespace and search attributes.
     startTemporal({ namespace: 'default', searchAttributes: [], ui: false }),
   ]);
   await createNodes(cluster, [
@@ -74,12 +75,12 @@ it('each command of README.md, docs/install.md and docs/uninstall.md does what i
   if (outcome !== 'exit status 0') throw new Error(`${outcome}\n${lastWords()}`);
   const { images } = await machinery;
   expect(images).toEqual(images.map(() => `${REGISTRY}/slipway:${versionOf(clone)}`));
-  // The last page takes all of it away.
+  // The last page uninstalls everything.
   expect(await leftOn(WORKERS)).toEqual(WORKERS.map(() => []));
   expect(machineSettings(clone)).toMatchObject({
     temporalAddress: temporal.address,
     serverUrl: 'https://localhost:32624',
-    // The simulated machines were given the same authority by a flag.
+    // The simulated machines get the same authority through a flag.
     authorityFile: '/etc/slipway/server.crt',
   });
   expect(readFileSync(join(clone, 'site/machine/etc/slipway/server.crt'))).toEqual(
@@ -91,11 +92,11 @@ it('each command of README.md, docs/install.md and docs/uninstall.md does what i
   }
 });
 
-/** What git would give somebody who clones this state of the checkout. */
+/** The clone that git would give of this state of the checkout. */
 function freshClone(): string {
   const clone = join(directory, 'slipway');
   const config = join(directory, 'gitconfig');
-  // Whoever runs the tests may be another user than the owner of the checkout.
+  // The tests may run as another user than the owner of the checkout.
   writeFileSync(
     config,
     '[safe]\n\tdirectory = *\n[user]\n\tname = test\n\temail = test@localhost\n',
@@ -118,7 +119,7 @@ function freshClone(): string {
 
 const logOf = (name: string): string => join(directory, 'logs', `${name}.log`);
 
-/** One bash for all pages; the first command that fails ends it, and is named with its page and line. */
+/** One bash for all pages; the first failing command ends it and is named with page and line. */
 async function startShell(clone: string): Promise<ManagedProcess> {
   const scripts = join(directory, 'pages');
   for (const { path, script } of pages) {
@@ -147,7 +148,6 @@ async function startShell(clone: string): Promise<ManagedProcess> {
       PAGES: scripts,
       KUBECONFIG: cluster.adminKubeconfig,
       ...{ TEMPORAL_ADDRESS: temporal.address, REGISTRY, SERVER: 'localhost' },
-      // What was installed for the checkout need not be fetched again.
       npm_config_prefer_offline: 'true',
     },
   });
@@ -160,14 +160,13 @@ function pathOfUser(): readonly string[] {
   return (process.env['PATH'] ?? '').split(delimiter).filter((path) => !path.startsWith(ROOT));
 }
 
-/** What npm and jest set for the tests would be wrong in the clone. */
+/** npm and jest set variables that would be wrong in the clone. */
 function withoutOurs(): readonly string[] {
   const ours = /^(npm_(?!config_)|npm_config_local_prefix$|INIT_CWD$|NODE_ENV$|JEST_)/;
   const names = Object.keys(process.env).filter((name) => ours.test(name));
   return names.flatMap((name) => ['-u', name]);
 }
 
-/** The pods and the machines, as soon as the commands have applied the manifests. */
 async function playCluster(clone: string, signal: AbortSignal) {
   const pods = await runPods(cluster, { build: clone, directory: join(directory, 'logs'), signal });
   running.push(...pods.processes);
@@ -190,7 +189,7 @@ async function playCluster(clone: string, signal: AbortSignal) {
   return pods;
 }
 
-/** Never settles unless it fails. */
+/** Settles only with a failure. */
 function failureOf(work: Promise<unknown>): Promise<string> {
   return new Promise((resolve) => {
     work.catch((error: unknown) => {
@@ -215,7 +214,7 @@ function versionOf(clone: string): string {
   return (JSON.parse(text) as { readonly version: string }).version;
 }
 
-/** Slipway's annotations of these nodes, MCO's included, and its taint. */
+/** Annotations of Slipway and MCO on these nodes, and Slipway's taint. */
 async function leftOn(names: readonly string[]): Promise<readonly (readonly string[])[]> {
   return Promise.all(
     names.map(async (name) => {
@@ -229,17 +228,14 @@ async function leftOn(names: readonly string[]): Promise<readonly (readonly stri
 
 const OURS = /^(slipway\.dev\/|machineconfiguration\.openshift\.io\/|UpdateInProgress$)/;
 
-/** As the documented commands have written them for a machine. */
 function machineSettings(clone: string): unknown {
   return parse(readFileSync(join(clone, 'site/machine/etc/slipway/host.yaml'), 'utf8'));
 }
 
-/** The process and what it started and did not end. */
 async function endGroup(one: ManagedProcess): Promise<void> {
   try {
     process.kill(-one.pid, 'SIGTERM');
   } catch (error) {
-    // The whole group is gone.
     if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error;
   }
   await one.stop();

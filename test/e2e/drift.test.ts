@@ -1,4 +1,4 @@
-/** A disk that somebody changes: seen within seconds, refused for updates, put right in three ways. */
+/** Drift is noticed within seconds, blocks updates, and is corrected in three ways. */
 
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
@@ -25,7 +25,7 @@ let world: World;
 let victim: string;
 
 beforeAll(async () => {
-  // A host that was told an older policy asks again after a minute.
+  // A host with an older policy asks again after a minute.
   world = await startWorld({ patienceMs: 150_000 });
   victim = world.workers[1] ?? '';
   const config = await world.roll(withText('right'));
@@ -50,7 +50,6 @@ async function drifts(): Promise<void> {
   await world.until(`${victim} is Degraded`, isDegraded);
 }
 
-/** As `kubectl describe node` finds them. */
 async function reasonsOfEvents(node: string): Promise<readonly string[]> {
   const selector = `involvedObject.kind=Node,involvedObject.uid=${node}`;
   const path = `/api/v1/namespaces/default/events?fieldSelector=${encodeURIComponent(selector)}`;
@@ -58,7 +57,7 @@ async function reasonsOfEvents(node: string): Promise<readonly string[]> {
   return items.map(({ reason }) => reason);
 }
 
-/** The rollout that the drift opens must have looked at the pool once before it knows the node. */
+/** The rollout that the drift starts must have read the pool once before it knows the node. */
 async function retryOf(node: string): Promise<void> {
   const run = await world.slipwayUntil(
     ['node', 'retry', node],

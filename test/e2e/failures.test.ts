@@ -1,4 +1,4 @@
-/** Hosts that fail: each goes back byte for byte, serves again, and is healed by a person's word. */
+/** Hosts that fail are rolled back byte for byte, return to service, and are retried by a person. */
 
 import { machineConfig, plainFile } from './support/configs';
 import { differences, pictureOf } from './support/host-disk';
@@ -15,10 +15,10 @@ import {
   type World,
 } from './support/world';
 
-/** The first two in the order of zone and name, so that each is the canary, alone. */
+/** The first two in the order of zone and name, so that each is a canary, alone. */
 const FAILS_VERIFICATION = 'worker-0';
 const FAILS_WRITING = 'worker-3';
-/** Comes up with another deployment than the one that was armed. */
+/** Boots another deployment than the armed one. */
 const FAILS_BOOT = 'worker-1';
 
 let world: World;
@@ -75,10 +75,10 @@ test(
     );
     const watched = await world.slipway(['rollout', 'status', POOL, '--watch']);
 
-    // Two have failed, which is the threshold: nobody else was touched.
+    // Two failures are the threshold; no other node was touched.
     expect(watched.code).toBe(4);
     const failed = [FAILS_VERIFICATION, FAILS_WRITING];
-    // The command has its own eyes, and may have been first.
+    // The command watches by itself and may be ahead of the observer.
     await world.until('both are seen as failed, and serve', () =>
       failed.every((node) => hasFailed(node) && serves(node)),
     );
@@ -90,7 +90,7 @@ test(
       expect([node, await disk(node)]).toEqual([node, before.get(node)]);
       expect(await differences(world.api, old, world.stack.hostRoot(node))).toEqual([]);
     }
-    // The one that had rebooted has rebooted into the old deployment; the other never did.
+    // The node that had rebooted also rebooted back; the other never did.
     expect(rebootsOf(world.record, FAILS_VERIFICATION, mark)).toHaveLength(2);
     expect(rebootsOf(world.record, FAILS_WRITING, mark)).toHaveLength(0);
     expect(world.node(FAILS_WRITING).annotations[REASON]).toContain('simulated input/output error');
@@ -98,7 +98,6 @@ test(
     expect(others.filter((node) => wasEverCordoned(world.record, node, mark))).toEqual([]);
     expect(cordonedBySlipway(world.record)).toEqual([]);
 
-    // It says so, everywhere a person looks.
     const status = await world.slipway(['rollout', 'status', POOL]);
     expect(status.code).toBe(4);
     expect(status.out).toContain('Halted');
@@ -110,12 +109,11 @@ test(
     await world.until('the pool is degraded', () => poolCondition('NodeDegraded') === 'True');
     expect(poolCondition('Updated')).toBe('False');
 
-    // Who has not failed cannot be retried, and the answer says so in one line.
+    // A node that has not failed cannot be retried, and the answer says so in one line.
     const refused = await world.slipway(['node', 'retry', 'worker-5']);
     expect(refused).toMatchObject({ code: 4, out: '' });
     expect(refused.err).toMatch(/^slipway: worker-5 is neither failed nor held .*\n$/);
 
-    // One retry: the rollout goes on, meets the third, and finishes all others.
     const retry = await world.slipway(['node', 'retry', FAILS_VERIFICATION]);
     expect(retry).toMatchObject({ code: 0, out: '' });
     expect(retry.err).toBe(`node ${FAILS_VERIFICATION} will be tried again\n`);

@@ -1,10 +1,10 @@
-/** Nodes that join, go and move while a config rolls through a big pool. */
+/** Nodes join, leave and move while a config rolls through a big pool. */
 
 import { Client, Connection } from '@temporalio/client';
 import { createNodes } from '../../tools/cluster';
-import { type Observer, startObserver } from '../../tools/observer/observer';
-import type { ObserverProcess } from '../../tools/observer/own-process';
-import { until } from '../../tools/observer/until';
+import { type Observer, startObserver } from '../observer/observer';
+import type { ObserverProcess } from '../observer/own-process';
+import { until } from '../observer/until';
 import { type Stack, startStack } from '../../tools/stack/stack';
 import { machineConfig, plainFile } from './support/configs';
 import { judgeDisks } from './support/disk-at-rest';
@@ -16,19 +16,18 @@ const WORKERS = 60;
 const SLOTS = 5;
 const INFRA_SLOTS = 2;
 const EACH = 5;
-/** Sixty nodes, five at a time, on a busy machine. */
 const PATIENCE_MS = 400_000;
 
 const ROLE = 'node-role.kubernetes.io';
 
 let stack: Stack;
-/** One for each pool: a node that moves goes from the one to the other. */
+/** One observer per pool: a node moves from one pool to the other. */
 let workers: Observer;
 let infra: Observer;
 const judges: ObserverProcess[] = [];
 let client: Client;
 
-/** Nodes of the late joiners, which are there before the pool sees them. */
+/** Nodes whose hosts exist before the pool knows them. */
 const JOINERS = range(WORKERS - EACH, WORKERS);
 
 const INFRA_POOL = {
@@ -63,7 +62,7 @@ beforeAll(async () => {
     audit: true,
   });
   const { admin, adminKubeconfig } = stack.cluster;
-  // Machines that nobody has seen yet: their hosts run, their Nodes come later.
+  // The hosts of these machines run; their Nodes come later.
   for (const name of JOINERS) await admin.call('DELETE', `/api/v1/nodes/${name}`);
   await stack.manifests.applyObject(INFRA_POOL);
   const ofInfra = machineConfig('50-infra', { files: [plainFile('/etc/infra', 'infra\n')] });
@@ -118,7 +117,7 @@ const wasEverOn = ({ record }: Observer, name: string, config: string): boolean 
   record.changes.some(
     ({ node }) => node.name === name && node.annotations[CURRENT_CONFIG] === config,
   );
-/** Those that are cordoned now, the latest first: they have the most before them. */
+/** Nodes that are cordoned now, the latest first: these have the most steps left. */
 function lastCordoned({ record }: Observer): readonly string[] {
   const now = new Set(record.nodes.filter((node) => node.unschedulable).map(({ name }) => name));
   const newest = record.changes
@@ -128,7 +127,7 @@ function lastCordoned({ record }: Observer): readonly string[] {
   return [...new Set(newest)].filter((name) => now.has(name));
 }
 
-/** Who goes and who moves: in the middle of their updates, done, and not touched yet. */
+/** Nodes to delete or move: during their updates, after them, and before them. */
 interface Chosen {
   readonly target: string;
   readonly cut: readonly string[];
@@ -140,8 +139,8 @@ interface Chosen {
 const NOBODY: Chosen = { target: '', cut: [], moving: '', done: '', untouched: [] };
 
 /**
- * From one state of the record, in the moment in which it is seen: a moment later the nodes at work may be
- * done. Undefined = a few are not done yet, or too few are at work.
+ * Chosen from one state of the record, at the time of a change, because nodes may finish soon. Undefined = too few
+ * are done or at work.
  */
 function choose(before: string): Chosen | undefined {
   const target = targetOf(workers, 'worker');
@@ -160,7 +159,7 @@ test(
   'five join, five go and five move during one rollout of sixty, and everybody ends on their config',
   async () => {
     const before = targetOf(workers, 'worker');
-    // There and Ready, but without the label: no pool knows them yet.
+    // Ready, but without the label: in no pool yet.
     await createNodes(
       stack.cluster,
       JOINERS.map((name) => ({ name })),
@@ -216,7 +215,7 @@ test(
     expect([...cordoned(workers), ...cordoned(infra)]).toEqual([]);
     await expectRolloutsOver();
     await expectStatuses({ worker: expected, infra: EACH });
-    // On a busy machine they may have been done a moment before their Nodes went.
+    // On a busy machine they may have finished just before their Nodes were deleted.
     const cut = started.filter((name) => !wasEverOn(workers, name, target));
     expect(await Promise.all(cut.map(failureOf))).toEqual(cut.map(() => 'NodeDeleted'));
     await expectMachineConfigNodes(gone);
@@ -232,7 +231,7 @@ test('a node of a machine that is on the config already is a member at once, wit
   await until(workers.record, `${name} is gone`, () => workers.record.node(name) === undefined);
   const seen = workers.record.changes.length;
 
-  // As a kubelet registers it: Slipway's annotations are not among what it knows.
+  // As a kubelet registers it: without Slipway's annotations.
   await createNodes(stack.cluster, [{ name }]);
   await label(name, 'worker');
   await until(workers.record, `${name} is on ${target}`, () =>
@@ -252,7 +251,6 @@ test('a node of a machine that is on the config already is a member at once, wit
   expect(workers.record.violations).toEqual([]);
 }, 120_000);
 
-/** What every workflow that runs says of itself, for a person who wants to know why nothing happens. */
 async function openWorkflows(): Promise<string> {
   const lines: string[] = [];
   for await (const { workflowId } of client.workflow.list({
@@ -268,7 +266,7 @@ async function openWorkflows(): Promise<string> {
   return lines.join('\n');
 }
 
-/** Nobody works on a node any more, and nobody tries for ever. */
+/** No workflow works on a node any more or retries for ever. */
 async function expectRolloutsOver(): Promise<void> {
   await waitFor('no workflow is open', async () => {
     const open = [];
@@ -281,7 +279,7 @@ async function expectRolloutsOver(): Promise<void> {
   });
 }
 
-/** The catalogue name with which the last update of a node failed; undefined = it did not. */
+/** The catalogue name with which the last update of a node failed; undefined = it did not fail. */
 async function failureOf(node: string): Promise<string | null | undefined> {
   const update = client.workflow.getHandle(`update-node/${node}`);
   const failure = await update.result().then(
@@ -320,7 +318,7 @@ async function expectMachineConfigNodes(gone: readonly string[]): Promise<void> 
   });
 }
 
-/** For what the observer does not keep: asked again until it is so. */
+/** Polls, for state that the observer does not keep. */
 async function waitFor(what: string, check: () => Promise<void>): Promise<void> {
   const deadline = Date.now() + 60_000;
   for (;;) {

@@ -1,4 +1,4 @@
-/** The main story: configs roll through a pool, and nobody who looks at the cluster is let down. */
+/** The main story: configs roll through a pool, and every promise holds. */
 
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -43,7 +43,7 @@ const REPORT_UNIT = {
   dropins: [{ name: '10-nice.conf', contents: '[Service]\nNice=10\n' }],
 };
 
-/** Everything a MachineConfig can bring, and a kernel argument, so that the machines reboot. */
+/** All parts of a MachineConfig, and a kernel argument, so that the machines reboot. */
 const EVERYTHING = machineConfig('50-everything', {
   kernelArguments: ['nosmt', 'audit=1'],
   files: [
@@ -69,7 +69,7 @@ beforeAll(async () => {
   });
 }, START_MS);
 
-// A story that fails half-way leaves a person's marks behind; the next one begins without them.
+// A failed story leaves a person's marks behind; the next one begins without them.
 afterEach(async () => {
   await world.allowEvictions(true);
   for (const node of world.workers) {
@@ -84,7 +84,6 @@ afterAll(async () => {
   await world?.stop();
 }, STOP_MS);
 
-/** What holds at the end of every story. */
 async function expectGoodWorld(config: string, nodes = world.workers): Promise<void> {
   expect(world.record.violations).toEqual([]);
   expect(world.record.maxUnavailableSeen).toBeLessThanOrEqual(MAX_UNAVAILABLE);
@@ -105,7 +104,7 @@ test(
   'a config with everything in it reaches every worker, within the limits, verified',
   async () => {
     for (const node of world.workers) {
-      // Images have what they bring for /etc below /usr/etc as well.
+      // Images also keep their files for /etc below /usr/etc.
       const root = world.stack.hostRoot(node);
       mkdirSync(join(root, '/usr/etc'));
       for (const path of [MOTD, `/usr${MOTD}`]) writeFileSync(join(root, path), FACTORY_MOTD);
@@ -129,7 +128,7 @@ test(
     }
     expect(taintedWhenCordoned(world.record, mark)).not.toEqual([]);
     expect(world.record.nodes.filter(isTainted)).toEqual([]);
-    // One alone first: while the canary was on its way, nobody else was touched.
+    // During the canary's update, no other node was touched.
     const first = changesOfAll(mark).find(({ node }) => node.unschedulable)?.node.name;
     const second = changesOfAll(mark).find(({ node }) => node.unschedulable && node.name !== first);
     const canaryDone = changesOfAll(mark).find(
@@ -179,7 +178,7 @@ test(
     const disk = await pictureOf(world.stack.hostRoot(mine));
     const { annotations } = world.node(mine);
 
-    // All that the first config brought goes: what was there before comes back.
+    // Everything of the first config is removed, and the earlier files come back.
     const config = await world.roll(
       machineConfig('50-everything', { kernelArguments: ['loglevel=3'] }),
     );
@@ -217,7 +216,6 @@ function snapshotIn({ out }: CliRun): RolloutSnapshot {
   return JSON.parse(out) as RolloutSnapshot;
 }
 
-/** What only the first config had is gone, and what it had replaced is back. */
 function expectGone(node: string): void {
   const root = world.stack.hostRoot(node);
   for (const path of [
@@ -245,12 +243,12 @@ test(
       }),
     );
     await world.until(`a worker is on ${first}`, () => reached(first).length > 0);
-    // From here no pod may go, so whoever is drained stays where it is, before its reboot.
+    // No pod may be evicted from here on, so each drained node stops before its reboot.
     await world.allowEvictions(false);
     const heldUp = await untilHeldUp();
     const updatedOnce = world.workers.filter((node) => !reached(before).includes(node));
 
-    // From before the change: they may have been given back, and taken again, when it is seen.
+    // A mark from before the change: nodes may have been uncordoned and cordoned again when it is observed.
     const retargeted = markOf(world.record);
     const second = await world.roll(
       machineConfig('80-second', {
@@ -281,7 +279,7 @@ function reached(config: string): readonly string[] {
     .map(({ name }) => name);
 }
 
-/** No pod may go any more, and every slot is taken by a node that has some. @returns these nodes */
+/** No pod may be evicted any more, and every slot has a node with pods. @returns these nodes */
 async function untilHeldUp(): Promise<readonly string[]> {
   for (;;) {
     await world.until('every node on its way is held up in its drain', () => {
@@ -294,13 +292,13 @@ async function untilHeldUp(): Promise<readonly string[]> {
   }
 }
 
-/** As the observer has it, which may not have heard yet of the last evictions that were granted. */
+/** By the observer, which may lag behind the last evictions. */
 function seemsHeldUp(node: string): boolean {
   const pods = world.record.pods.filter((pod) => pod.node === node);
   return pods.length > 0 && pods.every((pod) => !pod.terminating);
 }
 
-/** It still has a pod that no budget lets go: as the API server has it, so for as long as they do not. */
+/** Whether it still has a pod that its budget protects, by the API server. */
 async function isHeldUp(node: string): Promise<boolean> {
   const path = `/api/v1/pods?fieldSelector=spec.nodeName%3D${node}`;
   const { items } = await world.api.call<{

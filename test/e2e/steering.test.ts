@@ -1,4 +1,4 @@
-/** A person steers: pause, skip, resume, cancel, start, all with the CLI as it is installed. */
+/** A person steers with the installed CLI: pause, skip, resume, cancel, start. */
 
 import type { RolloutSnapshot } from '../../cli/snapshot';
 import { machineConfig, plainFile } from './support/configs';
@@ -29,7 +29,7 @@ beforeAll(async () => {
 
 afterEach(async () => {
   await world.allowEvictions(true);
-  // After a story that failed half-way.
+  // After a story that failed.
   if (world.record.pool(POOL)?.paused === true) await world.slipway(['rollout', 'resume', POOL]);
   expect(world.record.violations).toEqual([]);
 });
@@ -38,7 +38,6 @@ afterAll(async () => {
   await world?.stop();
 }, STOP_MS);
 
-/** Rolls a config that reboots, and waits until the first node stands still in its drain. */
 async function rollUntilHeldUp(name: string): Promise<{ config: string; first: string }> {
   await world.allowEvictions(false);
   const config = await world.roll(
@@ -121,7 +120,7 @@ test(
     const mark = markOf(world.record);
     const { config, first } = await rollUntilHeldUp('60-cancel');
 
-    // First one node: it is held, and the next one is the first to try the config.
+    // First one node: it is held, and the next node becomes the canary.
     const one = await world.slipway(['node', 'cancel', first, '--reason', 'not this one']);
     expectQuiet(one);
     await world.until(`${first} is given back`, () => !world.node(first).unschedulable);
@@ -144,7 +143,7 @@ test(
       expect(world.node(node).annotations[CURRENT_CONFIG]).toBe(old);
       expect(await differences(world.api, old, world.stack.hostRoot(node))).toEqual([]);
     }
-    // It ends when the last node is given back, not before, so a moment later.
+    // It ends when the last node is uncordoned, a moment later.
     const history = await world.slipwayUntil(
       ['rollout', 'history', POOL, '-o', 'json'],
       (run) => !JSON.stringify(itemsOf(run)[0]).includes('"RUNNING"'),
@@ -204,7 +203,7 @@ describe('what the commands print, and how they end', () => {
         expect(wasEverCordoned(world.record, node, mark)).toBe(false);
       }
 
-      // Back to where it was: nothing is left to do, also when it is resumed.
+      // Back to the old config: nothing is left to do, also after a resume.
       await world.api.call(
         'DELETE',
         '/apis/machineconfiguration.openshift.io/v1/machineconfigs/70-plan',
@@ -257,7 +256,7 @@ describe('what the commands print, and how they end', () => {
       const { code, out, err } = await world.slipway(start);
 
       expect({ code, err }).toEqual({ code: 0, err: expect.stringContaining(POOL) as unknown });
-      // One that ended before it was looked at is seen by what the pool says.
+      // A rollout that ended before the check shows only in the pool's status.
       expect(out).toMatch(/ worker (Completed|Updated) rendered-worker-\S+: 4\/4 updated$/m);
     },
     STORY_MS,

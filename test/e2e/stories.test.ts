@@ -1,4 +1,4 @@
-/** What people do to a pool in the middle of its rollout, and what workloads do to a drain. */
+/** People change a pool during its rollout, and workloads block a drain. */
 
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -71,7 +71,7 @@ function snapshotIn({ out }: CliRun): RolloutSnapshot {
   return JSON.parse(out) as RolloutSnapshot;
 }
 
-/** Nothing is left on anybody, and everybody rebooted exactly into these configs, in this order. */
+/** Nothing is left on any node, and every node rebooted exactly into these configs, in this order. */
 function expectReboots(since: number, configs: readonly string[]): void {
   expect(cordonedBySlipway(world.record)).toEqual([]);
   for (const node of world.workers) {
@@ -89,7 +89,7 @@ test(
     const others = world.workers.filter((node) => node !== FIRST);
     await world.allUpdatedTo(config, others);
 
-    // It was tried first, and given back each time.
+    // It was tried first, and uncordoned each time.
     expect(wasEverCordoned(world.record, FIRST, mark)).toBe(true);
     expect(rebootsOf(world.record, FIRST, mark)).toEqual([]);
     await world.until('the blocked node is in service', () => !world.node(FIRST).unschedulable);
@@ -100,7 +100,7 @@ test(
     await letGo(world);
     await world.allUpdatedTo(config);
     expectReboots(mark, [config]);
-    // Passed over once, and tried again only after everybody else. Who is prepared first is first.
+    // Passed over once, and tried again only after all others. Nodes come in the order in which they are prepared.
     const cordons = cordonsOf(world.record, mark);
     const again = cordons.indexOf(FIRST, cordons.indexOf(FIRST) + 1);
     expect([...cordons.slice(0, again)].sort()).toEqual([...world.workers].sort());
@@ -129,7 +129,7 @@ test(
     await world.allUpdatedTo(last);
     expect(cordonedBySlipway(world.record)).toEqual([]);
     expect(rebootsOf(world.record, FIRST, mark)).toEqual([last]);
-    // Whoever was passed to when the first one's drain took too long may have been on one before.
+    // A node that got the slot of the first one's slow drain may have had an intermediate config.
     for (const node of world.workers) {
       const reboots = rebootsOf(world.record, node, mark);
       expect([node, reboots]).toEqual([node, configs.filter((config) => reboots.includes(config))]);
@@ -257,7 +257,7 @@ test(
     await world.api.call('DELETE', `${CONFIGS}/73-deleted`);
     expect(await world.targetAfter(config)).toBe(before);
 
-    // Nobody had rebooted yet, so nobody has to.
+    // No node had rebooted yet, so none has to.
     await world.until('every node is given back', () => {
       const nodes = world.workers.map((name) => world.node(name));
       return nodes.every(({ unschedulable, annotations }) => {
@@ -344,7 +344,6 @@ test(
   STORY_MS,
 );
 
-/** The canary is done, the next node reboots, and the drains of all others stand still. */
 async function oneDoneAndOneRebooting(name: string): Promise<{
   readonly config: string;
   readonly rebooting: string;
@@ -358,7 +357,7 @@ async function oneDoneAndOneRebooting(name: string): Promise<{
   return { config, rebooting: second, held };
 }
 
-/** As a person would apply it: without what the controllers have written. */
+/** As a person would apply it: without the fields that controllers write. */
 async function poolManifest(): Promise<object> {
   const { apiVersion, kind, metadata, spec } = await world.api.call<PoolManifest>(
     'GET',

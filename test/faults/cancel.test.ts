@@ -1,7 +1,6 @@
 /**
- * A person cancels or skips a node in each phase of its update, and retries it afterwards. Whatever the
- * phase waits for is kept away meanwhile, so that the word of the person comes in that phase and in no
- * other; each phase has its own outcome.
+ * A person cancels or skips a node in each phase of its update, and retries it afterwards. The test holds the
+ * phase until the request has arrived; each phase has its own outcome.
  */
 
 import { readFileSync, watch } from 'node:fs';
@@ -30,7 +29,7 @@ import { stepsWhenCancelled } from './support/update-history';
 
 const STORY_MS = 240_000;
 const FILE = 'etc/cancel.conf';
-/** A phase that nothing holds up lasts this long: enough for a command that starts a process of its own. */
+/** Length of a phase that cannot be held: enough for a command in its own process. */
 const LONG_SECONDS = 15;
 const POLICIES = '/apis/slipway.dev/v1alpha1/rolloutpolicies';
 const HELD_FOR = 'slipway.dev/held-for';
@@ -44,7 +43,6 @@ beforeAll(async () => {
     patienceMs: PATIENCE_MS,
     maxUnavailable: 1,
     policy: { verify: { readySeconds: 1 } },
-    // Files are written at once, and the host works on them for as long.
     simulation: {
       stageSeconds: 0,
       applySeconds: 2,
@@ -65,10 +63,9 @@ afterAll(async () => {
   await world?.stop();
 }, STOP_MS);
 
-/** Also where an update without a reboot is, and one that takes itself back. */
+/** Also the phases of an update without a reboot and of a rollback. */
 type Phase = Boundary | 'Reloading' | 'GoingBack';
 
-/** A node in the phase that the person means, for as long as it is held there. */
 interface Reached {
   readonly node: string;
   readonly config: string;
@@ -77,7 +74,6 @@ interface Reached {
 
 let serial = 0;
 
-/** With everything that an update takes back: a staged image, kernel arguments, a file. */
 async function rollNext(): Promise<{ config: string; watch: BoundaryWatch }> {
   serial += 1;
   const manifest = machineConfig('50-cancel', {
@@ -88,7 +84,6 @@ async function rollNext(): Promise<{ config: string; watch: BoundaryWatch }> {
   return { config, watch: new BoundaryWatch(world, config) };
 }
 
-/** Files that cost a reload of CRI-O and a restart of the kubelet, and no reboot. */
 async function rollServices(): Promise<{ config: string; watch: BoundaryWatch }> {
   serial += 1;
   const files = [
@@ -104,7 +99,6 @@ interface UpdateStatus {
   readonly phase: string;
 }
 
-/** What the last update of a node says of itself; undefined = it never had one. */
 async function statusOf(node: string): Promise<UpdateStatus | undefined> {
   try {
     return await client.workflow.getHandle(`update-node/${node}`).query<UpdateStatus>('status');
@@ -114,7 +108,6 @@ async function statusOf(node: string): Promise<UpdateStatus | undefined> {
   }
 }
 
-/** The node whose update says that it is in the phase. */
 async function nodeIn(phase: string, config: string): Promise<string> {
   const deadline = performance.now() + PATIENCE_MS;
   while (performance.now() < deadline) {
@@ -128,7 +121,6 @@ async function nodeIn(phase: string, config: string): Promise<string> {
 
 const hosts = () => standStill(world.stack, 'host-worker');
 
-/** Resolves as soon as the file of the config is on the disk; woken by the file system. */
 async function written(node: string): Promise<void> {
   const file = join(world.stack.hostRoot(node), FILE);
   const text = String(serial);
@@ -157,7 +149,6 @@ async function readySeconds(seconds: number): Promise<void> {
   });
 }
 
-/** How a node is brought to each phase, and what keeps it there. */
 const REACH: Readonly<Record<Phase, () => Promise<Reached>>> = {
   Preparing: async () => {
     const letHosts = hosts();
@@ -165,7 +156,7 @@ const REACH: Readonly<Record<Phase, () => Promise<Reached>>> = {
     return { node: await nodeIn('Preparing', config), config, letGo: letHosts };
   },
   WaitingForSlot: async () => {
-    // The only slot is taken by a person.
+    // A person's cordon takes the only slot.
     const taken = world.workers.at(-1) ?? '';
     await world.cordon(taken, true);
     const { config } = await rollNext();
@@ -200,7 +191,7 @@ const REACH: Readonly<Record<Phase, () => Promise<Reached>>> = {
   GoingBack: async () => {
     const reached = await REACH.Applying();
     const { node, config } = reached;
-    // In Temporal itself, so that the rollout has said nothing yet. The host that is to go back stands still.
+    // Cancelled in Temporal itself, so the rollout does not report it yet. The host to be rolled back is frozen.
     await client.workflow.getHandle(`update-node/${node}`).cancel();
     expect(await nodeIn('GoingBack', config)).toBe(node);
     return reached;
@@ -222,7 +213,6 @@ const REACH: Readonly<Record<Phase, () => Promise<Reached>>> = {
     await readySeconds(LONG_SECONDS);
     const { config } = await rollNext();
     await nodeIn('Verifying', config);
-    // Whose word the update waits for before it gives the node back.
     const letHosts = hosts();
     const node = await nodeIn('Completing', config);
     return {
@@ -236,7 +226,6 @@ const REACH: Readonly<Record<Phase, () => Promise<Reached>>> = {
   },
 };
 
-/** What an update waits for in each phase in which it can be cancelled; in the others it is not. */
 const STEPS: Readonly<Partial<Record<Phase, readonly string[]>>> = {
   Preparing: ['prepareUpdate'],
   WaitingForSlot: [],
@@ -264,7 +253,7 @@ const CASES = (['cancel', 'skip'] as const).flatMap((verb) =>
   OUTCOMES.map(([phase, outcome]) => [verb, phase, outcome] as const),
 );
 
-/** Whatever became of the case before, each begins with both nodes on the config of the pool. */
+/** Each case begins with both nodes on the config of the pool, however the last one ended. */
 beforeEach(async () => {
   for (const name of world.workers) {
     if (world.node(name).annotations[HELD_FOR] !== undefined) await world.retry(name);
@@ -306,21 +295,20 @@ test.each(CASES)(
   STORY_MS,
 );
 
-/** The word of the person came in this phase, and what keeps the node there is still in the way. */
 async function expectHeardIn(phase: Phase, node: string, config: string): Promise<void> {
   const steps = STEPS[phase];
   if (steps !== undefined) expect(await stepsWhenCancelled(client, node)).toEqual(steps);
-  // An update that ended while its cordon is under way would be overtaken by it.
+  // If the update ended during its cordon, the cordon would come after its end.
   if (steps === undefined || phase === 'Cordoning') {
     expect(await statusOf(node)).toMatchObject({ config, phase });
   }
   if (phase === 'Draining') {
-    // Before any pod may go: it was the word of the person that gave it back.
+    // Before the pods may be evicted: the request itself returned the node to service.
     await world.until(`${node} is given back`, () => !world.node(node).unschedulable);
   }
 }
 
-/** What was asked for came after the reboot was armed, and has left nothing behind. */
+/** The request came after the reboot was armed, and left nothing behind. */
 async function expectArrived(node: string, config: string, mark: Mark): Promise<void> {
   await world.allUpdatedTo(config);
   expect(rebootsOf(world.record, node, mark)).toEqual([config]);
@@ -337,7 +325,6 @@ interface TakenBack {
   readonly outcome: Outcome;
 }
 
-/** The node is as it was before, in service and held; the others go on without it. */
 async function expectTakenBack(taken: TakenBack): Promise<void> {
   const { node, config, before, mark, disk, phase, outcome } = taken;
   const others = world.workers.filter((name) => name !== node);
@@ -365,7 +352,6 @@ async function expectTakenBack(taken: TakenBack): Promise<void> {
     targeted: changes.some((change) => change.node.annotations[DESIRED_CONFIG] === config),
     down: changes.some((change) => !change.node.ready),
   }).toEqual({
-    // Reloads and restarts cost no drain.
     cordoned: isDisturbed && phase !== 'Reloading',
     targeted: isDisturbed,
     down: false,
@@ -382,7 +368,7 @@ async function endOf(node: string): Promise<string> {
   }
 }
 
-/** The deployment that the next boot of the simulated machine would start. */
+/** The deployment for the next boot of the simulated machine. */
 function stagedOn(root: string): unknown {
   const text = readFileSync(join(root, 'var/lib/slipway/simulated-os.json'), 'utf8');
   return (JSON.parse(text) as { staged?: unknown }).staged;

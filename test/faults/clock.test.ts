@@ -1,4 +1,4 @@
-/** Clocks of hosts and of the cluster worker that are changed in the middle of an update: by a little, and by hours. */
+/** Clocks of hosts and of the cluster worker change in the middle of an update, by seconds and by hours. */
 
 import { machineConfig, plainFile } from '../e2e/support/configs';
 import { cordonedBySlipway, markOf, rebootsOf } from '../e2e/support/judgements';
@@ -24,7 +24,6 @@ const MINUTE = 60;
 const HOUR = 60 * MINUTE;
 
 let world: World;
-/** Of the hosts, and of the cluster worker. */
 let clock: Clock;
 let clusterClock: Clock;
 
@@ -35,8 +34,7 @@ beforeAll(async () => {
     nodes: { master: 0, worker: 2 },
     patienceMs: PATIENCE_MS,
     maxUnavailable: 1,
-    // The clock of both nodes is one: while it is wrong only the first may fail of it, so the second is not
-    // even prepared.
+    // Both nodes share the changed clock, which may fail only the first; the second is not even prepared.
     policy: { failureThreshold: 1, prepareAhead: 0, verify: { readySeconds: 1 } },
     simulation: { stageSeconds: 0.1, applySeconds: 0.5, rebootSeconds: 1, jitter: 0, failures: [] },
     workloads: [{ app: 'cart', replicas: 2, minAvailable: 1, terminationMs: 200 }],
@@ -124,7 +122,7 @@ test(
     const mark = markOf(world.record);
     const log = world.stack.product.logFile('cluster-worker');
     const logged = endOf(log);
-    // Longer than a drain, a reboot and the return of a node may take.
+    // More than any timeout of drain, reboot or verification.
     clusterClock.step(9 * HOUR);
     const target = await world.roll(config(3));
     const watch = new BoundaryWatch(world, target);
@@ -135,7 +133,6 @@ test(
     );
     clusterClock.step(0);
 
-    // The worker had that clock, by its own log.
     expect(Math.max(...saidAt) - Date.now()).toBeGreaterThan(8 * HOUR * 1000);
     await expectRest(world, target, mark);
     for (const boundary of boundaries) {

@@ -1,4 +1,4 @@
-/** A host whose disk fails in the middle of its update: it cannot be written any more, only very slowly, or is full. */
+/** The disk of a host fails in the middle of its update: it is read-only, very slow, or full. */
 
 import { once } from 'node:events';
 import { readFileSync, watch } from 'node:fs';
@@ -28,17 +28,15 @@ import { PATIENCE_MS } from './support/strike';
 const STORY_MS = 300_000;
 const NODE = 'worker-0';
 const HOSTS = `host-worker/${POOL}`;
-/** They are put into place one after the other. */
 const FILES = 75;
-/** So many of them are written, and then put into place, before the next are written. */
+/** Files that are written and put into place before the next batch. */
 const BATCH = 64;
-/** All of them take longer than the 30 s after which a host that says nothing counts as dead. */
+/** All files together take longer than the 30 s after which a silent host counts as dead. */
 const HELD_UP_MS = 500;
-/** Slow enough for somebody who fills the disk between two files. */
+/** Slow enough to fill the disk between two files. */
 const WATCHED_MS = 100;
-/** Room for the host with its update. */
 const DISK_MIB = 32;
-/** More than a batch leaves on a full disk when it replaces its files, a block each. */
+/** More than one batch frees on a full disk when it replaces files of one block each. */
 const LARGE_BYTES = 2 * BATCH * 4096;
 
 let world: World;
@@ -60,7 +58,9 @@ afterAll(async () => {
 
 const DIRECTORY = '/etc/disks';
 
-/** @param large - which of the files are; the first is put into place before all others, the last after them */
+/**
+ * @param large - indexes of large files; the first file is put into place before all others, the last after them
+ */
 function config(serial: number, large: readonly number[] = []) {
   return machineConfig('50-disks', {
     kernelArguments: [`disks=${serial}`],
@@ -71,12 +71,10 @@ function config(serial: number, large: readonly number[] = []) {
   });
 }
 
-/** In the order of the files. */
 function nameOf(index: number): string {
   return `${String(index).padStart(2, '0')}.conf`;
 }
 
-/** Whether a file of the host is in place as this config has it. */
 function isInPlace(index: number, serial: number): boolean {
   const path = join(world.stack.hostRoot(NODE), DIRECTORY, nameOf(index));
   return readFileSync(path, 'utf8').startsWith(`${serial} `);
@@ -92,7 +90,6 @@ async function untilInPlace(index: number, serial: number): Promise<void> {
   }
 }
 
-/** In service on its old config, and says that its update failed. */
 async function expectBack(before: string, why: RegExp): Promise<void> {
   await world.until('the node has failed and serves', () => {
     const { annotations, ready, unschedulable } = world.node(NODE);
@@ -162,7 +159,7 @@ test(
     const small = makeSmall(root, DISK_MIB);
     try {
       await product.restartHosts(POOL);
-      // It has to be put back when there is not a block left but what was kept for it.
+      // Must be undone when only the reserved space is left on the disk.
       const before = await world.roll(config(3, [0]));
       await world.allUpdatedTo(before);
       const mark = markOf(world.record);
@@ -187,7 +184,7 @@ test(
       expect(await world.retry(NODE)).toMatchObject({ code: 0 });
       await expectRest(world, target, mark);
     } finally {
-      // The disk goes whatever became of who was at it.
+      // The disk is removed even when the process did not end in order.
       await product.end(HOSTS).finally(() => {
         small.end();
       });

@@ -1,6 +1,6 @@
 /**
- * A pod for which the scheduler had chosen a node before its cordon, and which is bound to it after its drain: the
- * cordon stands all the time, and the pod's budget lets nobody go.
+ * A pod that the scheduler assigned before the cordon is bound to the node after the drain. The cordon stays all
+ * the time, and the pod's budget allows no eviction.
  */
 
 import { machineConfig } from '../e2e/support/configs';
@@ -22,7 +22,7 @@ beforeAll(async () => {
     patienceMs: PATIENCE_MS,
     maxUnavailable: 1,
     policy: { verify: { readySeconds: 1 } },
-    // Long enough for the pod to come while its host writes.
+    // The pod comes while the host writes.
     simulation: { stageSeconds: 0, applySeconds: 4, rebootSeconds: 0.7, jitter: 0, failures: [] },
     workloads: [],
   });
@@ -32,7 +32,7 @@ afterAll(async () => {
   await world?.stop();
 }, STOP_MS);
 
-/** Pending until it is bound by hand: nobody runs as its scheduler. */
+/** Pending until the test binds it: it names a scheduler that does not exist. */
 async function aGuardedPod(): Promise<void> {
   await world.api.call('POST', BUDGETS, {
     ...{ apiVersion: 'policy/v1', kind: 'PodDisruptionBudget', metadata: { name: 'late' } },

@@ -1,6 +1,6 @@
 /**
- * The observer bites: somebody with Slipway's own certificate breaks one promise after the other in a
- * real cluster, and the observer, in its process, names each. No part of the product runs.
+ * Breaks one promise after the other with Slipway's certificate in a real cluster; the observer, in its own
+ * process, must name each. No part of the product runs.
  */
 
 import { chownSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
@@ -8,10 +8,10 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { KubeConfig, KubernetesObjectApi, PatchStrategy } from '@kubernetes/client-node';
 import { createNodes, startCluster, type Cluster } from '../../tools/cluster';
-import { observeInOwnProcess, type ObserverProcess } from '../../tools/observer/own-process';
-import { freePorts } from '../../tools/processes/ports';
+import { observeInOwnProcess, type ObserverProcess } from '../observer/own-process';
+import { freePorts } from '../../tools/processes/free-ports';
 import { manifestsWith, type Manifests } from '../../tools/stack/manifests';
-import { describeViolation } from '../../tools/observer/violation';
+import { describeViolation } from '../observer/violation';
 import { startTemporal, type TemporalServer } from '../../tools/temporal';
 import { machineConfig, plainFile, withOsImage } from '../e2e/support/configs';
 import { CURRENT_CONFIG_FILE, judgeDisks, wrongOnDisk } from '../e2e/support/disk-at-rest';
@@ -20,7 +20,7 @@ import { withWaitingUpdates } from './support/waiting-updates';
 
 const START_MS = 240_000;
 const STORY_MS = 60_000;
-/** The observer waits a minute before it calls anything silent. */
+/** The observer waits a minute before it reports a silent update. */
 const SILENT_STORY_MS = 240_000;
 const GROUP = 'machineconfiguration.openshift.io';
 const CURRENT_CONFIG = `${GROUP}/currentConfig`;
@@ -62,7 +62,7 @@ beforeAll(async () => {
     nodeSelector: 'node-role.kubernetes.io/worker',
     pool: 'worker',
     maxUnavailable: 1,
-    // Nobody is there who could still put anything right.
+    // Short: no product runs that could still correct anything.
     restMs: 2_000,
     ...(auditLog === undefined ? {} : { auditLog }),
   });
@@ -80,7 +80,7 @@ function clientOf(kubeconfig: string): KubernetesObjectApi {
   return KubernetesObjectApi.makeApiClient(config);
 }
 
-/** What no manifest of Slipway's allows: here its user may do everything. */
+/** No manifest of Slipway allows these requests; here its user has all rights. */
 function allowedEverything() {
   const role = {
     apiGroup: 'rbac.authorization.k8s.io',
@@ -124,19 +124,19 @@ async function caught(act: () => Promise<unknown>): Promise<string> {
 test(
   'each broken promise is named',
   async () => {
-    // I1: a person has one node out of service already; the actor takes another.
+    // I1: a person has already taken one node out of service; Slipway's user takes another.
     await person('worker-0', { spec: { unschedulable: true } });
     expect(await caught(() => bySlipway('worker-1', { spec: { unschedulable: true } }))).toBe(
       'I1 worker-1: 2 nodes unavailable, 1 allowed: worker-0, worker-1',
     );
     await person('worker-1', { spec: { unschedulable: null } });
 
-    // I3: it takes a person's cordon away, and nothing on the Node tells who it was but the audit log.
+    // I3: removes a person's cordon; only the audit log shows by whom.
     expect(await caught(() => bySlipway('worker-0', { spec: { unschedulable: null } }))).toBe(
       `I3 worker-0: ${SLIPWAY} removed a person's cordon`,
     );
 
-    // I3: it takes its own away, and with that the one that a person has applied beside it.
+    // I3: removes its own cordon together with one that a person applied beside it.
     const marked = (owner: string | null) => ({
       metadata: { name: 'worker-0', annotations: { 'slipway.dev/cordoned-by': owner } },
     });
@@ -148,7 +148,7 @@ test(
     );
     await person('worker-0', marked(null));
 
-    // I3: it deletes a pod that should have been evicted.
+    // I3: deletes a pod that should have been evicted.
     await cluster.admin.call('POST', '/api/v1/namespaces/default/pods', pod());
     expect(
       await caught(() =>
@@ -160,7 +160,7 @@ test(
       ),
     ).toContain('I3 pod default/cart-1: ');
 
-    // I5: a machine reboots that nobody told to.
+    // I5: a machine reboots without an order.
     const boot = (bootID: string) =>
       cluster.admin.call('PATCH', '/api/v1/nodes/worker-2/status', {
         status: { nodeInfo: { bootID } },
@@ -169,7 +169,8 @@ test(
       'I5 worker-2: rebooted, and nothing was ordered',
     );
 
-    // I2, I7: it goes home, and leaves its mark on a node, a cordon without one on another, and no MachineConfigNode.
+    // I2, I7: stops, and leaves its mark on one node, a cordon without a mark on another, and no
+    // MachineConfigNode.
     await bySlipway('worker-2', {
       metadata: { name: 'worker-2', annotations: { 'slipway.dev/cordoned-by': 'update-node/x' } },
     });
@@ -219,7 +220,6 @@ test(
       nodeSelector: 'node-role.kubernetes.io/worker',
       pool: 'worker',
       temporal: { address: `127.0.0.1:${nobody}`, namespace },
-      // More than it takes to give up a question.
       restMs: 10_000,
     });
     const ofItself = () =>
@@ -243,7 +243,7 @@ describe('I4: the disk of a host at rest', () => {
   const FILES = ['/etc/first.conf', '/etc/second.conf'] as const;
   const ON_DISK = { [CONFIG]: 'before', [NEXT_CONFIG]: 'after' } as const;
   type Config = keyof typeof ON_DISK;
-  /** What only the first of the two has. */
+  /** Only in the first config. */
   const DROPPED = '/etc/dropped.conf';
   const UNITS = '/etc/systemd/system';
   const UNIT = `${UNITS}/dropped.service`;
@@ -251,7 +251,6 @@ describe('I4: the disk of a host at rest', () => {
   const DROPIN = `${UNITS}/kubelet.service.d/10-dropped.conf`;
   const MASK = `${UNITS}/masked.service`;
   const CONTENTS = '[Service]\nExecStart=/a\n\n[Install]\nWantedBy=multi-user.target\n';
-  /** Both configs append to it. */
   const APPENDED = '/etc/appended.conf';
   const SERIALS = { [CONFIG]: 1, [NEXT_CONFIG]: 2 } as const;
   const RECORDS = '/etc/machine-config-daemon';
@@ -303,7 +302,7 @@ describe('I4: the disk of a host at rest', () => {
     mkdirSync(dirname(join(root, path)), { recursive: true });
     symlinkSync(target, join(root, path));
   };
-  /** Paths that only the first config has, each as that wants it. */
+  /** Paths of the first config only, each as that config wants it. */
   const leftovers: Readonly<Record<string, () => void>> = {
     [DROPPED]: () => write(DROPPED, 'dropped'),
     [UNIT]: () => write(UNIT, CONTENTS),
@@ -316,7 +315,7 @@ describe('I4: the disk of a host at rest', () => {
     const system = { image: osImageURL, kernelArguments, extensions: [], kernelType: 'default' };
     write('/var/lib/slipway/simulated-os.json', JSON.stringify({ booted: system, ...change }));
   };
-  /** The whole host, without a word to its Node. */
+  /** The whole host, without a change of its Node. */
   const becomes = (name: Config): void => {
     for (const path of FILES) write(path, ON_DISK[name]);
     write(`${RECORDS}/orig${APPENDED}.mcdorig`, 'theirs\n');
@@ -421,7 +420,7 @@ describe('I4: the disk of a host at rest', () => {
     ]);
   });
 
-  /** As the simulated hosts of whoever may not do it: written down. */
+  /** Simulated hosts without the right to change owners record them in a file. */
   const giveAway = (path: string): void => {
     if (process.getuid?.() === 0) chownSync(join(root, path), 1000, 1000);
     else write('.slipway-owners.json', JSON.stringify({ [path]: { uid: 1000, gid: 1000 } }));

@@ -1,7 +1,7 @@
 /**
- * Every process is struck at the boundaries of the phases of an update; the rollout completes all the
- * same, and no promise is broken on the way. `npm run faults` strikes each process at each boundary in
- * each way; `npm test` takes a part of that table in which each process and each boundary occurs.
+ * Every process is struck at the boundaries of the phases of an update; the rollout completes, and no promise is
+ * broken. `npm run faults` strikes each process at each boundary in each way; `npm test` takes a sample in which
+ * each process and each boundary occurs.
  */
 
 import { machineConfig, plainFile, withOsImage } from '../e2e/support/configs';
@@ -43,7 +43,6 @@ afterAll(async () => {
 
 let serial = 0;
 
-/** A config that reboots every worker, a watch that knows when that is over, and what must hold then. */
 async function rollNext(): Promise<Rolling> {
   serial += 1;
   const name = `faults-${serial}`;
@@ -187,7 +186,7 @@ describe('two of everything', () => {
 });
 
 describe("Temporal's database is lost", () => {
-  /** Several in one rollout, a node each; the new address below has `Rebooting`. */
+  /** Several in one rollout, one per node; `Rebooting` is in the test of the new address below. */
   const rollouts: readonly (readonly Boundary[])[] =
     campaign().rounds === 0
       ? [
@@ -260,7 +259,7 @@ describe("Temporal's database is lost", () => {
       await watch.reach('Rebooting');
       await temporal.lose({ newPorts: true });
       world.judge.temporalMoved(temporal.address);
-      // As whoever moves it would do: with the new address in their settings.
+      // As an operator does after the move: with the new address in the settings.
       await Promise.all([
         ...(['controllers', 'cluster-worker'] as const).map(async (name) => {
           await product.end(name);

@@ -1,6 +1,6 @@
 /**
- * Canary and failure threshold, proven by counting: every worker of this pool fails every config, and
- * what an observer counts is how many were ever disturbed. The rollout's own word is not asked.
+ * Canary and failure threshold, verified by counting: every worker of this pool fails every config, and an
+ * observer counts the disturbed nodes, independently of the rollout.
  */
 
 import { Client, Connection, WorkflowFailedError } from '@temporalio/client';
@@ -26,9 +26,9 @@ const STORY_MS = 240_000;
 const POOLS = '/apis/machineconfiguration.openshift.io/v1/machineconfigpools';
 const NODES = 8;
 const IN_FLIGHT = 4;
-/** Their way to the reboot takes some longer than others: so long that all are down at one time. */
+/** Longer than the nodes differ in their time to the reboot, so that all are down together. */
 const REBOOT_SECONDS = 3;
-/** Longer than a reboot, so that all come up in the moment in which the hosts go on. */
+/** Longer than a reboot, so that all nodes are up when the hosts resume. */
 const FROZEN_MS = REBOOT_SECONDS * 1000 + 500;
 const workers = Array.from({ length: NODES }, (_, index) => `worker-${index}`);
 
@@ -60,7 +60,6 @@ afterAll(async () => {
 interface Case {
   readonly canary: number;
   readonly threshold: number | string;
-  /** Nodes that failed when the rollout stops. */
   readonly limit: number;
 }
 
@@ -89,7 +88,7 @@ function policy(canary: number, failureThreshold: number | string): object {
 
 async function rollInto({ canary, threshold }: Case): Promise<{ mark: Mark; config: string }> {
   serial += 1;
-  // Paused meanwhile: the new threshold is not for the config before.
+  // Paused, because the new threshold is not for the previous config.
   await pause(true);
   await world.stack.manifests.applyObject(policy(canary, threshold));
   const mark = markOf(world.record);
@@ -100,7 +99,6 @@ async function rollInto({ canary, threshold }: Case): Promise<{ mark: Mark; conf
   return { mark, config };
 }
 
-/** Nodes that were cordoned or rebooted since then, as the observer saw it. */
 function disturbed(mark: Mark): readonly string[] {
   return workers.filter((node) =>
     changesOf(world.record, node, mark).some(
@@ -111,7 +109,6 @@ function disturbed(mark: Mark): readonly string[] {
   );
 }
 
-/** How many tried the config at once, at most. */
 function mostAtOnce(mark: Mark): number {
   const down = new Set<string>();
   let most = 0;
@@ -130,7 +127,7 @@ const hasFailed = (since: Mark) => (node: string) =>
       now.annotations[STATE] === 'Degraded' && previous?.annotations[STATE] !== 'Degraded',
   );
 
-/** Everybody who was disturbed has failed, serves again, and the rollout stands still. */
+/** Every disturbed node has failed and is in service again, and the rollout is halted. */
 async function untilHalted(mark: Mark, config: string, { limit }: Case): Promise<void> {
   await world.until(`${limit} nodes have failed and serve`, () => {
     const hit = disturbed(mark);
@@ -140,18 +137,18 @@ async function untilHalted(mark: Mark, config: string, { limit }: Case): Promise
       cordonedBySlipway(world.record).length === 0
     );
   });
-  // Who got a slot a moment before may not even be cordoned yet.
+  // A node that was granted a slot just before may not be cordoned yet.
   for (;;) {
     const { inFlight } = await grantsAndFailures(client, POOL, config, limit);
     if (inFlight.length === 0) break;
-    // The end of a workflow is told after the last write to the cluster: only Temporal knows it.
+    // A workflow ends after its last write to the cluster, so only Temporal shows the end.
     await Promise.all(inFlight.map(ended));
   }
   const watched = await world.slipway(['rollout', 'status', POOL, '--watch']);
   expect(watched.code).toBe(4);
 }
 
-/** Who failed went back, and nobody else was touched: all are on the config on which they were. */
+/** Failed nodes were rolled back and no other was touched: all are on their old config. */
 async function expectAllOn(config: string): Promise<void> {
   const configs = await renderedConfigs(world.api);
   for (const node of workers) {
@@ -161,7 +158,6 @@ async function expectAllOn(config: string): Promise<void> {
   }
 }
 
-/** However it ends. */
 async function ended(workflowId: string): Promise<void> {
   try {
     await client.workflow.getHandle(workflowId).result();
@@ -176,7 +172,7 @@ test.each(CASES)(
     const before = world.node('worker-0').annotations[CURRENT_CONFIG] ?? '';
     const { mark, config } = await rollInto(one);
     const together = one.canary === 0 ? IN_FLIGHT : Math.min(one.canary, IN_FLIGHT);
-    // All that try it are down; then the hosts stand still, and all fail in the same moment.
+    // All nodes that try it are down; then the hosts are frozen, and all fail at the same moment.
     await world.until(
       `${together} nodes are down at once`,
       () => workers.filter(down).length === together,
@@ -184,7 +180,7 @@ test.each(CASES)(
     await freeze(world.stack.product.pid(`host-worker/${POOL}`), FROZEN_MS);
     await untilHalted(mark, config, one);
 
-    // By Temporal's own record: no slot is given after the failure that counts was told.
+    // By Temporal's own record: no slot is granted after the deciding failure was reported.
     const { failures, grantsAfter, order } = await grantsAndFailures(
       client,
       POOL,
@@ -194,9 +190,9 @@ test.each(CASES)(
     expect(failures).toBeGreaterThanOrEqual(one.limit);
     expect({ order, grantsAfter }).toEqual({ order, grantsAfter: [] });
 
-    // A canary is alone, whatever the pool allows.
+    // The canary is alone, whatever the pool allows.
     expect(mostAtOnce(mark)).toBeLessThanOrEqual(together);
-    // Each failure before the last one that counts lets at most one other node have a try.
+    // Each earlier failure lets at most one more node try.
     const hit = disturbed(mark);
     const most = together + one.limit - 1;
     expect({ order, hit: hit.length, within: hit.length <= most }).toMatchObject({ within: true });

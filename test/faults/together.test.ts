@@ -1,7 +1,7 @@
 /**
- * Faults that last, and faults that come together: processes that stand still for longer than their
- * heartbeats and leases, several that die at the same moment, and a server that leaves its place to
- * another one behind the same address. The rollout completes all the same, and no promise is broken.
+ * Long faults and combined faults: processes frozen for longer than their heartbeats and leases, several killed at
+ * the same moment, and a server replaced by another behind the same address. The rollout completes, and no promise
+ * is broken.
  */
 
 import { machineConfig, plainFile, withOsImage } from '../e2e/support/configs';
@@ -57,7 +57,6 @@ interface Rolling {
   readonly mark: Mark;
 }
 
-/** A config that reboots every worker, as far as a node that is at the boundary. */
 async function rollTo(boundary: Boundary): Promise<Rolling> {
   serial += 1;
   const mark = markOf(world.record);
@@ -70,7 +69,7 @@ async function rollTo(boundary: Boundary): Promise<Rolling> {
   return { config, mark };
 }
 
-/** What stands still together; a campaign has each process do so alone, too. */
+/** Frozen together; a campaign also freezes each process alone. */
 const STILL: readonly (readonly [readonly Victim[], Boundary])[] = [
   [['host-worker', 'cluster-worker', 'controllers'], 'Applying'],
   ...(campaign().rounds === 0
@@ -97,7 +96,7 @@ test.each(STILL)(
   STORY_MS,
 );
 
-/** What dies together; a campaign has each pair. */
+/** Killed together; a campaign has each pair. */
 const DEAD: readonly (readonly [readonly Victim[], Boundary])[] =
   campaign().rounds === 0
     ? [
@@ -123,13 +122,11 @@ test.each(DEAD)(
 );
 
 interface TwoServers {
-  /** Behind which both are. */
   readonly serverUrl: string;
-  /** From now on the hosts, which must not run, know the first one only. */
+  /** Points the hosts, which must not run, to the first server only. */
   end(): Promise<void>;
 }
 
-/** Two servers behind one address, which the hosts are given. */
 async function twoServers(): Promise<TwoServers> {
   const { product } = world.stack;
   const second = await product.startSecond('server');
@@ -158,7 +155,7 @@ test(
     const struck = await rollTo('Preparing');
     await product.kill('server');
     await expectRest(world, struck.config, struck.mark);
-    // All of this one comes from the other, whoever was prepared already when the first died.
+    // The second server serves this whole config, also to nodes that were prepared before the first died.
     const { config, mark } = await rollTo('Preparing');
     await expectRest(world, config, mark);
 

@@ -1,6 +1,6 @@
 /**
- * Every process is struck while a machine whose update has failed goes back, and Temporal loses its database: it is back
- * on its old config all the same, in service, with one reboot there and one back.
+ * Every process is struck during a rollback, and Temporal loses its database: the machine is on its old config, in
+ * service, with one reboot forward and one back.
  */
 
 import { machineConfig, plainFile } from '../e2e/support/configs';
@@ -22,7 +22,6 @@ import { violationsSince } from './support/rest';
 import { tally } from './support/results';
 import { PATIENCE_MS, strike, VICTIMS } from './support/strike';
 
-/** Of all strikes of one process, for each round. */
 const STORY_MS = 900_000;
 const NODE = 'worker-0';
 const PODS = 2;
@@ -43,7 +42,7 @@ beforeAll(async () => {
       jitter: 0,
       failures: [`node=${NODE},at=verify,times=1000`],
     },
-    // There is no other node for them: a budget that held one would hold the drain for ever.
+    // No other node could run the pods: a budget that holds one would hold the drain for ever.
     workloads: [{ app: 'cart', replicas: PODS, minAvailable: 0, terminationMs: 200 }],
   });
 }, START_MS);
@@ -54,7 +53,7 @@ afterAll(async () => {
 
 let serial = 0;
 
-/** Knows from then on where the node is on its way back. */
+/** Tracks from then on the progress of the node's rollback. */
 function watchWayBack(mark: Mark): (moment: WayBackMoment) => boolean {
   const file = world.stack.product.logFile(`host-worker/${POOL}`);
   const from = endOf(file);
@@ -65,7 +64,7 @@ function watchWayBack(mark: Mark): (moment: WayBackMoment) => boolean {
       case 'GoingBack':
         return isLogged('failure', 'VerifyFailed');
       case 'RebootingBack':
-        return isLogged('msg', 'update taken back');
+        return isLogged('msg', 'update rolled back');
       case 'VerifyingBack':
         return rebootsOf(world.record, NODE, mark).length === 2;
     }

@@ -1,5 +1,3 @@
-/** A cluster of one node: there is nowhere for its pods to go, and the update must not wait for that. */
-
 import { markOf, rebootsOf, wasEverCordoned } from '../e2e/support/judgements';
 import { hostConfig, plainFile } from './support/configs';
 import { POOL } from './support/fleet';
@@ -58,7 +56,7 @@ test(
   STORY_MS,
 );
 
-/** UIDs: a pod that was made anew is another one. */
+/** UIDs: a recreated pod has another one. */
 async function podsOf(app: string): Promise<readonly string[]> {
   const { items } = await world.api.call<{ items: readonly { metadata: { uid: string } }[] }>(
     'GET',
@@ -67,7 +65,7 @@ async function podsOf(app: string): Promise<readonly string[]> {
   return items.map(({ metadata }) => metadata.uid);
 }
 
-/** One pod in the network of its machine: pods have no network of their own here. */
+/** One pod on the machine's network: pods have no network of their own here. */
 function deployment(labels: Readonly<Record<string, string>>) {
   const containers = [
     { name: APP, image: 'images.test/workload:1', imagePullPolicy: 'IfNotPresent' },
@@ -87,7 +85,7 @@ function deployment(labels: Readonly<Record<string, string>>) {
   };
 }
 
-/** Nothing may ever go. */
+/** Allows no eviction. */
 function budget(matchLabels: Readonly<Record<string, string>>) {
   return {
     apiVersion: 'policy/v1',

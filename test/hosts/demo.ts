@@ -1,14 +1,14 @@
 /**
- * `npm run demo -- --hosts`: the demo's story on three machines that really boot. Runs in the namespace
- * of tools/setup/in-namespace.sh.
+ * `npm run demo -- --hosts`: the demo on three real machines. Runs in the namespace of
+ * tools/setup/in-namespace.sh.
  */
 
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
 import { messageOf } from '../../core/errors';
-import { SECOND_SAMPLE } from '../../tools/demo/story';
-import { observerLines } from '../../tools/demo/summary';
+import { SECOND_SAMPLE } from '../../demo/story';
+import { observerLines } from '../../demo/summary';
 import { repositoryRoot } from '../../tools/repository-root';
 import { hostConfig, plainFile } from './support/configs';
 import type { Fleet } from './support/fleet';
@@ -16,7 +16,7 @@ import { POOL } from './support/fleet';
 import { startWorld, type World } from './support/world';
 
 const HOSTS = 3;
-/** On its disk a file that no config can write. */
+/** Its disk has a file that no config can write. */
 const FAILING_NODE = `${POOL}-2`;
 const IMMOVABLE = '/etc/sysctl.d/99-demo.conf';
 
@@ -96,7 +96,7 @@ async function summarize(world: World, say: (text: string) => void): Promise<voi
   process.stdout.write(`${all.join('\n')}\n`);
 }
 
-/** Runs the CLI as a person would, on this terminal. */
+/** Runs the CLI on this terminal, as a person would. */
 function cli(fleet: Fleet) {
   return async (...args: readonly string[]): Promise<void> => {
     const child = spawn(process.execPath, [join(repositoryRoot(), 'dist/cli/main.js'), ...args], {

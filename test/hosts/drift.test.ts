@@ -1,5 +1,3 @@
-/** A person changes managed files on a machine. */
-
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { markOf, rebootsOf, wasEverCordoned } from '../e2e/support/judgements';
@@ -20,7 +18,7 @@ import {
 } from './support/world';
 
 const PATH = '/etc/story.conf';
-/** No disruption policy covers it: a change of it costs a reboot. */
+/** No disruption policy covers it, so a change costs a reboot. */
 const DEAR = '/etc/dear.conf';
 const READER = 'story.service';
 const FORCE_FILE = '/run/machine-config-daemon-force';
@@ -52,7 +50,7 @@ const textOf = (path: string) => readFileSync(join(rootOf(world.machine), path),
 const drifted = () => world.record.machineConfigNode(world.machine.name)?.conditions['Drifted'];
 const readerPid = () => world.machine.output('systemctl', 'show', '--property=MainPID', READER);
 
-/** Resolves when it was seen; a repair may be faster than whoever looks only after the change. */
+/** Resolves when drift was observed; a repair may be faster than a check after the change. */
 async function spoil(path: string): Promise<void> {
   await Promise.all([
     world.untilCondition(world.machine.name, 'Drifted', 'True'),

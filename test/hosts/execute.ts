@@ -1,6 +1,6 @@
 /** Programs of the machine, run to their end. */
 
-import { run } from '../../tools/binaries/run';
+import { run } from '../../tools/binaries/run-program';
 
 export interface ExecuteOptions {
   readonly cwd?: string;
@@ -8,9 +8,9 @@ export interface ExecuteOptions {
 }
 
 /**
- * What the program wrote to standard output. Ended should this process die.
+ * Runs a program and returns its standard output; ends it when this process dies.
  *
- * @throws Error naming the command, how it ended and the end of its output
+ * @throws Error with the command, how it ended and the end of its output
  */
 export function execute(
   command: string,

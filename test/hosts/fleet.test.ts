@@ -1,4 +1,4 @@
-/** Several machines at once: what one of them does or suffers is no harm to the others. */
+/** Several machines at once: a fault of one does not harm the others. */
 
 import { markOf, rebootsOf, wasEverCordoned } from '../e2e/support/judgements';
 import { countBoots } from './support/boots';
@@ -42,7 +42,7 @@ afterAll(async () => {
 
 const names = (): readonly string[] => world.machines.map(({ name }) => name);
 
-/** So many boots of one of them, and of each of the others. */
+/** Expected boots of one machine, and of each of the others. */
 function boots(
   name: string,
   { its, others }: { readonly its: number; readonly others: number },
@@ -50,7 +50,7 @@ function boots(
   return Object.fromEntries(names().map((other) => [other, other === name ? its : others]));
 }
 
-/** The one machine that says that its update failed. */
+/** The one machine whose Node reports a failed update. */
 async function theFailedOne(): Promise<string> {
   const failed = (): readonly string[] =>
     names().filter((name) => world.node(name).annotations[STATE] === 'Degraded');
@@ -60,7 +60,7 @@ async function theFailedOne(): Promise<string> {
   return name;
 }
 
-/** By its own word: the rollout has heard of the failure, and gives no slot any more. */
+/** By the rollout's own status: it knows of the failure and grants no more slots. */
 async function untilHalted(): Promise<void> {
   const { code, out } = await world.slipway('rollout', 'status', 'worker', '--watch');
   expect({ code, out }).toMatchObject({ code: 4 });
@@ -70,7 +70,7 @@ async function allAtRest(): Promise<void> {
   for (const name of names()) await world.atRest(name);
 }
 
-/** By name. What is kept to go back to is replaced by whatever is staged. */
+/** By name. A staged deployment replaces the rollback deployment, so that is left out. */
 async function pictures(): Promise<Readonly<Record<string, Picture>>> {
   const all = await Promise.all(
     world.machines.map(async (machine): Promise<[string, Picture]> => {
@@ -94,7 +94,7 @@ test(
 
     await world.atRest(canary);
     await untilHalted();
-    // There, and back.
+    // Into the new config and back.
     expect(booted()).toEqual(boots(canary, { its: 2, others: 0 }));
 
     const others = names().filter((name) => name !== canary);
@@ -112,7 +112,7 @@ test(
   STORY_MS,
 );
 
-/** Somebody else owns it, on every machine: whoever looks at it sees an ordinary file. */
+/** Has another owner on every machine, but is an ordinary file. */
 const THEIRS = '/etc/theirs.conf';
 const ON_CONSOLE = {
   pin: `echo theirs >${THEIRS} && chattr +i ${THEIRS}`,
@@ -141,7 +141,7 @@ test(
       expect(await pictures()).toEqual(before);
       expect(names().filter((name) => wasEverCordoned(world.record, name, mark))).toEqual([canary]);
 
-      // Nobody touches the machine or retries it: the new config is all there is.
+      // No person touches the machine or retries the node: the new config alone starts the update.
       mended = await world.roll(hostConfig(NAME, { files: [story] }));
 
       await world.allUpdatedTo(mended);
@@ -179,7 +179,7 @@ test(
     await machine.launcher.powerOn();
 
     await world.allUpdatedTo(config);
-    // By hand, and for the update.
+    // One by hand, and one for the update.
     expect(booted()).toEqual(boots(machine.name, { its: 2, others: 1 }));
     await allAtRest();
     expect(await wrongOnDisks(world, config)).toEqual([]);
@@ -188,8 +188,8 @@ test(
 );
 
 /**
- * A unit that edits a file when the machine begins to go down: after the config was applied, and before
- * ostree carries /etc into the new deployment.
+ * A unit that edits a file during shutdown: after the config was applied, and before ostree merges /etc into the
+ * new deployment.
  */
 function editAtShutdown(text: string, path: string): readonly string[] {
   const edit = `/bin/sh -c "echo ${text} >${path}"`;

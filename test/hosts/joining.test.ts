@@ -1,12 +1,12 @@
-/** Machines that join, whose Nodes go and come again, and that change their pool. */
+/** Machines join, their Nodes are deleted and registered again, and they change their pool. */
 
 import { join } from 'node:path';
 import { Client, Connection } from '@temporalio/client';
 import { poolRolloutId, updateNodeId } from '../../core/names';
 import { postNodes } from '../../tools/cluster/nodes';
-import type { ObservedNode } from '../../tools/observer/observed';
-import { type Observer, startObserver } from '../../tools/observer/observer';
-import { until } from '../../tools/observer/until';
+import type { ObservedNode } from '../observer/observed';
+import { type Observer, startObserver } from '../observer/observer';
+import { until } from '../observer/until';
 import type { RolloutProgress } from '../../workflows/messages';
 import { filledExample } from '../unit/deploy/filled-examples';
 import { cordonsOf, markOf, rebootsOf, wasEverCordoned } from '../e2e/support/judgements';
@@ -26,7 +26,7 @@ import {
 } from './support/world';
 
 const NEW = `${POOL}-1`;
-/** The oldest: rollouts take it first. */
+/** The oldest Node: rollouts take it first. */
 const FIRST = `${POOL}-0`;
 const LATE = `${POOL}-2`;
 const OTHER_POOL = 'infra';
@@ -34,7 +34,7 @@ const OTHER_POOL = 'infra';
 let world: World;
 let joining: Machine;
 let late: Machine;
-/** Of the machine that joins late, whatever pool it is in. */
+/** Observes the machine that joins late, in any pool. */
 let ofLate: Observer;
 const installed: Machine[] = [];
 const watching: (() => unknown)[] = [];
@@ -58,7 +58,7 @@ const role = (pool: string): string => `node-role.kubernetes.io/${pool}`;
 const relabel = (node: string, labels: Readonly<Record<string, string | null>>) =>
   world.api.call('PATCH', `/api/v1/nodes/${node}`, { metadata: { labels } });
 
-/** As a kubelet registers it, and somebody labels it: Slipway's annotations are not among what it knows. */
+/** As a kubelet registers it, with a label added: without Slipway's annotations. */
 async function register(node: string): Promise<void> {
   const labels = { 'kubernetes.io/hostname': node, [role(POOL)]: '' };
   await postNodes(world.api, [{ name: node, labels }]);
@@ -70,7 +70,6 @@ async function unregister(node: string): Promise<void> {
   await world.until(`${node} is gone`, () => world.record.node(node) === undefined);
 }
 
-/** How a workflow ended. */
 async function endOf<T>(workflowId: string): Promise<T> {
   const { address, namespace } = world.fleet.temporal;
   const connection = await Connection.connect({ address });
@@ -82,7 +81,7 @@ async function endOf<T>(workflowId: string): Promise<T> {
   }
 }
 
-/** A machine that was installed with the older image, and its Node as a kubelet registers it. */
+/** A machine installed with the older image, and its Node as a kubelet registers it. */
 async function install(name: string, number: number): Promise<Machine> {
   const directory = process.env['SLIPWAY_HOSTS_DIRECTORY'] ?? '';
   const { cluster, images, pointer, product, temporal } = world.fleet;
@@ -126,7 +125,7 @@ test(
     expect(await machine.output('cat', '/usr/lib/os-version')).toBe('v2\n');
     expect(await machine.output('cat', '/proc/cmdline')).toContain('nosmt');
     expect(await machine.output('cat', '/etc/story.conf')).toBe('of the story\n');
-    // The kubelet has never run on what the machine was installed with.
+    // The kubelet has never run on the installed image.
     const boot = world.node(NEW).bootID;
     const reported = world.record.changes.slice(mark).filter(({ node }) => node.name === NEW);
     expect(new Set(reported.map(({ node }) => node.bootID))).toEqual(new Set(['', boot]));
@@ -193,7 +192,7 @@ test(
 
 const BUDGETS = '/apis/policy/v1/namespaces/default/poddisruptionbudgets';
 
-/** A pod on that machine whose budget lets it not go: whoever drains it stands still. @returns lets it go */
+/** A pod on that machine whose budget blocks the drain. @returns removes the budget */
 async function hold(node: string): Promise<() => Promise<unknown>> {
   const { manifests } = world.fleet;
   const app = 'anchor';
@@ -217,7 +216,7 @@ async function hold(node: string): Promise<() => Promise<unknown>> {
   return () => world.api.call('DELETE', `${BUDGETS}/${app}`);
 }
 
-/** How many machines the pool counted from now on, each time that it said so. */
+/** The machine counts of the pool, each time that its status changes. */
 function countsOf(pool: string): () => readonly number[] {
   const counts: number[] = [];
   const stop = world.record.onChange(() => {
@@ -253,7 +252,7 @@ test(
 
     late = await install(LATE, 3);
     await late.launcher.powerOn();
-    // A pool that is given a machine which is not Ready yet has one that is unavailable.
+    // A machine that is not Ready makes its new pool one node more unavailable.
     await untilLate('is Ready', ({ ready }) => ready);
     await relabel(LATE, { [role(POOL)]: '' });
     await world.until(`${LATE} is counted, and its host has reported`, () => {
@@ -283,7 +282,7 @@ test(
   STORY_MS,
 );
 
-/** The pool has so many machines, and all of them are on its config. */
+/** Whether the pool has so many machines, all on its config. */
 function isAll(pool: string, machines: number): boolean {
   const { machineCount, updatedMachineCount } = world.record.pool(pool)?.counts ?? {};
   return machineCount === machines && updatedMachineCount === machines;
@@ -317,7 +316,7 @@ test(
     expect(cordonsOf(ofLate.record, marked)).toEqual([LATE]);
     expect(rebootsOf(ofLate.record, LATE, marked)).toEqual([target()]);
     expect(ofLate.record.violations).toEqual([]);
-    // Nobody of the pool that it left had anything to do.
+    // The machines of its old pool had nothing to do.
     expect(world.target()).toBe(before);
     expect(cordonsOf(world.record, mark)).toEqual([]);
     await world.until('each pool counts its own', () => {

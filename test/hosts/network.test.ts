@@ -1,4 +1,4 @@
-/** A host that is cut off from one of its peers, or from all, at each moment of an update. */
+/** A host is cut off from one of its peers, or from all, at each moment of an update. */
 
 import type { RolloutPolicySpec } from '../../core/pool/types';
 import { isApplied } from '../e2e/support/disk-at-rest';
@@ -23,28 +23,28 @@ import {
 } from './support/world';
 
 const NAME = '50-story';
-/** `up` or `down`. */
+/** Contains `up` or `down`. */
 const LINK = '/etc/link.conf';
-/** The same; a path unit sees it change. */
+/** A file like LINK; a path unit watches it. */
 const WATCHED_LINK = '/etc/watched-link.conf';
-/** The same; a service takes the link down only once the journal says that the host was verified. */
+/** A file like LINK; its service takes the link down only after the journal says that the host was verified. */
 const LATE_LINK = '/etc/late-link.conf';
 const DOWN_ONCE_VERIFIED = [
   'b=/usr/bin/busybox',
   '$b ip link set host0 up',
   `[ $($b cat ${LATE_LINK}) = down ] || exec $b sleep 1000000`,
   'until $b grep -qs verified /var/lib/slipway/journal/*/log; do $b sleep 0.1; done',
-  // Its answer leaves the machine first.
+  // The host's answer leaves the machine first.
   '$b sleep 1',
   '$b ip link set host0 down',
   'exec $b sleep 1000000',
 ]
   .join('; ')
-  // Of systemd.
+  // Escapes for systemd.
   .replaceAll('$', '$$$$');
-/** Longer than Temporal takes to miss a host: who is cut off for that long goes on. */
+/** Longer than Temporal needs to notice a missing host; the update goes on after such a cut. */
 const RECONNECT_SECONDS = 60;
-/** Of the stories that wait for the way back. Longer than a machine takes to boot beside other suites. */
+/** For stories that wait for the rollback; longer than a boot takes on a busy machine. */
 const SHORT_RECONNECT_SECONDS = 30;
 const BACK_IN_PLACE = new RegExp(
   `Temporal was out of reach for ${SHORT_RECONNECT_SECONDS} s after the update was written`,
@@ -76,7 +76,6 @@ const FILES = Array.from({ length: 20 }, (_, index) =>
   plainFile(`/etc/story/${index}.conf`, `${index} of the story\n`),
 );
 
-/** An update with an image to pull, files to write and a reboot. */
 function everything() {
   return hostConfig(NAME, {
     osImageURL: world.fleet.images.v2,
@@ -89,9 +88,9 @@ type Moment = (config: string, boots: number) => Promise<void>;
 
 interface Cut {
   readonly peer: Peer;
-  /** When it is cut off. */
+  /** When the cut begins. */
   readonly at: Moment | 'at first' | 'held';
-  /** Resolves when the cut has had its effect, or was there for all that could have had one. */
+  /** Resolves when the cut had its effect, or lasted long enough to have one. */
   readonly until: Moment;
 }
 
@@ -108,7 +107,7 @@ const prepared = logged('"activity":"prepareUpdate"', 'update prepared');
 const applied = logged('"activity":"applyUpdate"', 'config applied');
 const arms = logged('"activity":"armReboot"', 'Activity started');
 
-/** Its files are written, and its journal does not say yet that all is applied: what it answers then is lost, too. */
+/** Its files are written, and its journal does not say yet that all is applied; its answer is lost, too. */
 const IN_APPLY = 'kernel-arguments';
 
 const CUTS: readonly (readonly [string, Cut])[] = [
@@ -319,10 +318,11 @@ describe('a machine that goes back by itself', () => {
       expect(await wrongAtRest(world, good)).toEqual([]);
       await world.atRest(machine.name);
       const before = await pictureOf(machine);
-      // Long enough for the cut to come before the commit, and shorter than a silent kubelet is believed.
+      // Long enough for the cut to come before the commit, and shorter than the kubelet's Ready status lasts.
       await setVerify({ readySeconds: 10 });
 
-      // With a reboot: there, back, and once more, as what starts early had read the files that the old deployment still had.
+      // With a reboot: forward, back, and once more, because early services had read files that were still in the
+      // old deployment.
       for (const [kernelArguments, boots] of [
         [[], 0],
         [['nosmt'], 3],
@@ -330,7 +330,7 @@ describe('a machine that goes back by itself', () => {
         const mark = markOf(world.record);
         const bootsBefore = machine.launcher.boots();
         const bad = await world.roll(late('down', kernelArguments));
-        // The node says that it has failed already, on the config before.
+        // The Node already shows the failure, on the old config.
         await world.until(`${machine.name} goes to ${bad}`, () => {
           return world.node(machine.name).annotations[DESIRED_CONFIG] === bad;
         });
@@ -384,7 +384,7 @@ async function setVerify(verify: NonNullable<RolloutPolicySpec['verify']>): Prom
 async function expectAsBefore(before: Picture): Promise<void> {
   const { machine } = world;
   await world.atRest(machine.name);
-  // What the story before has left as the deployment to go back to is replaced by whatever is staged.
+  // A staged deployment replaces the earlier rollback deployment.
   expect(booted(await pictureOf(machine))).toEqual(booted(before));
 }
 
@@ -392,7 +392,7 @@ function booted(picture: Picture) {
   return { ...picture, deployments: picture.deployments[0] };
 }
 
-/** Runs once in each boot, as soon as the network is there. */
+/** Runs once in each boot, as soon as the network is up. */
 function oneshot(name: string, command: string) {
   return {
     name,
@@ -401,7 +401,7 @@ function oneshot(name: string, command: string) {
   };
 }
 
-/** Starts the service of its name whenever the file changes. */
+/** Starts the service of its name at every change of the file. */
 function watcher(name: string, path: string) {
   return {
     name,

@@ -1,4 +1,4 @@
-/** The main story: one config with an OS image and everything else, and the ways back from it. */
+/** The main story: one config with an OS image and all other parts, and rollbacks from it. */
 
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -12,11 +12,11 @@ import { START_MS, startWorld, STOP_MS, STORY_MS, type World } from './support/w
 
 const KEY = 'ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIJ3pDMjTQZTBtl1RH1FjAnfT1uGfIG2oV7rqzW3UyDkS ops';
 const EVERYTHING = '50-everything';
-/** What one layer of a few files, a manifest and a config come to. */
+/** More than one layer of a few files, a manifest and a config. */
 const SMALL_BYTES = 1_000_000;
 const READ = '/etc/reader.conf';
 const READER = 'reader.service';
-/** Ends at once when its file is not to its liking, and is started again and again by systemd. */
+/** Fails at once on certain contents of its file, and systemd restarts it again and again. */
 const READER_UNIT = {
   ...service(READER, `/bin/sh -c 'grep -q ^good ${READ} && exec sleep infinity'`),
   dropins: [{ name: '10-always.conf', contents: '[Service]\nRestart=always\n' }],
@@ -33,7 +33,7 @@ afterAll(async () => {
   await world?.stop();
 }, STOP_MS);
 
-/** Whatever a story did, the next one begins on a machine in service. */
+/** Each story begins on a machine in service. */
 async function expectInService(config: string): Promise<void> {
   expect(world.record.violations).toEqual([]);
   expect(await wrongAtRest(world, config)).toEqual([]);
@@ -70,7 +70,7 @@ test(
     expect(await machine.output('systemctl', 'is-active', 'story.service')).toBe('active\n');
     await expectInService(config);
 
-    // Only what changed was asked for.
+    // Only the changed layer was requested.
     const [old, now] = await Promise.all(
       [fleet.images.v1, fleet.images.v2].map((image) => blobsOf(fleet.registry, image)),
     );

@@ -1,4 +1,4 @@
-/** Power that goes at the worst moment, and a person who boots something else. */
+/** Power is cut at the worst moments, and a person boots another deployment. */
 
 import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
@@ -27,7 +27,7 @@ beforeAll(async () => {
   world = await startWorld({
     hosts: 1,
     policy: { verify: { readySeconds: 1 } },
-    // The power is cut, and a person boots what they like: reboots that no order asked for.
+    // Power cuts and a person's boots are reboots without an order.
     broken: ['I5'],
   });
 }, START_MS);
@@ -44,7 +44,6 @@ afterAll(async () => {
   await world?.stop();
 }, STOP_MS);
 
-/** An update that goes through every phase. */
 function everything() {
   return hostConfig(NAME, {
     osImageURL: world.fleet.images.v2,
@@ -54,11 +53,11 @@ function everything() {
   });
 }
 
-/** What the next boot of a machine without power starts from. */
+/** The state from which a machine without power starts again. */
 interface Cut {
-  /** How often the machine had been started. */
+  /** Number of starts before. */
   readonly boots: number;
-  /** The update's deployment is in place: the boot after the cut is into it. */
+  /** The update's deployment is in place: the next boot starts it. */
   readonly isNew: boolean;
   /** The old deployment has files of the update. */
   readonly isTouched: boolean;
@@ -69,7 +68,7 @@ async function cutPower(): Promise<Cut> {
   await machine.launcher.cutPower();
   const deployment = await machine.deployment();
   const isNew = (await readFile(join(deployment, 'usr/lib/os-version'), 'utf8')) === 'v2\n';
-  // The stamp that says that there was nothing comes before the file.
+  // The stamp for "no file before" comes before the file.
   const paths = [FILE, `/etc/systemd/system/${UNIT}`].flatMap((path) => [
     path,
     `/etc/machine-config-daemon/noorig${path}.mcdnoorig`,
@@ -79,16 +78,16 @@ async function cutPower(): Promise<Cut> {
 }
 
 /**
- * How often the machine is started from the cut on: by hand, once more if that boot started on files that
- * are taken back, and once for the update, unless it is in place already.
+ * Starts of the machine from the cut on: by hand, once more if that boot had read files that are then undone, and
+ * once for the update, unless its deployment is in place.
  */
 function bootsAfter({ isNew, isTouched }: Cut, isWhole: boolean): number {
   return 1 + Number(isTouched) + Number(isWhole !== isNew);
 }
 
 /**
- * What a power cut may leave: the update whole, or the machine as it was and a reason for a person. What
- * is staged takes over in an orderly shutdown only, so both are right, depending on the moment.
+ * A power cut may leave the whole update, or the old state with a reason. ostree finalizes a staged deployment
+ * only during an orderly shutdown, so both are right, depending on the moment.
  */
 async function expectWholeOrBack(config: string, before: Picture, cut: Cut): Promise<void> {
   const { machine, fleet } = world;
@@ -110,7 +109,7 @@ async function expectWholeOrBack(config: string, before: Picture, cut: Cut): Pro
     expect(picture.commandLine).toContain('nosmt');
     return;
   }
-  // Found by the step that was asked for next: the arming of the reboot, or the look after it.
+  // Found by the next step: arming of the reboot, or the verification.
   expect(seen().annotations[REASON]).toMatch(
     /booted deployment .* expected|went down before deployment .* was in place/,
   );
@@ -137,7 +136,7 @@ test.each([
     await machine.untilLogged(activity, message);
 
     const cut = await cutPower();
-    // One that is in place may have been booted, and nothing else.
+    // A deployment in place may have been booted, and nothing else.
     expect(cut.boots - boots).toBeLessThanOrEqual(Number(cut.isNew));
     await machine.launcher.powerOn();
 
@@ -206,7 +205,7 @@ test(
     expect(world.node(machine.name).annotations[REASON]).toMatch(/deployment|OS image/);
     expect((await pictureOf(machine)).deployments[0]).toMatch(/^v1 /);
     expect(machine.launcher.boots()).toBe(boots);
-    // As it was left, for whoever comes next.
+    // Restores the state for the next story.
     await machine.output('slipway-ostree', 'rollback', String(current));
     await machine.output('systemctl', 'reboot');
     await world.until('the machine has booted the deployment of its config', () => {

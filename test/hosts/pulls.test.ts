@@ -1,7 +1,4 @@
-/**
- * What can happen to a pull: its layers stop to come, or the machine does not take the image. The machine
- * does not notice any of it.
- */
+/** Faults of a pull: layers stop arriving, or the machine refuses the image. The workload notices none of it. */
 
 import { cp, mkdir, symlink, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
@@ -28,7 +25,7 @@ import { START_MS, startWorld, STOP_MS, STORY_MS, type World } from './support/w
 const NAME = '50-story';
 const LAYERS = 3;
 const LAYER_BYTES = 4 * 1024 * 1024;
-/** Room for the operating system and for several of these images. */
+/** For the operating system and several of these images. */
 const DISK_MIB = 2048;
 
 let world: World;
@@ -45,7 +42,7 @@ beforeAll(async () => {
   await world.machine.output('sh', '-c', `printf %s '${settings}' >${file}`);
 }, START_MS);
 
-// Each story begins where the one before has ended, so that no update is made only to be taken back.
+// Each story begins with the config of the one before, which saves an update.
 afterEach(async () => {
   disk.free();
   gate.decide(() => 'pass');
@@ -105,7 +102,7 @@ test(
     await world.allUpdatedTo(config);
     expect(await wrongAtRest(world, config)).toEqual([]);
     await machine.output('test', '-f', '/usr/lib/story/cut');
-    // What had come before is not pulled a second time.
+    // Layers that had arrived are not pulled again.
     expect(gate.asked.filter((digest) => image.added.includes(digest))).toEqual(
       image.added.slice(1),
     );
@@ -133,7 +130,7 @@ test.each(['Temporal', 'API server', 'server'] as const)(
     expect(wasEverCordoned(world.record, machine.name, mark)).toBe(false);
     gate.decide(() => 'pass');
     gate.release();
-    // Nothing else of it is needed before the pull has ended.
+    // The pull needs no other peer than the registry.
     if (peer !== 'Temporal')
       await machine.untilLogged('"activity":"prepareUpdate"', 'update prepared');
     await machine.network.heal();
@@ -222,7 +219,7 @@ test(
   STORY_MS,
 );
 
-/** As the person who set the machine up; the skopeo of its distribution may be too old to verify. */
+/** As an administrator sets it; the skopeo of the machine's distribution may be too old to verify. */
 async function demandSignatures(root: string): Promise<void> {
   signer = await createSigner();
   const skopeo = join(root, 'var/usrlocal/lib/skopeo');

@@ -1,4 +1,4 @@
-/** Machines that are updated by rpm-ostree and by bootc, as far as their stand-ins go. */
+/** Machines with stand-ins for rpm-ostree and for bootc. */
 
 import { markOf, rebootsOf } from '../e2e/support/judgements';
 import { hostConfig, plainFile, service } from './support/configs';
@@ -8,7 +8,7 @@ import { carry, publishPackages } from './support/stand-ins';
 import { START_MS, startWorld, STOP_MS, STORY_MS, type World } from './support/world';
 
 const NAME = '50-everything';
-/** Of the package that the extension is made of. */
+/** A file of the extension's package. */
 const GUARD = '/usr/lib/usbguard/version';
 
 let world: World;
@@ -30,7 +30,7 @@ function everything(kernelArguments: readonly string[]) {
   });
 }
 
-/** What every update by an image must come to. */
+/** Expectations for every update of an image. */
 async function expectUpdated(config: string): Promise<void> {
   const { machine } = world;
   expect(await machine.output('cat', '/usr/lib/os-version')).toBe('v2\n');

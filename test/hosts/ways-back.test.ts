@@ -1,4 +1,4 @@
-/** Everything that can go wrong with an update of a real machine, and that it is as it was afterwards. */
+/** Every failure of an update on a real machine, which must be in its old state afterwards. */
 
 import { markOf, wasEverCordoned } from '../e2e/support/judgements';
 import { hostConfig, type HostConfigParts, plainFile, service } from './support/configs';
@@ -16,7 +16,7 @@ beforeAll(async () => {
   world = await startWorld({ hosts: 1, policy: { verify: { readySeconds: 1 } } });
 }, START_MS);
 
-// Back to the first config, so that each story begins at the same place.
+// Back to the first config, so that each story begins in the same state.
 afterEach(async () => {
   if (world.target() === world.fleet.firstConfig) return;
   await world.unroll(NAME);
@@ -28,7 +28,7 @@ afterAll(async () => {
   await world?.stop();
 }, STOP_MS);
 
-/** Applies it, waits until it failed, and expects the machine as it was. @returns the reason shown */
+/** Applies it, waits until it failed, and expects the old state. @returns the reason shown */
 async function expectWayBack(parts: HostConfigParts): Promise<string> {
   const { machine } = world;
   await world.atRest(machine.name);
@@ -50,7 +50,7 @@ test(
     });
 
     expect(reason).toMatch(/kubelet/i);
-    // The first, the update, the way back, and one more: early services had read the update's files.
+    // The first boot, the update, the rollback, and one more because early services had read the update's files.
     expect(world.machine.launcher.boots()).toBe(4);
   },
   STORY_MS,
@@ -157,7 +157,7 @@ test(
     await world.atRest(machine.name);
     expect(machine.launcher.boots()).toBe(boots + 1);
     const after = await pictureOf(machine);
-    // The image that was left is kept to go back to, as after every update.
+    // As after every update, the image that was left stays as the rollback deployment.
     const [booted] = after.deployments;
     expect({ ...after, deployments: [booted] }).toEqual({
       ...before,
@@ -180,7 +180,7 @@ test(
 test(
   'a unit that crashes again and again: the machine goes back, with what it ended with',
   async () => {
-    // Too slow for systemd's own limit, which would call it failed, and up at most looks.
+    // Too slow for systemd's start limit, and up at most checks.
     const command = "/bin/sh -c 'sleep 2; exit 3'\nRestart=always\nRestartSec=1";
     const reason = await expectWayBack({ units: [service('story.service', command)] });
 
@@ -219,7 +219,7 @@ test(
   'a deployment that ostree cannot put in place at the shutdown: no second try, and a retry once that is mended',
   async () => {
     const { machine, fleet } = world;
-    // In memory, so that the next boot has it no more: ostree cannot write the new deployment's /etc.
+    // In memory, so that the next boot lacks it: ostree cannot write the new deployment's /etc.
     const dropIns = '/run/systemd/system/ostree-finalize-staged.service.d';
     const text = '[Service]\\nReadOnlyPaths=/sysroot/ostree/deploy\\n';
     const script = `mkdir -p ${dropIns} && printf '${text}' > ${dropIns}/10-story.conf`;
@@ -231,7 +231,7 @@ test(
     expect(reason).toMatch(
       /ostree could not put deployment .* in place .*: .*Read-only file system/,
     );
-    // The one that was ordered, and one more: early services had read the update's files.
+    // The ordered reboot, and one more because early services had read the update's files.
     expect(machine.launcher.boots()).toBe(boots + 2);
 
     expect(await world.retry(machine.name)).toMatchObject({ code: 0 });

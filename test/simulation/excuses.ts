@@ -1,12 +1,7 @@
 /** I6: whoever says what it waits for says what is so, looked up in the world itself. */
 
 import { poolRolloutId, updateNodeId } from '../../core/names';
-import {
-  FALSE_MS,
-  falseOfRollout,
-  falseOfUpdate,
-  type SaidByUpdate,
-} from '../../tools/observer/excuses';
+import { FALSE_MS, falseOfRollout, falseOfUpdate, type SaidByUpdate } from '../observer/excuses';
 import type { RolloutProgress } from '../../workflows/messages';
 import { isInService, limitOf } from './outages';
 import type { Execution } from './temporal/execution';

@@ -3,7 +3,7 @@
 import { messageOf } from '../../core/errors';
 import { again, shippedSandbox, story } from './many-seeds';
 import { fuzzCommand, type FuzzOptions } from './options';
-import { runSeed } from './run';
+import { runSeed } from './run-seed';
 import { stormyScenario } from './scenario';
 
 async function fuzz({

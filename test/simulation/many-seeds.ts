@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { repositoryRoot } from '../../tools/repository-root';
 import { bundleWorkflows } from '../../tools/workflow-bundle';
-import { runSeed, type Outcome } from './run';
+import { runSeed, type Outcome } from './run-seed';
 import { stormyScenario, type Given } from './scenario';
 import { Sandbox } from './temporal/sandbox';
 

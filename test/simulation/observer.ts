@@ -19,7 +19,7 @@ import type { SimulatedPod } from './world/cluster-activities';
 import type { Host, RebootCause } from './world/host';
 import { askedAtOf, type SimulatedConfig } from './world/journal';
 import { poolOfLabels } from './world/pools';
-import { Words } from './words';
+import { LastRequests } from './last-requests';
 
 const MCO = 'machineconfiguration.openshift.io';
 const CURRENT = `${MCO}/currentConfig`;
@@ -47,7 +47,7 @@ export class Invariants {
   /** Updates that somebody ended in Temporal: what they left is taken up when that is noticed. */
   private readonly terminated = new Set<string>();
   /** I3, of pools. */
-  readonly words = new Words(
+  readonly words = new LastRequests(
     {
       isPaused: (pool) => this.cluster.pool(pool).spec.paused === true,
       node: (name) => this.cluster.nodes.get(name),

@@ -1,6 +1,6 @@
 import { PLANTS, planted, type Plant } from './plants';
 import { readableBundle } from './readable-bundle';
-import { runSeed } from './run';
+import { runSeed } from './run-seed';
 import { stormyScenario, type Scenario } from './scenario';
 import { Sandbox } from './temporal/sandbox';
 

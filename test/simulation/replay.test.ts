@@ -1,6 +1,6 @@
 import { expectSound, shippedSandbox } from './many-seeds';
 import regressions from './regressions.json';
-import { runSeed } from './run';
+import { runSeed } from './run-seed';
 import type { Sandbox } from './temporal/sandbox';
 
 let sandbox: Sandbox;

@@ -1,5 +1,5 @@
 import { imagesOf, layeringOf } from '../conformance/layering';
-import { runFile } from '../conformance/run';
+import { runFile } from '../conformance/run-cases';
 
 const KNOWN = new Set(['Name']);
 const layering = (input: object) => layeringOf({ Name: 'x', ...input }, KNOWN, 'own');

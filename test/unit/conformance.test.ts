@@ -3,7 +3,7 @@ import { join } from 'node:path';
 
 import { differences } from '../conformance/difference';
 import { kindOf } from '../conformance/kinds';
-import { runFile } from '../conformance/run';
+import { runFile } from '../conformance/run-cases';
 
 const FOLDER = join(__dirname, '../conformance/cases');
 

@@ -1,13 +1,13 @@
-/** Whether Temporal still waits for an attempt is what Temporal says, not what its process believes. */
+/** Temporal decides whether an attempt is still awaited, not the process that runs it. */
 
 import { Client, Connection, WorkflowFailedError } from '@temporalio/client';
 import { NativeConnection, Worker } from '@temporalio/worker';
 import { pino } from 'pino';
-import type { ActivityRun } from '../../activities/ports';
-import { currentRun } from '../../activities/run';
+import type { ActivityRun } from '../../activities/cluster/ports';
+import { currentRun } from '../../activities/cluster/activity-run';
 import { CLUSTER_QUEUE, poolRolloutId } from '../../core/names';
 import { startTemporal, type TemporalServer } from '../../tools/temporal';
-import { installTemporalRuntime } from '../../workers/temporal-runtime';
+import { installTemporalRuntime } from '../../process/temporal/runtime';
 import type { SelectNodesResult } from '../../workflows/cluster-contracts';
 import { workflowBundle } from './support/bundle';
 

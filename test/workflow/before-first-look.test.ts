@@ -1,4 +1,4 @@
-/** What people say of a node to a rollout that does not know yet to which config its pool is rolled. */
+/** Requests about a node to a rollout that does not know the target of its pool yet. */
 
 import type { WorkflowHandle } from '@temporalio/client';
 import { ANNOTATION } from '../../core/names';
@@ -31,7 +31,7 @@ async function say(world: FakeWorld, message: string, node: string): Promise<unk
   return (await said(world, message, node)).answer;
 }
 
-/** Its first look has failed, and the next one is due in a minute. */
+/** The first check of the pool has failed, and the next one is due in a minute. */
 async function startBlind(world: FakeWorld): Promise<void> {
   world.failWith('selectNodes', '', 'ApiRefused', NOT_SYNCED, 1);
   await world.startRollout();
@@ -39,7 +39,7 @@ async function startBlind(world: FakeWorld): Promise<void> {
   expect(config).toBe('');
 }
 
-/** Its first look is out until the gate is opened. */
+/** The first check of the pool waits at the gate. */
 async function lookingRollout(options: WorldOptions) {
   const world = await bench.world(options);
   const gate = world.hold('selectNodes');
@@ -105,7 +105,7 @@ it('a node whose update of an earlier rollout is cancelled is held as well', asy
   const looking = world.hold('selectNodes');
   await world.startRollout();
   await looking.reached;
-  // As an update does by itself from time to time while it waits for its slot.
+  // An update repeats this signal while it waits for its slot.
   await world.update(node).signal(attachSignal, { reportTo: world.rolloutId });
   await world.progressUntil(({ children }) => children.length === 1);
 

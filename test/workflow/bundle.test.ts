@@ -33,7 +33,6 @@ describe('the workflow bundle', () => {
   });
 });
 
-/** File names in the inline source map. */
 function sourcesOf(code: string): readonly string[] {
   const encoded = /sourceMappingURL=data:application\/json;[^,]*base64,([A-Za-z0-9+/=]+)/.exec(
     code,

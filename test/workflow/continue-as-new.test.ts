@@ -1,9 +1,9 @@
-import { startOrRetarget } from '../../workers/rollout-start';
+import { startOrRetarget } from '../../process/temporal/start-rollout';
 import { startBench, type TestBench } from './support/temporal';
 
 jest.setTimeout(120_000);
 
-/** The server suggests a new run after so few events that every rollout here has several. */
+/** The server suggests a new run after this many events, so every rollout here has several. */
 const EVENTS = 40;
 
 let bench: TestBench;

@@ -13,7 +13,7 @@ import { startBench, type TestBench } from './support/temporal';
 
 jest.setTimeout(120_000);
 
-/** What crosses on its way: news that make a decision outdated before it is carried out. */
+/** Events that make a decision outdated before it is carried out. */
 let bench: TestBench;
 beforeAll(async () => {
   bench = await startBench();
@@ -28,7 +28,7 @@ async function answersOf(update: ReturnType<FakeWorld['update']>): Promise<numbe
   return sent.filter((name) => name === 'prepared').length;
 }
 
-/** The slots that the update was given, and those that it has returned, by when they were given. */
+/** Slots that the update was granted, and those that it returned, by their time of grant. */
 async function slotsOf(update: ReturnType<FakeWorld['update']>) {
   const { events } = await update.fetchHistory();
   const all = (events ?? []).map((event) => ({
@@ -59,7 +59,7 @@ it('a node that comes back before it is repaired waits for a slot of its own', a
   await world.startRollout();
   await draining.reached;
   await world.progressUntil(({ children }) => children.some(({ stage }) => stage === 'waiting'));
-  // As an update leaves it that did not end well.
+  // As an update leaves it that failed.
   world.changeNode(second, { ready: false });
   world.changeNode(second, { annotations: { [ANNOTATION.STATE]: 'Working' } });
   await world.tell('an update left a node unavailable');
@@ -92,7 +92,7 @@ it('two slots that reach two workers after the limit was lowered to one', async 
   await world.startRollout();
   await Promise.all(gates.map(({ reached }) => reached));
 
-  // Neither of them sees the cordon of the other.
+  // Neither sees the cordon of the other.
   world.freezeView();
   world.maxUnavailable = 1;
   for (const gate of gates) gate.open();
@@ -102,7 +102,9 @@ it('two slots that reach two workers after the limit was lowered to one', async 
   expect(world.cordoned()).toEqual([first]);
   expect(status).toMatchObject({
     phase: 'WaitingForSlot',
-    blocker: containing(`no room any more: maxUnavailable is 1, and on their way out are ${first}`),
+    blocker: containing(
+      `no free slot: maxUnavailable is 1, and about to leave service are ${first}`,
+    ),
   });
   world.thawView();
   draining.open();
@@ -127,7 +129,7 @@ it('an update that a lost rollout had stopped for another config is begun anew, 
   await world.rollout().terminate('lost');
   const first = await world.update(node).describe();
 
-  // Whoever comes next has never heard of the other config.
+  // The next rollout does not know the other config.
   world.config = before;
   await world.startRollout();
   await world.progressUntil(({ children }) => children.some(({ adopting }) => adopting !== true));
@@ -174,7 +176,7 @@ it('the late word of a rollout of another pool takes no update from its own', as
   await world.startRollout();
   await preparing.reached;
 
-  // It meant an update that its pool had before the node was moved.
+  // This signal was meant for an update of the node's previous pool.
   const other = poolRolloutId(`${world.pool}-2`);
   await world.update(node).signal('attach', { reportTo: other });
   preparing.open();
@@ -258,7 +260,7 @@ it('a rollout that runs is not said to be cancelled, also where its first look w
   await world.startRollout();
   await draining.reached;
 
-  // The word of the rollout before, which only now comes into view.
+  // The cancellation of the previous rollout, which becomes visible only now.
   world.cancelledConfig = world.config;
   await world.tell('the pool changed');
 
@@ -282,7 +284,7 @@ it('a node whose update was lost tries another config only when the canary is ve
   applying.open();
   await draining.reached;
 
-  // The other one has the canary's slot by now; this one finds out that it is lost only after that.
+  // The other node has the canary's slot already; only then does this rollout learn of the lost update.
   await world.update(first).terminate('lost');
   goingBack.open();
   await world.progressUntil(({ children }) =>
@@ -321,7 +323,7 @@ it('a node that a person puts back into service, whose host could not be taken b
   again.open();
   await world.until(() => world.cordoned().includes(first) && isFailed(world, first));
 
-  // No look has seen it out of service.
+  // No check has seen it out of service.
   world.changeNode(first, { unschedulable: false });
   blind.open();
   await world.tell(`node ${first} was uncordoned`);

@@ -1,4 +1,4 @@
-/** An update that goes back is lost before its node says how it ended: what its host was told of that, and what becomes of it. */
+/** An update is lost during rollback, before its Node shows the result. */
 
 import { ANNOTATION } from '../../core/names';
 import { retryNodeUpdate } from '../../workflows/messages';
@@ -13,7 +13,7 @@ beforeAll(async () => {
 }, 180_000);
 afterAll(() => bench.stop(), 60_000);
 
-/** The first node has failed, and its host is back; that is not written on its Node. */
+/** The first node has failed and its host is rolled back; its Node does not show it yet. */
 async function failedUnsaid() {
   const world = await bench.world({ nodes: 2, policy: { failureThreshold: 1 } });
   const node = world.name(1);
@@ -34,7 +34,7 @@ it('counts as failed with its reason in the next rollout, and is tried again whe
   const { failed } = await world.progressUntil(({ state }) => state === 'Halted');
 
   const reason = 'lost: VerifyFailed: unit a.service has failed';
-  // A look that comes before its report has the sentence of its Node, which names the failure, too.
+  // A check that comes before the report takes the sentence of the Node, which also names the failure.
   expect(failed).toMatchObject([{ node, reason: containing(reason) }]);
   expect(world.annotation(node, ANNOTATION.REASON)).toBe(`EarlierUpdateFailed: ${reason}`);
   expect(world.annotation(node, ANNOTATION.STATE)).toBe('Degraded');

@@ -2,7 +2,7 @@ import { startBench, type TestBench } from './support/temporal';
 
 jest.setTimeout(120_000);
 
-/** Room for one workflow: each of the others goes on from its history, as after a crash there. */
+/** The worker caches one workflow: all others replay from their history, as after a crash. */
 let bench: TestBench;
 beforeAll(async () => {
   bench = await startBench({ forgetful: true });

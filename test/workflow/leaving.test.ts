@@ -11,7 +11,6 @@ beforeAll(async () => {
 }, 180_000);
 afterAll(() => bench.stop(), 60_000);
 
-/** The catalogue name with which the update of a node failed. */
 async function failureOf(world: FakeWorld, node: string): Promise<string | null | undefined> {
   const error: unknown = await world
     .update(node)
@@ -34,7 +33,7 @@ describe('a node that is deleted during its update', () => {
   ])('frees its slot at once, and its update ends with the reason: %s', async (step) => {
     const world = await bench.world({ nodes: 3 });
     const [first, second, third] = [world.name(1), world.name(2), world.name(3)];
-    // Whatever is under way there never ends by itself.
+    // Work in progress there never ends by itself.
     const gate = world.hold(step, first);
     await world.startRollout();
     await gate.reached;
@@ -110,7 +109,7 @@ describe('a node that is deleted during its update', () => {
     const gate = world.hold('prepareUpdate', world.name(1));
     await world.startRollout();
     await gate.reached;
-    // Nobody tells the rollout, which has nothing to look for.
+    // The rollout gets no signal, and has nothing to wait for.
     world.deleteNode(world.name(1));
     gate.open();
 
@@ -123,7 +122,7 @@ describe('a node that is deleted during its update', () => {
     const first = world.name(1);
     world.failWith('applyUpdate', first, 'ApplyFailed', 'disk full');
     world.failWith('goBack', first, 'RollbackFailed', 'disk still full');
-    // The view never shows the cordon of the node that is left out of service.
+    // The view never shows the cordon of the node that stays out of service.
     world.freezeView();
     await world.startRollout();
     await world.progressUntil(({ reports }) => reports.some(({ node }) => node === first));
@@ -144,7 +143,7 @@ describe('a node that is deleted during its update', () => {
     await world.startRollout();
     await gate.reached;
 
-    // Nobody looks in between.
+    // No check in between.
     world.deleteNode(first);
     world.join(first, 'c1');
     await world.tell(`node ${first} joined`);
@@ -239,7 +238,7 @@ describe('a node that changes its pool', () => {
       from.moveNode(first, to);
       to.config = 'd1';
       await from.tell(`labels of node ${first}`);
-      // The slot is the next node's at once, while the first is still to be taken back.
+      // The next node gets the slot at once, while the first is still being rolled back.
       await from.until(() => from.stepsOf(from.name(2)).includes('cordonNode'));
       await to.startRollout();
       gate.open();
@@ -271,7 +270,7 @@ describe('a node that changes its pool', () => {
     gate.open();
     const [old, fresh] = [await from.rollout().result(), await to.rollout().result()];
 
-    // Both rollouts heard how the first update ended.
+    // Both rollouts received the end of the first update.
     expect(old.reports.map(({ node }) => node).sort()).toEqual([first, from.name(2)]);
     expect(fresh).toMatchObject({ updated: 2, machineCount: 2, failed: [], held: [] });
     expect(to.annotation(first, ANNOTATION.CURRENT_CONFIG)).toBe('d1');
@@ -288,7 +287,7 @@ describe('a node that changes its pool', () => {
     from.moveNode(first, to);
     to.config = 'd1';
 
-    // The rollout looks for so long that it decides without having heard how that update ended.
+    // The check takes so long that the rollout decides without the end of that update.
     const look = from.hold('selectNodes');
     await from.tell(`labels of node ${first}`);
     await look.reached;
@@ -318,10 +317,10 @@ describe('a node that changes its pool', () => {
     const lost = from.hold('prepareUpdate', first);
     await from.startRollout();
     await lost.reached;
-    // A rollout does not hear of the end of an update that it did not start itself.
+    // A rollout gets no report from an update that it did not start.
     await from.rollout().terminate('test');
     await from.startRollout();
-    // It has answered: before that, it is one that is being started.
+    // It has answered; before that, it counts as starting.
     await from.progressUntil(({ children }) => children[0]?.runId !== undefined);
     const look = from.hold('selectNodes');
     await from.tell('something has changed');
@@ -335,7 +334,7 @@ describe('a node that changes its pool', () => {
     const next = from.hold('prepareUpdate', first);
     await to.startRollout();
     await next.reached;
-    // Only now it sees, and says, that the node is gone, under the ID that both updates have.
+    // Only now it sees that the node is gone, under the ID that both updates have.
     look.open();
     await from.progressUntil(({ children }) => children.length === 0);
     next.open();
@@ -355,7 +354,7 @@ describe('a node that changes its pool', () => {
     await from.startRollout();
     await gate.reached;
 
-    // The slot is given, the cordon not yet written, and nobody tells the rollout.
+    // The slot is granted, the cordon not yet written, and the rollout gets no signal.
     from.moveNode(first, to);
     gate.open();
     await from.rollout().result();

@@ -1,4 +1,4 @@
-/** Whoever reaches Temporal may send anything: it must not stop what is under way. */
+/** Every client of Temporal may send anything; it must not stop running work. */
 
 import type { WorkflowHandle } from '@temporalio/client';
 import { startBench, type TestBench } from './support/temporal';
@@ -11,7 +11,7 @@ beforeAll(async () => {
 }, 180_000);
 afterAll(() => bench.stop(), 60_000);
 
-/** Why workflow tasks of this run failed; none may. */
+/** Failures of workflow tasks of this run; there must be none. */
 async function failedTasks(handle: WorkflowHandle): Promise<readonly string[]> {
   const { events } = await handle.fetchHistory();
   return (events ?? []).flatMap(

@@ -1,4 +1,4 @@
-/** People who say another thing to a rollout before what was said first is written. */
+/** A person sends a second, different request before the first one is written. */
 
 import type { WorkflowHandle } from '@temporalio/client';
 import { ANNOTATION } from '../../core/names';
@@ -231,7 +231,7 @@ describe('what is said of a node while something else is being written on it', (
 });
 
 describe('a node whose retry is being written', () => {
-  /** It is held, and its retry has lifted that on its Node; the answer to the rollout is not there yet. */
+  /** Its retry has removed the hold from its Node; the rollout has no answer yet. */
   async function released(failing: 'applyUpdate' | 'holdNode') {
     const world = await bench.world({ nodes: 1 });
     const node = world.name(1);

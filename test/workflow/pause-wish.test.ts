@@ -22,7 +22,7 @@ it.each([
     const wish = new PauseWish(undefined);
     wish.say(!paused, 'first');
     wish.say(paused, 'last');
-    // Written, and said for as long as a view may be behind.
+    // Written, and repeated for as long as a view may lag.
     wish.say(paused, 'last');
 
     wish.forgetIfShown(look(paused));

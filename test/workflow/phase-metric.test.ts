@@ -1,4 +1,4 @@
-import { freeLoopbackPort } from '../../workers/health-server';
+import { freeLoopbackPort } from '../../process/health-server';
 import { startBench, type TestBench } from './support/temporal';
 
 jest.setTimeout(60_000);

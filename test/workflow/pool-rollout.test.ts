@@ -67,7 +67,7 @@ describe('a rollout', () => {
     const world = await bench.world({ nodes: 3 });
     world.changeNode(world.name(3), { ready: false });
     await world.startRollout();
-    // Before that it may wait to know which updates run; only the end of that wait gives slots.
+    // Before that it may wait to learn which updates run; slots are granted only after that.
     const { state } = await world.progressUntil(
       ({ blocker, children }) =>
         blocker?.includes(world.name(3)) === true &&
@@ -122,7 +122,7 @@ describe('a rollout', () => {
     const gate = world.hold('drainNode', world.name(1));
     await world.startRollout();
     await gate.reached;
-    // The view now shows the first node cordoned and on the old config, and stays so.
+    // The view shows the first node cordoned and on the old config, and does not change.
     world.freezeView();
     gate.open();
     await world.until(() => world.cordoned().includes(world.name(2)));

@@ -1,5 +1,5 @@
 import type { WorkflowHandle } from '@temporalio/client';
-import { startOrRetarget } from '../../workers/rollout-start';
+import { startOrRetarget } from '../../process/temporal/start-rollout';
 import { startBench, type TestBench } from './support/temporal';
 
 jest.setTimeout(60_000);
@@ -10,7 +10,7 @@ beforeAll(async () => {
 }, 180_000);
 afterAll(() => bench.stop(), 60_000);
 
-/** Priority of the run and of what it ordered, by name; undefined = that of the run. */
+/** Priority of the run and of its activities, by name; undefined = that of the run. */
 async function prioritiesIn(handle: WorkflowHandle): Promise<Readonly<Record<string, unknown>>> {
   const { events } = await handle.fetchHistory();
   return Object.fromEntries(

@@ -14,10 +14,10 @@ beforeAll(async () => {
 afterAll(() => bench.stop(), 60_000);
 
 const NODES = 24;
-/** As many as look at a rollout, in terminals and in Temporal's pages. */
+/** People who watch a rollout, in terminals and in Temporal's pages. */
 const ONLOOKERS = 3;
 
-/** Asks again and again; an update that has not begun, or is long over, has nothing to say. */
+/** Queries again and again; an update that has not begun, or is long over, has no answer. */
 async function lookOn(ask: () => Promise<unknown>, isOver: () => boolean): Promise<number> {
   let answers = 0;
   while (!isOver()) {
@@ -33,7 +33,7 @@ function atRandom<T>(items: readonly T[]): T {
   return items[Math.floor(Math.random() * items.length)] as T;
 }
 
-/** Looks at the pool that take a moment, as they do on a busy machine. */
+/** Checks of the pool that take a moment, as on a busy machine. */
 async function slowDown(world: FakeWorld, isOver: () => boolean, over: Promise<unknown>) {
   while (!isOver()) {
     const gate = world.hold('selectNodes');

@@ -253,7 +253,7 @@ describe('a host that a lost update left on what does not hold', () => {
     await world.startRollout();
     await gate.reached;
 
-    // The gate stays closed: a drain that ended at the same moment would let the host be taken back.
+    // The gate stays closed: a drain that ended at the same moment would start the rollback of the host.
     await world.update(node).cancel();
 
     await expect(world.update(node).result()).rejects.toThrow();
@@ -265,7 +265,7 @@ describe('a host that a lost update left on what does not hold', () => {
   });
 });
 
-/** Its update was lost while it was drained; that of another config is prepared, and no look gives it a slot. */
+/** Its update was lost during the drain; an update for another config is prepared, and gets no slot yet. */
 async function foundHalfDone(
   world: FakeWorld,
   { isPutBack = false, refusal }: { isPutBack?: boolean; refusal?: readonly [string, string] } = {},
@@ -602,7 +602,7 @@ function isPreparing({ stage }: ChildState): boolean {
 }
 
 describe('a node that took over what a lost update had written, and goes on no further', () => {
-  /** Applied, and neither rebooted nor taken back; the next update has taken it over and waits for its slot. */
+  /** Applied, and neither rebooted nor rolled back; the next update has taken over and waits for its slot. */
   async function takenOver() {
     const world = await bench.world({ nodes: 1 });
     const node = world.name(1);
@@ -670,7 +670,7 @@ it('a new rollout hears from an update that goes back to which config it was, an
   await applying.reached;
   world.config = 'c3';
   await world.tell('another config');
-  // The cancellation, which comes a moment after its reason, ends what is held there.
+  // The cancellation, which comes shortly after its reason, ends what is held there.
   await goingBack.reached;
   applying.open();
 
@@ -681,7 +681,7 @@ it('a new rollout hears from an update that goes back to which config it was, an
     progress.children.some(({ node, cancelling }) => node === first && cancelling !== undefined),
   );
   expect(children.find(({ node }) => node === first)).toMatchObject({ config: 'c2' });
-  // The pool goes back to the config that the first node is still disturbed for.
+  // The target returns to the config for which the first node is still disturbed.
   world.config = 'c2';
   await world.tell('the config of before');
   await world.progressUntil(

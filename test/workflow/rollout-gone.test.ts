@@ -6,7 +6,7 @@ import { startBench, type TestBench } from './support/temporal';
 
 jest.setTimeout(60_000);
 
-/** As long as an update waits until it says again that it is prepared: ten minutes, as it is shipped. */
+/** Interval at which an update repeats that it is prepared: ten minutes in the product. */
 const REMINDER = /"600s"(?=,\{summary:)/g;
 
 let bench: TestBench;

@@ -12,10 +12,10 @@ beforeAll(async () => {
 }, 180_000);
 afterAll(() => bench.stop(), 60_000);
 
-/** As a person holds a node for the config that the pool is rolled to. */
+/** A person's hold of a node for the target. */
 const HELD = { [ANNOTATION.HELD_FOR]: 'c2', [ANNOTATION.HELD_REASON]: 'skipped: hardware fault' };
 
-/** As a kubelet registers its Node: nothing says what its machine is on. */
+/** As a kubelet registers its Node: without a config. */
 const JUST_REGISTERED = {
   annotations: {
     [ANNOTATION.CURRENT_CONFIG]: null,
@@ -40,7 +40,7 @@ async function refusal(world: FakeWorld, message: string, request?: unknown): Pr
   return (error.cause as Error).message;
 }
 
-/** The same for a message that the rollout can refuse by itself: the history knows nothing of it. */
+/** For a message that the rollout refuses in its validator, without a trace in the history. */
 async function refusalWithoutTrace(
   world: FakeWorld,
   message: string,
@@ -52,7 +52,7 @@ async function refusalWithoutTrace(
   return sentence;
 }
 
-/** How many events of updates, accepted or ended, the history has. */
+/** Number of accepted or completed Temporal updates in the history. */
 async function updatesInHistory(world: FakeWorld): Promise<number> {
   const { events } = await world.rollout().fetchHistory();
   return (events ?? []).filter(
@@ -62,7 +62,7 @@ async function updatesInHistory(world: FakeWorld): Promise<number> {
   ).length;
 }
 
-/** Bytes of the longest sentence that a step in the history has. */
+/** Bytes of the longest summary of a step in the history. */
 async function longestSummary(world: FakeWorld): Promise<number> {
   const { events } = await world.rollout().fetchHistory();
   const sizes = (events ?? []).map((event) => event.userMetadata?.summary?.data?.length ?? 0);
@@ -285,7 +285,7 @@ describe('retryNode, when not every node is known by name', () => {
       const node = world.name(1);
       world.deleteNode(node);
       for (let index = 2; index <= count; index += 1) world.addNode(world.name(index));
-      // The last of them is beyond those that a look names.
+      // The last one exceeds the number that a check names.
       world.addNode(node);
       for (const name of world.nodeNames()) world.changeNode(name, JUST_REGISTERED);
       await world.startRollout();

@@ -83,7 +83,7 @@ function aRollout(view = aView()): Rollout {
   return rollout;
 }
 
-/** Started, prepared, and given a slot. */
+/** Started, prepared, and granted a slot. */
 function work(rollout: Rollout, node: string): void {
   rollout.start(node, 'c2');
   rollout.started(node, `run-of-${node}`);
@@ -296,7 +296,7 @@ describe('slots', () => {
     const told = rollout.seenSince();
     expect(told).toEqual([{ node: 'a', resourceVersion: '7' }]);
 
-    // A look that began before the report says nothing about it.
+    // A check that began before the report says nothing about it.
     rollout.accept(aView({ unavailable: ['a'] }));
     expect(rollout.seenSince()).toEqual(told);
     rollout.accept(aView({ outdated: ['a'] }), told);
@@ -344,7 +344,7 @@ describe('slots', () => {
     const told = rollout.seenSince();
     expect(told).toEqual([{ node: 'a', resourceVersion: '71' }]);
 
-    // A look that began before the report says nothing about it.
+    // A check that began before the report says nothing about it.
     rollout.accept(aView());
     expect(rollout.holders()).toEqual(['a']);
     rollout.accept(aView({ outdated: ['a'] }), told);
@@ -648,7 +648,7 @@ describe('a failure', () => {
     const report = { ...aReport('a', { outcome: 'failed', reason: 'boom' }), ...said };
     rollout.finished(JSON.parse(JSON.stringify(report)) as NodeReport);
 
-    // Another cluster worker still sees how it failed before, then that it is at work.
+    // Another cluster worker still sees the earlier failure, and later the running update.
     rollout.accept(aView({ ...shown, ...asNewAs(95), outdated: ['a'] }), rollout.seenSince());
     rollout.accept(aView({ ...asNewAs(105), candidates: [candidate('a')] }), rollout.seenSince());
     expect(failedCount(rollout)).toBe(1);
@@ -989,7 +989,9 @@ describe('what is carried to the next run', () => {
     work(rollout, 'g');
     rollout.finished(aReport('g', { outcome: 'failed', hostIsBack: false, leftAt: '8' }));
     rollout.finished(aReport('c', { outcome: 'failed', reason: 'disk full' }));
-    rollout.finished(aReport('d', { outcome: 'failed', failure: 'DrainTimedOut', isTriedAgain: true }));
+    rollout.finished(
+      aReport('d', { outcome: 'failed', failure: 'DrainTimedOut', isTriedAgain: true }),
+    );
     rollout.retry.add('e');
     rollout.heldByUs.set('f', 'skipped');
     rollout.finished(aReport('h', { outcome: 'cancelled' }));
@@ -999,7 +1001,7 @@ describe('what is carried to the next run', () => {
     const next = new Rollout({ pool: 'worker', carry });
 
     expect(next.carry()).toEqual(rollout.carry());
-    // What neither of them carries is the same in both, too.
+    // State that neither of them carries is the same in both.
     expect([...next.heldByUs]).toEqual([
       ['f', 'skipped'],
       ['h', 'its update was cancelled in Temporal'],
@@ -1224,7 +1226,7 @@ describe('a rollout that stands still', () => {
 });
 
 describe('the details for the Temporal UI', () => {
-  /** Without the blanks that the UI does not trim. */
+  /** Without the no-break spaces that the UI does not trim. */
   const readable = (details: string) => details.replaceAll('\u00A0', '');
 
   it('stay small however many nodes are under way', () => {

@@ -1,4 +1,4 @@
-/** What a person finds in Temporal: the table of a pool, and how everything ended. */
+/** The view in Temporal: the table of a pool, and how everything ended. */
 
 import { updateNodeId } from '../../core/names';
 import { SEARCH_ATTRIBUTE } from '../../workflows/search-attributes';
@@ -13,17 +13,17 @@ beforeAll(async () => {
 }, 180_000);
 afterAll(() => bench.stop(), 60_000);
 
-/** The details on the page of the rollout, as the UI asks for them; times are left out. */
+/** The details on the page of the rollout, as the UI asks for them, without times. */
 async function detailsOf(world: FakeWorld): Promise<readonly string[]> {
   const { currentDetails } = await world
     .rollout()
     .query<{ readonly currentDetails: string }>('__temporal_workflow_metadata');
   const withoutTimes = currentDetails.replaceAll(/\d{4}-\d\d-\d\dT[\d:.]+Z/g, 'TIME');
-  // Blanks that the UI does not trim stand between the cells.
+  // No-break spaces, which the UI does not trim, stand between the cells.
   return withoutTimes.replaceAll('\u00A0', '').split('\n');
 }
 
-/** As soon as they say this: they follow the next look at the pool. */
+/** Waits for the text: the details follow the next check of the pool. */
 async function detailsWith(world: FakeWorld, text: string): Promise<readonly string[]> {
   for (;;) {
     const details = await detailsOf(world);
@@ -31,7 +31,7 @@ async function detailsWith(world: FakeWorld, text: string): Promise<readonly str
   }
 }
 
-/** Workflow IDs of a pool that are found by this outcome; none of them has another. */
+/** Workflow IDs of a pool with this outcome; none of them has another. */
 async function foundBy(world: FakeWorld, outcome: string): Promise<readonly string[]> {
   const query = `SlipwayPool = '${world.pool}' AND SlipwayOutcome = '${outcome}'`;
   const found: string[] = [];
@@ -42,7 +42,7 @@ async function foundBy(world: FakeWorld, outcome: string): Promise<readonly stri
   return found.sort();
 }
 
-/** Visibility follows at its own pace; what it shows in the end is what counts. */
+/** Visibility is eventually consistent; the final state counts. */
 async function outcomesOf(
   world: FakeWorld,
   count: number,

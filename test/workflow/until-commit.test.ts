@@ -1,4 +1,4 @@
-/** From the proof to the commit: the host is undecided, so its node is not said to be done. */
+/** Between verification and commit: the host is undecided, so its node is not done. */
 
 import { ANNOTATION, NodeState } from '../../core/names';
 import { statusQuery } from '../../workflows/messages';
@@ -15,11 +15,11 @@ beforeAll(async () => {
 }, 180_000);
 afterAll(() => bench.stop(), 60_000);
 
-/** The end of an update whose host is asked to commit for two seconds, and then for a proof. */
+/** An update whose host is asked to commit for two seconds, and then for a verification. */
 const SHORT = { policy: { reconnectSeconds: 2 } };
 const ENDS = ['verifyUpdate', 'awaitNodeReady', 'commitUpdate', 'goBack', 'completeNode'];
 
-/** It is asked whether it has committed before it is taken back. */
+/** It is asked whether it has committed before it is rolled back. */
 const BACK = ['goBack', 'goBack', 'awaitNodeReady'];
 
 function ends(world: FakeWorld, node: string): readonly string[] {

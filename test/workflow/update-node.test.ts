@@ -16,7 +16,7 @@ beforeAll(async () => {
 }, 180_000);
 afterAll(() => bench.stop(), 60_000);
 
-/** One node, one slot: what happens to it is what these tests are about. */
+/** One node with one slot. */
 async function oneNode(options: Parameters<TestBench['world']>[0] = {}): Promise<{
   world: FakeWorld;
   node: string;
@@ -25,14 +25,14 @@ async function oneNode(options: Parameters<TestBench['world']>[0] = {}): Promise
   return { world, node: world.name(1) };
 }
 
-/** Steps that change something, without what is only shown or looked at. */
+/** Steps that change something, without reads and status. */
 function deeds(world: FakeWorld, node: string): readonly string[] {
   return world
     .stepsOf(node)
     .filter((step) => !step.startsWith('report ') && step !== 'checkCordon');
 }
 
-/** The node is in service on its old config, and nothing of the attempt is left anywhere. */
+/** The node is in service on its old config, and nothing of the attempt is left. */
 function expectBackInService(world: FakeWorld, node: string): void {
   expect(world.cordoned()).toEqual([]);
   expect(world.annotation(node, ANNOTATION.CURRENT_CONFIG)).toBe('c1');
@@ -42,7 +42,7 @@ function expectBackInService(world: FakeWorld, node: string): void {
 
 const soon = () => new Promise((resolve) => setTimeout(resolve, 50));
 
-/** `kubectl uncordon`, the mark goes, pods come, `kubectl cordon`. */
+/** `kubectl uncordon`, the mark is removed, pods come, `kubectl cordon`. */
 function cordonedAnew(world: FakeWorld, node: string): void {
   world.changeNode(node, { unschedulable: false });
   world.changeNode(node, { annotations: { [ANNOTATION.CORDONED_BY]: null } });
@@ -268,7 +268,7 @@ describe('a node update that fails', () => {
       at: 'awaitNodeReady',
       name: 'NodeNotReady',
       undone: ['goBack', 'releaseNode', 'verifyBack'],
-      // The look inside the workflow task, and the wait after it.
+      // The check inside the workflow task, and the wait after it.
       times: 2,
     },
     {
@@ -350,7 +350,7 @@ describe('a node update that fails', () => {
   });
 
   describe('on a node to which a pod is bound late', () => {
-    /** The node it comes to is cordoned and drained, and its host writes. */
+    /** A late pod is bound to the node, which is cordoned and drained while its host writes. */
     async function boundLate(
       meanwhile: (world: FakeWorld, node: string) => void = () => undefined,
     ): Promise<{ world: FakeWorld; node: string }> {
@@ -404,7 +404,7 @@ describe('a node update that fails', () => {
       );
       expect(done).not.toContain('armReboot');
       expect(world.host(node).failed).toBeUndefined();
-      // Held, so that it is not cordoned again before it is looked at.
+      // Held, so that it is not cordoned again before the check.
       const again = world.hold('prepareUpdate', node);
       releasing.open();
       await again.reached;
@@ -669,7 +669,7 @@ describe('a node update that fails', () => {
     const { world, node } = await oneNode();
     world.failWith('drainNode', node, 'CordonedByUser', `node ${node} was cordoned anew`, 1);
 
-    // It is not cordoned any more, so it is tried again: a second drain.
+    // It is not cordoned any more, so it is retried: a second drain.
     await (await world.startRollout()).result();
 
     const done = deeds(world, node);
@@ -836,7 +836,7 @@ describe('a node update that fails', () => {
   });
 });
 
-/** Whether the server knew the end of a step when the update decided on the other one. */
+/** Whether the server knew the end of one step when the update scheduled the other. */
 async function isOverBefore(
   { world, node }: { readonly world: FakeWorld; readonly node: string },
   [step, next]: readonly [string, string],
@@ -877,7 +877,7 @@ describe('a node update that is cancelled', () => {
       await gate.reached;
 
       await world.update(node).cancel();
-      // Whoever answers has heard of it.
+      // An update that answers has received it.
       await world.update(node).query(statusQuery);
       gate.open();
 

@@ -2,13 +2,13 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { BinarySource } from './catalogue';
 import { findOnPath } from './search-path';
-import { run } from './run';
+import { run } from './run-program';
 import type { BinarySettings } from './settings';
 import { compareVersions, parseVersion } from './versions';
 
 /**
- * The compiler frees nothing until it has that much: its collector is a tenth of the processor time of a build. Whoever
- * has less memory says so in the environment.
+ * The compiler collects garbage only above this limit: its collector takes a tenth of the processor time of a
+ * build. Set GOMEMLIMIT in the environment for machines with less memory.
  */
 const COMPILER_MEMORY = { GOGC: 'off', GOMEMLIMIT: '1500MiB' } as const;
 
@@ -29,7 +29,7 @@ export async function buildFromSource(
     ([name, value]) => `-X ${name}=${value}`,
   );
   const linker = ['-s', '-w', ...variables].join(' ');
-  // The linker drops what debuggers read; so the compiler need not write it either.
+  // The linker drops debugging data, so the compiler need not write it.
   const compiler = '-gcflags=all=-dwarf=false';
   const flags = ['-trimpath', compiler, `-ldflags=${linker}`];
   const args = ['build', ...flags, '-o', output, source.goPackage];
@@ -42,7 +42,7 @@ export async function buildFromSource(
 /**
  * The path of the Go command.
  *
- * @throws Error saying which version is needed, when it is missing or too old for this module
+ * @throws Error that names the version needed, when Go is missing or too old for this module
  */
 export async function requireGo(
   source: BinarySource,
@@ -58,7 +58,7 @@ export async function requireGo(
   const [found = '', toolchain = ''] = answer.split('\n');
   const version = parseVersion(found);
   const tooOld = version === undefined || compareVersions(version, parseVersion(needed)) < 0;
-  // From 1.21 on, Go fetches the toolchain that go.mod asks for, unless told to stay local.
+  // From 1.21 on, Go fetches the toolchain that go.mod names, unless GOTOOLCHAIN is local.
   if (tooOld && !toolchain.includes('auto')) {
     throw new Error(
       `building ${source.folder} needs Go ${needed} or newer; ${go} is ${found || 'unknown'}`,

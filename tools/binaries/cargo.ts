@@ -1,11 +1,11 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { run } from './run';
+import { run } from './run-program';
 import { findOnPath } from './search-path';
 import type { BinarySettings } from './settings';
 import { compareVersions, parseVersion } from './versions';
 
-/** What the crates link with: the name that pkg-config knows, and the package of Debian. */
+/** Libraries that the crates link with: the name for pkg-config, and the Debian package. */
 const LIBRARIES = [
   { module: 'ostree-1', atLeast: '2022.6', package: 'libostree-dev' },
   { module: 'libzstd', atLeast: '1.4', package: 'libzstd-dev' },
@@ -16,7 +16,7 @@ const LIBRARIES = [
 /**
  * The path of cargo.
  *
- * @throws Error saying which version is needed, when it is missing or too old for this crate
+ * @throws Error that names the version needed, when cargo is missing or too old for this crate
  */
 export async function requireCargo(crate: string, settings: BinarySettings): Promise<string> {
   const manifest = join(crate, 'Cargo.toml');
@@ -33,7 +33,7 @@ export async function requireCargo(crate: string, settings: BinarySettings): Pro
   return cargo;
 }
 
-/** @throws Error naming every system package that is missing or too old, in one sentence */
+/** @throws Error that names every missing or too old system package, in one sentence */
 export async function requireLibraries(settings: BinarySettings): Promise<void> {
   const pkgConfig = await findOnPath('pkg-config', settings.searchPath);
   if (pkgConfig === undefined) {

@@ -1,11 +1,11 @@
 /**
- * The programs of a development cluster: pinned versions, and where each comes from. Versions and
- * packages here agree with tools/<folder>/go.mod; a test compares them.
+ * The programs of a development cluster, with their pinned versions and sources. A test compares versions and
+ * packages with tools/<folder>/go.mod.
  */
 
-/** How a publisher writes the checksum of a release file down. */
+/** How a publisher writes the checksum of a release file. */
 export const ChecksumFormat = {
-  /** A file with one digest, perhaps followed by the file name. */
+  /** One digest, perhaps followed by the file name. */
   DIGEST: 'digest',
   /** Lines of `<digest>  <file name>`. */
   LIST: 'list',
@@ -15,11 +15,11 @@ export const ChecksumFormat = {
 export type ChecksumFormat = (typeof ChecksumFormat)[keyof typeof ChecksumFormat];
 
 /**
- * One file of an official release. `{os}`, `{arch}`, `{version}` and `{machine}` (the processor in GNU's
- * words) are filled in.
+ * One file of an official release. `{os}`, `{arch}`, `{version}` and `{machine}` (GNU's name of the processor) are
+ * filled in.
  */
 export interface ReleaseFile {
-  /** Which base URL it is under; each can be pointed elsewhere. */
+  /** The base URL of the file; settings can replace it. */
   readonly host: ReleaseHost;
   readonly path: string;
   readonly checksum: {
@@ -27,13 +27,12 @@ export interface ReleaseFile {
     readonly path: string;
     readonly format: ChecksumFormat;
   };
-  /** For a tar.gz: path of the program in it. Absent: the file is the program. */
+  /** Path of the program in a tar.gz; absent = the file is the program. */
   readonly member?: string;
-  /** Operating systems that the publisher releases for, in Go's words. */
+  /** Operating systems that the publisher releases for, with Go's names. */
   readonly systems: readonly string[];
 }
 
-/** Base URLs of official releases. */
 export const RELEASE_HOSTS = {
   github: 'https://github.com',
   githubApi: 'https://api.github.com',
@@ -43,20 +42,20 @@ export type ReleaseHost = keyof typeof RELEASE_HOSTS;
 
 /** One program: its pinned version and how to get it. */
 export interface BinarySource {
-  /** Folder under tools/ with its go.mod, and under the cache. */
+  /** Name of the folder under tools/ with its go.mod, and of the folder in the cache. */
   readonly folder: string;
   /** Without a leading v. */
   readonly version: string;
   readonly goPackage: string;
-  /** Linker variables: a build answers `--version` as the release does, and is what its users need. */
+  /** Linker variables, so that a build reports its version as the release does. */
   readonly goVariables: Readonly<Record<string, string>>;
-  /** What it prints its version for; absent = `--version`. */
+  /** Arguments that print the version; absent = `--version`. */
   readonly versionArguments?: readonly string[];
-  /** What a C compiler needs for it, in words; absent = it is built without one. */
+  /** Why it needs a C compiler; absent = it needs none. */
   readonly needsC?: string;
-  /** Of a cold build on two idle cores; shown so that nobody thinks it hangs. */
+  /** Minutes of a cold build on two idle cores, for the progress message. */
   readonly buildMinutes: number;
-  /** Absent = its publisher releases no program. */
+  /** Absent = its publisher releases no binary. */
   readonly release?: ReleaseFile;
 }
 
@@ -89,7 +88,6 @@ const IGNITION = {
   goVariables: { 'github.com/coreos/ignition/v2/internal/version.Raw': 'v2.26.0' },
 } as const;
 
-/** Every program by name. */
 export const BINARIES = {
   temporal: {
     folder: 'temporal-cli',
@@ -141,7 +139,7 @@ export const BINARIES = {
     release: {
       host: 'github',
       path: '/kubernetes-sigs/kwok/releases/download/v{version}/kwok-{os}-{arch}',
-      // KWOK publishes no checksum file; GitHub's description of the release has the digests.
+      // KWOK publishes no checksum file; GitHub's description of the release has digests.
       checksum: {
         host: 'githubApi',
         path: '/repos/kubernetes-sigs/kwok/releases/tags/v{version}',
@@ -150,13 +148,13 @@ export const BINARIES = {
       systems: ['linux', 'darwin'],
     },
   },
-  // The first-boot engine; distributions package it, its publisher releases only the validator.
+  // The first-boot engine. Its publisher releases only the validator.
   ignition: {
     ...IGNITION,
     goPackage: 'github.com/coreos/ignition/v2/internal',
     goVariables: {
       ...IGNITION.goVariables,
-      // As a distribution without SELinux builds it; else it stops where there is no policy.
+      // As distributions without SELinux build it; otherwise it fails where there is no policy.
       'github.com/coreos/ignition/v2/internal/distro.selinuxRelabel': 'false',
     },
     needsC: 'a C compiler and the headers of libblkid (Debian: gcc, libblkid-dev)',
@@ -169,7 +167,7 @@ export const BINARIES = {
     release: {
       host: 'github',
       path: '/coreos/ignition/releases/download/v{version}/ignition-validate-{machine}-{os}',
-      // Signed and without a checksum file; GitHub's description of the release has the digests.
+      // Signed, and without a checksum file; GitHub's description of the release has digests.
       checksum: {
         host: 'githubApi',
         path: '/repos/coreos/ignition/releases/tags/v{version}',
@@ -178,7 +176,7 @@ export const BINARIES = {
       systems: ['linux'],
     },
   },
-  // The last one that knows Ignition 2: what machines of old images are served.
+  // The last version that knows Ignition 2, which machines of old images are served.
   'ignition-validate-2': {
     folder: 'ignition-2',
     version: '0.35.0',
@@ -188,13 +186,12 @@ export const BINARIES = {
   },
 } as const satisfies Record<string, BinarySource>;
 
-/** The name of a program that `ensureBinary` finds or makes. */
 export type BinaryName = keyof typeof BINARIES;
 
-/** All names, slowest build first, because the first demo waits for that one longest. */
+/** All names, slowest build first: the first demo waits longest for that one. */
 export const BINARY_NAMES = Object.keys(BINARIES) as readonly BinaryName[];
 
-/** What only tests with machines run. */
+/** Programs that only tests with machines run. */
 const MACHINE_BINARY_NAMES: readonly BinaryName[] = [
   'kubelet',
   'ignition',
@@ -202,12 +199,11 @@ const MACHINE_BINARY_NAMES: readonly BinaryName[] = [
   'ignition-validate-2',
 ];
 
-/** What a development cluster is made of, and kubectl, with which people look at it. */
+/** Programs of a development cluster, and kubectl for people. */
 export const CLUSTER_BINARY_NAMES = BINARY_NAMES.filter(
   (name) => !MACHINE_BINARY_NAMES.includes(name),
 );
 
-/** The source of a program. */
 export function sourceOf(name: BinaryName): BinarySource {
   return BINARIES[name];
 }

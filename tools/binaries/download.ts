@@ -4,15 +4,15 @@ import { join } from 'node:path';
 import { Readable, Transform } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { findChecksum, type ReleaseDownload } from './releases';
-import { run } from './run';
+import { run } from './run-program';
 import type { BinarySettings } from './settings';
 
 /**
- * Downloads a release into `directory`, verifies it against its publisher's checksum and unpacks it.
- * The checksum comes first: without one nothing is downloaded.
+ * Downloads a release into `directory`, verifies it against its publisher's checksum and unpacks it. Without a
+ * checksum, nothing is downloaded.
  *
  * @returns the path of the program in `directory`
- * @throws Error, in seconds when nothing answers; the caller removes `directory`
+ * @throws Error within seconds when no server answers; the caller removes `directory`
  */
 export async function downloadRelease(
   release: ReleaseDownload,
@@ -66,12 +66,12 @@ async function fetchFile(url: string, path: string, settings: BinarySettings): P
 
 interface Answer {
   readonly response: Response;
-  /** Starts the stall clock again. */
+  /** Restarts the stall timer. */
   readonly keepAlive: () => void;
   readonly stop: () => void;
 }
 
-/** A GET that gives up in seconds when nothing answers, and later when the body stands still. */
+/** A GET that fails after seconds without an answer, and later when the body stalls. */
 async function request(url: string, settings: BinarySettings): Promise<Answer> {
   const abort = new AbortController();
   const giveUp = (limitMs: number, what: string): NodeJS.Timeout =>

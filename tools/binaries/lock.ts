@@ -5,28 +5,26 @@ import { dirname } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { isRunning, startTimeOf } from '../processes/identity';
 
-/** Who holds a lock. */
 export interface LockHolder {
   readonly pid: number;
   readonly startTime: string;
   readonly host: string;
-  /** What it does meanwhile, for those who wait. */
+  /** What the holder does; shown to the processes that wait. */
   readonly doing: string;
-  /** Tells two holds of one process apart. */
+  /** Distinguishes two holds of one process. */
   readonly nonce: string;
 }
 
 const CHECK_MS = 100;
 
 /**
- * Runs `work` while holding a lock between processes; waits for a running holder and takes the lock
- * over from one that died.
+ * Runs `work` under a lock between processes. Waits for a running holder; takes the lock over from a dead one.
  *
- * The file appears with its content in one step (a hard link), so nobody ever reads half of it. A
- * dead holder's file is removed only under a second lock named after that very hold, which is why
- * two processes that notice the death together cannot remove a third one's fresh lock.
+ * The lock file appears with its content in one step (a hard link), so no reader sees half of it. The file of a
+ * dead holder is removed only under a second lock, named after that hold: two processes that notice the death
+ * together cannot remove the new lock of a third one.
  *
- * @param onWait - called once, with the holder, when there is somebody to wait for
+ * @param onWait - called once with the holder, when there is one to wait for
  */
 export async function withLock<T>(
   path: string,
@@ -92,7 +90,7 @@ async function readHolder(path: string): Promise<LockHolder | undefined> {
   }
 }
 
-/** A holder on another machine (a shared home directory) cannot be looked at, so it counts as alive. */
+/** A holder on another machine (a shared home directory) cannot be checked, so it counts as alive. */
 function isAlive(holder: LockHolder): boolean {
   return holder.host !== hostname() || isRunning(holder.pid, holder.startTime);
 }

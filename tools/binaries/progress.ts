@@ -1,7 +1,6 @@
-/** Receives one line of progress, without a line end. */
+/** Receives one line of progress, without the line end. */
 export type Report = (line: string) => void;
 
-/** Progress belongs on stderr: stdout is for data. */
 export function reportOnStderr(line: string): void {
   process.stderr.write(`slipway: ${line}\n`);
 }
@@ -16,8 +15,8 @@ export function formatElapsed(elapsedMs: number): string {
 const REMINDER_MS = 15_000;
 
 /**
- * Runs something slow and reports its start, every 15 seconds that it still runs, and its end, with
- * the elapsed time. A failure is not reported: the caller knows what happens next.
+ * Runs `work` and reports its start, its end, and every 15 seconds between, with the elapsed time. Does not report
+ * a failure: the caller knows what happens next.
  */
 export async function withProgress<T>(
   report: Report,

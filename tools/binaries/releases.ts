@@ -2,17 +2,17 @@ import { basename } from 'node:path';
 import { ChecksumFormat, type BinarySource } from './catalogue';
 import type { BinarySettings, Platform } from './settings';
 
-/** What to download for one platform, with URLs filled in. */
+/** A download for one platform. */
 export interface ReleaseDownload {
   readonly url: string;
   readonly fileName: string;
   readonly checksumUrl: string;
   readonly checksumFormat: ChecksumFormat;
-  /** Path of the program in the tar.gz; absent when the file is the program. */
+  /** Path of the program in a tar.gz; absent = the file is the program. */
   readonly member: string | undefined;
 }
 
-/** The official release of a program for this platform; undefined when its publisher has none. */
+/** The official release of a program for this platform; undefined when there is none. */
 export function releaseFor(
   source: BinarySource,
   settings: Pick<BinarySettings, 'platform' | 'releaseHosts'>,
@@ -39,12 +39,12 @@ function fillIn(template: string, version: string, platform: Platform): string {
     .replaceAll('{machine}', MACHINES[platform.arch] ?? platform.arch);
 }
 
-/** Processors as GNU names them. */
+/** GNU's names of processors. */
 const MACHINES: Readonly<Record<string, string>> = { amd64: 'x86_64', arm64: 'aarch64' };
 
 /**
- * The SHA-256 of a release file, in lower-case hex, from what its publisher wrote; undefined when
- * the text does not name the file or has no SHA-256 for it.
+ * The SHA-256 of a release file, in lower-case hex, from its publisher's text; undefined when the text has none
+ * for this file.
  */
 export function findChecksum(
   format: ChecksumFormat,
@@ -63,7 +63,7 @@ export function findChecksum(
 
 function findInList(text: string, fileName: string): string | undefined {
   for (const line of text.split('\n')) {
-    // A star before the name is sha256sum's mark for binary mode.
+    // sha256sum marks binary mode with a star before the name.
     const [digest, name] = line.trim().split(/\s+/);
     if (name?.replace(/^\*/, '') === fileName) return asDigest(digest);
   }

@@ -8,12 +8,11 @@ import { downloadRelease } from './download';
 import { withLock } from './lock';
 import { reportOnStderr, withProgress, type Report } from './progress';
 import { releaseFor } from './releases';
-import { run } from './run';
+import { run } from './run-program';
 import { findOnPath, isExecutable } from './search-path';
 import { overrideVariable, type BinarySettings } from './settings';
 import { isCompatible, parseVersion } from './versions';
 
-/** What `resolveBinary` needs; tests point it at directories of their own. */
 export interface ResolveContext {
   readonly settings: BinarySettings;
   readonly report?: Report;
@@ -22,11 +21,11 @@ export interface ResolveContext {
 }
 
 /**
- * The path of a program that is ready to run, from the first of: the environment variable, PATH
- * (when the version fits), the cache, the official release, a build with Go.
+ * The path of a program that is ready to run, from the first of: the environment variable, PATH (when the version
+ * fits), the cache, the official release, a build with Go.
  *
- * @throws Error when the environment names a file that is not executable, or when nothing worked;
- *   the message says what each step lacked
+ * @throws Error when the environment names a file that is not executable, or when every step failed; the message
+ * names the reason of each
  */
 export async function resolveBinary(name: BinaryName, context: ResolveContext): Promise<string> {
   const { settings, report = reportOnStderr } = context;
@@ -62,7 +61,7 @@ async function fromPath(
   return undefined;
 }
 
-/** Where a finished program of the pinned version is kept; nothing unfinished ever has this name. */
+/** Where a finished program of the pinned version is kept; an unfinished one never has this name. */
 export function cachePath(name: BinaryName, settings: BinarySettings): string {
   return join(cacheDirectoryOf(sourceOf(name), settings), name);
 }
@@ -77,7 +76,7 @@ async function fromCache(name: BinaryName, settings: BinarySettings): Promise<st
   return (await isExecutable(path)) ? path : undefined;
 }
 
-/** Downloads or builds under the tool's lock; the second of two processes finds the result. */
+/** Downloads or builds under the program's lock; a second process then finds the result. */
 async function obtain(name: BinaryName, context: ResolveContext, report: Report): Promise<string> {
   const { settings } = context;
   const directory = cacheDirectoryOf(sourceOf(name), settings);
@@ -114,7 +113,7 @@ async function makeInto(
   }
 }
 
-/** Of a run that was killed; safe because the caller holds the lock. */
+/** Removes files of a killed run; safe because the caller holds the lock. */
 async function removeLeftovers(directory: string): Promise<void> {
   for (const entry of await readdir(directory)) {
     if (entry.startsWith(PARTIAL)) await rm(join(directory, entry), { recursive: true });
@@ -171,7 +170,7 @@ async function build(
   }
 }
 
-/** One line; fetch hides the reason (no route, no name, refused) in the cause. */
+/** One line. `fetch` hides the reason (no route, no name, refused) in the cause. */
 function describe(error: unknown): string {
   const { message = String(error), cause } = error as { message?: string; cause?: unknown };
   return cause === undefined ? message : `${message} (${describe(cause)})`;

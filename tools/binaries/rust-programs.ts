@@ -5,15 +5,15 @@ import { repositoryRoot } from '../repository-root';
 import { requireCargo, requireLibraries } from './cargo';
 import { withLock } from './lock';
 import { reportOnStderr, withProgress, type Report } from './progress';
-import { run } from './run';
+import { run } from './run-program';
 import { findOnPath, isExecutable } from './search-path';
 import { readSettings, type BinarySettings } from './settings';
 
-/** Programs of tools/ostree-container: the host's, and the one that makes images for tests. */
+/** Programs of programs/slipway-ostree: the program for hosts, and the one that makes images for tests. */
 export const RUST_PROGRAMS = ['slipway-ostree', 'ostree-ext-cli'] as const;
 export type RustProgram = (typeof RUST_PROGRAMS)[number];
 
-const FOLDER = 'ostree-container';
+const FOLDER = 'slipway-ostree';
 /** Of a cold build on two idle cores. */
 const BUILD_MINUTES = 3;
 const OVERRIDES: Readonly<Record<RustProgram, string>> = {
@@ -21,7 +21,6 @@ const OVERRIDES: Readonly<Record<RustProgram, string>> = {
   'ostree-ext-cli': 'SLIPWAY_OSTREE_EXT_CLI',
 };
 
-/** What `resolveRustProgram` needs; tests point it at directories of their own. */
 export interface RustContext {
   readonly settings: BinarySettings;
   readonly report?: Report;
@@ -30,20 +29,18 @@ export interface RustContext {
 }
 
 /**
- * The path of a program that is built with cargo, from the first of: its environment variable
- * (SLIPWAY_OSTREE, SLIPWAY_OSTREE_EXT_CLI), PATH, the cache of these very sources, a build with the
- * lock file.
+ * The path of a program that is built with cargo, from the first of: its environment variable (SLIPWAY_OSTREE,
+ * SLIPWAY_OSTREE_EXT_CLI), PATH, the cache for these sources, a build with the lock file.
  *
- * @throws Error naming the missing system packages or the cargo that is needed
+ * @throws Error that names the missing system packages or the cargo that is needed
  */
 export function ensureRustProgram(name: RustProgram): Promise<string> {
   return resolveRustProgram(name, { settings: readSettings() });
 }
 
-/** @see ensureRustProgram */
 export async function resolveRustProgram(name: RustProgram, context: RustContext): Promise<string> {
   const { settings } = context;
-  const crate = context.crateDirectory ?? join(repositoryRoot(), 'tools', FOLDER);
+  const crate = context.crateDirectory ?? join(repositoryRoot(), 'programs', FOLDER);
   const named = settings.environment[OVERRIDES[name]];
   if (named !== undefined && named !== '') {
     if (await isExecutable(named)) return resolve(named);
@@ -58,7 +55,7 @@ export async function resolveRustProgram(name: RustProgram, context: RustContext
   return program;
 }
 
-/** Named by what it is built from, so that an edit gives a new program and going back the old one. */
+/** Named by the digest of the sources: an edit gives a new program, and reverting it the old one. */
 async function cacheDirectory(
   crate: string,
   { cacheDirectory: cache, platform }: BinarySettings,
@@ -67,7 +64,7 @@ async function cacheDirectory(
   return join(cache, FOLDER, `${digest}-${platform.os}-${platform.arch}`);
 }
 
-/** 16 hexadecimal digits over names and contents of the manifest, the lock and the sources. */
+/** 16 hexadecimal digits over names and contents of the manifest, the lock file and the sources. */
 export async function sourceDigest(crate: string): Promise<string> {
   const entries = await readdir(join(crate, 'src'), { recursive: true, withFileTypes: true });
   const sources = entries.filter((entry) => entry.isFile());
@@ -89,7 +86,7 @@ interface BuildContext extends RustContext {
   readonly directory: string;
 }
 
-/** Under a lock: the second of two processes finds the result of the first. */
+/** Under a lock; a second process then finds the result. */
 async function obtain(name: RustProgram, context: BuildContext): Promise<void> {
   const { settings, report = reportOnStderr, directory } = context;
   const lock = join(settings.cacheDirectory, `${FOLDER}.lock`);
@@ -104,7 +101,7 @@ async function obtain(name: RustProgram, context: BuildContext): Promise<void> {
 
 async function build(name: RustProgram, context: BuildContext, report: Report): Promise<void> {
   const { settings, crate, directory } = context;
-  // Outside the repository and kept: an edit of ours then costs seconds.
+  // Kept outside the repository, so that a rebuild after an edit of our sources takes seconds.
   const target = join(settings.cacheDirectory, FOLDER, 'target');
   const environment = { ...settings.environment, CARGO_TARGET_DIR: target };
   try {
@@ -130,7 +127,7 @@ async function build(name: RustProgram, context: BuildContext, report: Report): 
   }
 }
 
-/** Nothing unfinished ever has the final name. */
+/** An unfinished program never has the final name. */
 async function install(from: string, to: string): Promise<void> {
   const partial = `${to}.partial`;
   await rm(partial, { force: true });

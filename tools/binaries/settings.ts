@@ -2,28 +2,28 @@ import { homedir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { RELEASE_HOSTS, type BinaryName, type ReleaseHost } from './catalogue';
 
-/** The operating system and processor, in Go's words, as releases and caches are named. */
+/** Operating system and processor, with Go's names, which releases and caches use. */
 export interface Platform {
   readonly os: string;
   readonly arch: string;
 }
 
-/** Everything that decides where programs come from; read once from the environment. */
+/** Where programs come from; read once from the environment. */
 export interface BinarySettings {
   readonly cacheDirectory: string;
   /** Directories of PATH, in order. */
   readonly searchPath: readonly string[];
-  /** Programs that the environment names, trusted as they are. */
+  /** Programs that the environment names; their version is not checked. */
   readonly overrides: Readonly<Partial<Record<BinaryName, string>>>;
   readonly releaseHosts: Readonly<Record<ReleaseHost, string>>;
-  /** False: never download, go straight to the build. */
+  /** False = never download; build at once. */
   readonly download: boolean;
   readonly platform: Platform;
-  /** What child processes (Go, tar, version checks) get. */
+  /** Environment of child processes (Go, tar, version checks). */
   readonly environment: NodeJS.ProcessEnv;
-  /** How long a server may take to answer at all before the download is given up. */
+  /** Time until the first answer of a server, after which a download fails. */
   readonly answerTimeoutMs: number;
-  /** How long a download may stand still. */
+  /** Time without data, after which a download fails. */
   readonly stallTimeoutMs: number;
 }
 
@@ -41,12 +41,12 @@ const OVERRIDE_VARIABLES: Readonly<Record<BinaryName, string>> = {
   'ignition-validate-2': 'SLIPWAY_IGNITION_VALIDATE_2',
 };
 
-/** The environment variable that names a program outright, such as SLIPWAY_ETCD. */
+/** The environment variable that names a program, such as SLIPWAY_ETCD. */
 export function overrideVariable(name: BinaryName): string {
   return OVERRIDE_VARIABLES[name];
 }
 
-/** Reads the settings from an environment; a variable that is set and empty counts as not set. */
+/** Reads the settings from an environment; an empty variable counts as unset. */
 export function readSettings(environment: NodeJS.ProcessEnv = process.env): BinarySettings {
   const value = (name: string): string | undefined => environment[name] || undefined;
   const overrides: Partial<Record<BinaryName, string>> = {};

@@ -16,8 +16,8 @@ export function compareVersions(left: Version | undefined, right: Version | unde
 }
 
 /**
- * Whether a found version does for a pinned one: same major and minor, and no older patch. Flags
- * and defaults of these programs change between minor versions.
+ * Whether a found version may replace the pinned one: same major and minor, and no older patch. Flags and defaults
+ * of these programs change between minor versions.
  */
 export function isCompatible(found: Version | undefined, pinned: Version | undefined): boolean {
   if (found === undefined || pinned === undefined) return false;

@@ -3,31 +3,30 @@ import { Agent, request } from 'node:https';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Credentials } from './certificates';
 
-/** An answer of the API server. */
 export interface ApiAnswer {
   readonly status: number;
   readonly text: string;
-  /** Set where the server asks to come again: it has done nothing of what it was asked for. */
+  /** Set when the server asks the client to retry: it has not done anything. */
   readonly retryAfterSeconds?: number;
 }
 
-/** What the API server refused or could not do. */
+/** An answer with status 400 or more. */
 export interface ApiError extends Error {
   readonly status: number;
 }
 
 /**
- * A client of the cluster's API server for the few calls that setting a cluster up takes. Bodies
- * are JSON. Everything else uses the official client with a kubeconfig.
+ * A client of the cluster's API server for setting up a cluster. Bodies are JSON. Everything else uses the
+ * official client with a kubeconfig.
  */
 export interface ApiClient {
-  /** Sends a request and returns any answer. */
+  /** Sends a request and returns the answer, whatever its status. */
   send(method: string, path: string, body?: unknown): Promise<ApiAnswer>;
   /**
-   * Sends a request and returns the object in the answer. One that the server could not take, as while
-   * its storage begins anew, is sent again when it says: ten times at most, as client-go does.
+   * Sends a request and returns the object in the answer. When the server asks for a retry, as while its storage
+   * initializes, sends it again at that time, ten times at most, as client-go does.
    *
-   * @throws ApiError for a status of 400 and more
+   * @throws ApiError for status 400 and more
    */
   call<T = unknown>(method: string, path: string, body?: unknown): Promise<T>;
   /** Closes idle connections. */
@@ -38,7 +37,7 @@ const TIMEOUT_MS = 30_000;
 /** As client-go's `Request.maxRetries` (rest/request.go). */
 const MAX_RETRIES = 10;
 
-/** A client that authenticates with a certificate; without one it is anonymous. */
+/** A client with a certificate; without one it is anonymous. */
 export function createApiClient(
   server: string,
   authority: string,
@@ -106,9 +105,9 @@ export function createApiClient(
   };
 }
 
-/** A request that got no answer. */
+/** A request without an answer. */
 class LostRequest extends Error {
-  /** The server closed an idle connection at the moment of its reuse; it has seen nothing. */
+  /** The server closed an idle connection as it was reused, and has not seen the request. */
   readonly unseen: boolean;
 
   constructor(message: string, { reusedSocket }: ClientRequest, cause: NodeJS.ErrnoException) {
@@ -117,7 +116,7 @@ class LostRequest extends Error {
   }
 }
 
-/** Refused before anything was done; a budget refuses with the same status, and names no time. */
+/** A budget refuses with the same status, and without a time. */
 function isToComeAgain(
   answer: ApiAnswer,
 ): answer is ApiAnswer & { readonly retryAfterSeconds: number } {

@@ -6,7 +6,7 @@ import { repositoryRoot } from '../repository-root';
 import { startProcess, waitUntilReady, type ManagedProcess } from '../processes/managed-process';
 import type { ClusterLayout } from './layout';
 
-/** The processes of a cluster, in the order in which they start. */
+/** The processes of a cluster, in start order. */
 export const CLUSTER_PROCESSES = [
   'etcd',
   'kube-apiserver',
@@ -18,7 +18,7 @@ export type ClusterProcess = (typeof CLUSTER_PROCESSES)[number];
 
 const READY_TIMEOUT_MS = 180_000;
 
-/** Starts one process of the control plane and waits until it says that it is ready. */
+/** Starts one process of the control plane and waits until it is ready. */
 export async function startClusterProcess(
   name: ClusterProcess,
   layout: ClusterLayout,
@@ -53,7 +53,7 @@ function readyUrl(name: ClusterProcess, { ports, server }: ClusterLayout): strin
   }
 }
 
-/** The controller manager and the scheduler make their own certificates; nothing secret goes there. */
+/** Controller manager and scheduler make their own certificates; requests to them carry no secrets. */
 const ANY_CERTIFICATE = new Agent({ rejectUnauthorized: false });
 
 function answersOk(url: string): Promise<boolean> {
@@ -70,13 +70,13 @@ function answersOk(url: string): Promise<boolean> {
   });
 }
 
-/** What the controller manager grants the real thing: 50 s for a Lease that is renewed every 10 s. */
+/** As for real kubelets: the controller manager waits 50 s for a Lease that is renewed every 10 s. */
 const RENEWALS_MISSED = 5;
 const GRACE_SECONDS = 120;
 
 /**
- * For how long a node of which nothing is heard counts as Ready. Renewing Leases is KWOK's work, every quarter of
- * their time, and one that failed comes again no sooner than that: a busy machine must not make every node NotReady.
+ * How long a silent node counts as Ready. KWOK renews Leases every quarter of their duration, and retries a failed
+ * renewal no sooner: a busy machine must not make every node NotReady.
  */
 function graceSeconds({ leaseSeconds }: ClusterLayout): number {
   return Math.max(GRACE_SECONDS, (RENEWALS_MISSED * leaseSeconds) / 4);
@@ -90,16 +90,16 @@ const ARGUMENTS: Readonly<Record<ClusterProcess, (layout: ClusterLayout) => read
     `--listen-peer-urls=http://127.0.0.1:${ports.etcdPeer}`,
     `--initial-advertise-peer-urls=http://127.0.0.1:${ports.etcdPeer}`,
     `--initial-cluster=default=http://127.0.0.1:${ports.etcdPeer}`,
-    // What is lost when the machine loses power is a development cluster.
+    // A development cluster may lose data when the machine loses power.
     '--unsafe-no-fsync',
   ],
   'kube-apiserver': (layout) => [
     `--etcd-servers=http://127.0.0.1:${layout.ports.etcd}`,
     `--secure-port=${layout.ports.apiServer}`,
-    // With an address of its own: every address, in a network that is not the machine's.
+    // With `address`, the cluster listens on all addresses, inside a network of its own.
     `--bind-address=${layout.address === undefined ? '127.0.0.1' : '0.0.0.0'}`,
     '--advertise-address=127.0.0.1',
-    // Endpoints of a service cannot be loopback addresses, so there are none for `kubernetes`.
+    // Endpoints of a Service cannot be loopback addresses, so `kubernetes` has none.
     '--endpoint-reconciler-type=none',
     `--client-ca-file=${layout.caFile}`,
     `--tls-cert-file=${layout.servingCertificateFile}`,
@@ -110,7 +110,7 @@ const ARGUMENTS: Readonly<Record<ClusterProcess, (layout: ClusterLayout) => read
     '--service-cluster-ip-range=10.96.0.0/16',
     '--authorization-mode=Node,RBAC',
     '--enable-admission-plugins=NodeRestriction',
-    // No pod here runs, so none needs a token, and a new namespace takes pods at once.
+    // No pod really runs, so none needs a token, and a new namespace accepts pods at once.
     '--disable-admission-plugins=ServiceAccount',
     ...(layout.audit === undefined
       ? []
@@ -126,12 +126,12 @@ const ARGUMENTS: Readonly<Record<ClusterProcess, (layout: ClusterLayout) => read
     `--cluster-signing-cert-file=${layout.caFile}`,
     `--cluster-signing-key-file=${layout.caKeyFile}`,
     '--controllers=*,-node-ipam-controller,-node-route-controller,-cloud-node-lifecycle-controller',
-    // The default of 20 requests per second would be what a rollout through 200 nodes waits for.
+    // The default of 20 requests per second would delay a rollout through 200 nodes.
     '--kube-api-qps=200',
     '--kube-api-burst=400',
     `--node-monitor-grace-period=${graceSeconds(layout)}s`,
-    // Of thousands of nodes, KWOK comes to the last one after minutes, and it plays only those of which
-    // nobody has said anything yet: not even that they have never been heard of.
+    // Among thousands of nodes, KWOK needs minutes to reach the last one, and it plays only nodes that have no
+    // status yet, not even one from the controller manager.
     '--node-startup-grace-period=30m',
   ],
   'kube-scheduler': (layout) => [

@@ -19,11 +19,11 @@ export interface CredentialFiles {
   readonly caFile: string;
 }
 
-/** Who signs the credentials of many nodes. */
+/** Signs the credentials of many nodes. */
 export const Signer = {
   /** The cluster's CSR API, as for real nodes: about 20 ms each. */
   CSR_API: 'csr-api',
-  /** The authority's key, here: the same certificates, for hundreds of nodes at once. */
+  /** The authority's key, in this process: the same certificates, for hundreds of nodes at once. */
   AUTHORITY: 'authority',
 } as const;
 export type Signer = (typeof Signer)[keyof typeof Signer];
@@ -36,7 +36,7 @@ const SIGNERS = {
 /**
  * A client certificate signed through the cluster's CSR API, approved by the admin.
  *
- * @throws ApiError when the API server refuses the subject: nobody gets `system:masters` this way
+ * @throws ApiError when the API server refuses the subject: the signer never grants `system:masters`
  */
 export function userCertificate(api: ApiClient, subject: Subject): Promise<Credentials> {
   return throughCsrApi(api, SIGNERS.user, subject);
@@ -64,7 +64,6 @@ export function issueNodeCredentials(
   });
 }
 
-/** Writes a key and its certificate beside the authority's certificate. */
 export async function writeCredentials(
   layout: ClusterLayout,
   name: string,
@@ -79,7 +78,6 @@ export async function writeCredentials(
   };
 }
 
-/** Reads written credentials back. */
 export async function readCredentials(files: CredentialFiles): Promise<Credentials> {
   return {
     certificate: await readFile(files.certFile, 'utf8'),
@@ -115,7 +113,7 @@ async function throughCsrApi(
     },
   });
   const path = `${REQUESTS}/${created.metadata.name}`;
-  // A patch, because the controller manager may have touched the request already.
+  // A PATCH, because the controller manager may have changed the request already.
   await api.call('PATCH', `${path}/approval`, {
     status: {
       conditions: [

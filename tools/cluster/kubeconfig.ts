@@ -1,7 +1,6 @@
 import { writeFile } from 'node:fs/promises';
 import type { Credentials } from './certificates';
 
-/** Whom a kubeconfig lets in where. */
 export interface KubeconfigContent {
   readonly server: string;
   /** PEM. */
@@ -10,12 +9,12 @@ export interface KubeconfigContent {
   readonly credentials: Credentials;
 }
 
-/** Writes a kubeconfig, readable by its owner only. */
+/** Writes a kubeconfig that only its owner can read. */
 export async function writeKubeconfig(path: string, content: KubeconfigContent): Promise<void> {
   await writeFile(path, kubeconfigText(content), { mode: 0o600 });
 }
 
-/** A kubeconfig with everything inside. It is JSON, which every reader of YAML reads. */
+/** A self-contained kubeconfig. It is JSON, which is valid YAML. */
 export function kubeconfigText(content: KubeconfigContent): string {
   const { server, authority, user, credentials } = content;
   const kubeconfig = {

@@ -1,6 +1,6 @@
 import { chmod, mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { freePorts } from '../processes/ports';
+import { freePorts } from '../processes/free-ports';
 import {
   CertificateUse,
   issueCertificate,
@@ -11,7 +11,7 @@ import {
 import type { AuditFiles } from './audit';
 import { writeKubeconfig } from './kubeconfig';
 
-/** Loopback ports of one cluster; they stay the same over restarts. */
+/** Loopback ports of one cluster; restarts keep them. */
 export interface ClusterPorts {
   readonly etcd: number;
   readonly etcdPeer: number;
@@ -21,12 +21,12 @@ export interface ClusterPorts {
   readonly kwok: number;
 }
 
-/** Where everything of one cluster is: what the command lines of its processes are made of. */
+/** Paths and addresses of one cluster, from which the command lines of its processes are made. */
 export interface ClusterLayout {
   readonly directory: string;
   readonly ports: ClusterPorts;
   readonly server: string;
-  /** Beside loopback. */
+  /** In addition to loopback. */
   readonly address: string | undefined;
   readonly authority: Credentials;
   readonly caFile: string;
@@ -37,13 +37,12 @@ export interface ClusterLayout {
   readonly serviceAccountPublicKeyFile: string;
   readonly admin: Credentials;
   readonly adminKubeconfig: string;
-  /** Kubeconfigs of the control plane's own processes. */
   readonly controllerManagerKubeconfig: string;
   readonly schedulerKubeconfig: string;
   readonly kwokKubeconfig: string;
-  /** Policy and log of the API server's audit; absent = none. */
+  /** Policy and log of the API server's audit; absent = no audit. */
   readonly audit?: AuditFiles;
-  /** Of the leases that KWOK renews. */
+  /** Duration of the Leases that KWOK renews. */
   readonly leaseSeconds: number;
 }
 
@@ -103,7 +102,7 @@ async function pickPorts(): Promise<ClusterPorts> {
   return { etcd, etcdPeer, apiServer, controllerManager, scheduler, kwok };
 }
 
-/** Members of system:masters are let in before RBAC, so nothing has to exist in the cluster yet. */
+/** Members of system:masters need no RBAC objects, which do not exist yet. */
 function superuser(authority: Credentials, commonName: string): Promise<Credentials> {
   return issueCertificate(authority, {
     subject: { commonName, organizations: ['system:masters'] },
@@ -111,7 +110,7 @@ function superuser(authority: Credentials, commonName: string): Promise<Credenti
   });
 }
 
-/** Writes a file that only its owner reads, whatever the umask and an earlier file say. */
+/** Writes a file that only its owner can read, whatever the umask and the mode of an existing file. */
 export async function writeSecret(path: string, content: string): Promise<string> {
   await writeFile(path, content, { mode: 0o600 });
   await chmod(path, 0o600);

@@ -1,4 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
+import { fewNames } from '../../core/few';
 import type { ApiClient } from './api-client';
 import { mapBounded } from './bounded';
 
@@ -10,19 +11,18 @@ export interface NodeSpec {
   readonly taints?: readonly NodeTaint[];
 }
 
-/** As in Kubernetes. */
 export interface NodeTaint {
   readonly key: string;
   readonly value?: string;
   readonly effect: 'NoSchedule' | 'PreferNoSchedule' | 'NoExecute';
 }
 
-/** So many are made at once of hundreds. */
+/** Parallel requests when there are many nodes. */
 const PARALLEL = 16;
-/** So few are made one after the other: rollouts take nodes by their age, tests rely on that order. */
+/** Up to this many are created one after the other: rollouts order nodes by age, and tests rely on it. */
 const IN_ORDER = 20;
 
-/** Creates Node objects, with the labels that a kubelet would set. */
+/** Creates Nodes with the labels that a kubelet would set. */
 export async function postNodes(api: ApiClient, nodes: readonly NodeSpec[]): Promise<void> {
   await mapBounded(nodes, nodes.length <= IN_ORDER ? 1 : PARALLEL, (node) =>
     api.call('POST', '/api/v1/nodes', {
@@ -54,11 +54,11 @@ interface NodeList {
 }
 
 /**
- * Waits until the nodes are Ready and pods can be scheduled to them: the controller manager takes
- * the taint of a new node away a moment after it is Ready.
+ * Waits until the nodes are Ready and pods can be scheduled to them: the controller manager removes the taint of a
+ * new node shortly after it is Ready.
  *
- * @param patienceMs - how long not one more of them may come
- * @throws Error naming the first of the nodes that are not
+ * @param patienceMs - how long to wait without progress
+ * @throws Error that names the first nodes that are not ready
  */
 export async function waitForNodes(
   api: ApiClient,
@@ -75,12 +75,11 @@ export async function waitForNodes(
     if (missing.length < last) deadline = performance.now() + patienceMs;
     last = missing.length;
     if (performance.now() > deadline) {
-      const named = missing.slice(0, 10).join(', ');
       throw new Error(
-        `${missing.length} of ${names.length} nodes are not Ready, and none became so for ${patienceMs / 1000} s: ${named}`,
+        `${missing.length} of ${names.length} nodes are not Ready, and none became so for ${patienceMs / 1000} s: ${fewNames(missing)}`,
       );
     }
-    // A list of thousands is work for who makes them Ready, too.
+    // Listing thousands of nodes also slows the processes that make them Ready.
     await delay(Math.max(100, names.length));
   }
 }

@@ -5,7 +5,7 @@ import { controllersCommand } from '../../cli/processes/controllers';
 import { hostFirstBootCommand } from '../../cli/processes/host-first-boot';
 import { hostSettleCommand } from '../../cli/processes/host-settle';
 import { hostWorkerCommand } from '../../cli/processes/host-worker';
-import { PROCESSES } from '../../cli/processes';
+import { PROCESSES } from '../../cli/processes/processes';
 import type { ProcessCommand } from '../../cli/processes/process-command';
 import { processCommand } from '../../cli/processes/run-process';
 import { serverCommand } from '../../cli/processes/server';
@@ -22,7 +22,7 @@ const LOADED: Readonly<Record<string, ProcessCommand>> = {
 
 const EXIT_MEANINGS: readonly (readonly [number, string])[] = [
   [EXIT.OK, 'done; for `rollout status`: rolling or complete'],
-  [EXIT.INTERNAL, 'something unforeseen; the message and the stack name it'],
+  [EXIT.INTERNAL, 'an unexpected error; the message and the stack name it'],
   [EXIT.USAGE, 'wrong flags, arguments or settings'],
   [EXIT.NOT_FOUND, 'no such pool, node, rollout or join token'],
   [
@@ -30,8 +30,8 @@ const EXIT_MEANINGS: readonly (readonly [number, string])[] = [
     'the rollout halted, a node failed, the pool is degraded, or the request was refused',
   ],
   [EXIT.TIMED_OUT, '`--timeout` passed'],
-  [EXIT.PAUSED, 'the pool is paused, or its rollout in Temporal'],
-  [EXIT.UNREACHABLE, 'Temporal, the Kubernetes API or every cluster worker does not answer'],
+  [EXIT.PAUSED, 'the pool is paused, or its rollout is paused in Temporal'],
+  [EXIT.UNREACHABLE, 'Temporal, the Kubernetes API or all cluster workers do not answer'],
 ];
 
 /** `docs/cli.md`: commands, flags and exit codes, from the program itself. */
@@ -42,54 +42,105 @@ export function cliDocument(): string {
     },
     exit: () => undefined,
   });
+  const commands = program.commands.filter((command) => LOADED[command.name()] === undefined);
   return `${[
     '<!-- Generated from cli/program.ts by `npm run generate`. Do not edit. -->',
     '# The `slipway` command',
     program.description(),
-    'Data goes to standard output, everything else to standard error. Colours and redrawing only on a terminal. As `kubectl-slipway` on the PATH it is also `kubectl slipway`.',
+    'Data goes to standard output, messages to standard error. Colours and live trees need a terminal. With `kubectl-slipway` on the PATH, `kubectl slipway` is the same command.',
     '## Flags of every command',
-    optionTable(program.options),
+    table(optionRows(program.options)),
+    ...commandFlags(commands),
     '## Exit codes',
     [
       '| code | meaning |',
       '| --- | --- |',
       ...EXIT_MEANINGS.map(([code, text]) => `| ${code} | ${text} |`),
     ].join('\n'),
-    ...program.commands
-      .filter((command) => LOADED[command.name()] === undefined)
-      .flatMap((command) => sections(command, ['slipway'])),
+    ...commands.flatMap((command) => sections(command, ['slipway'], sharedRows(commands))),
     '## The processes',
-    'Each setting is a flag or an environment variable (in brackets); the flag wins. A setting that cannot be used ends the process with exit code 2 and names every problem.',
-    ...PROCESSES.flatMap((entry) => {
-      const loaded = LOADED[entry.name];
-      return loaded === undefined ? [] : processSection(processCommand(entry, loaded));
-    }),
+    'Each setting is a flag or an environment variable (in brackets); the flag wins. Times are in seconds. If settings are invalid, the process names every problem and ends with exit code 2.',
+    ...processSections(),
   ].join('\n\n')}\n`;
 }
 
-function sections(command: Command, path: readonly string[]): readonly string[] {
+/** The table of the flags that several commands have; their own sections only name these. */
+function commandFlags(commands: readonly Command[]): readonly string[] {
+  return [
+    '## Flags of several commands',
+    'The usage of a command names those that it takes.',
+    table([...sharedRows(commands)]),
+  ];
+}
+
+/** The rows of flags that more than one command has, with the same meaning. */
+function sharedRows(commands: readonly Command[]): ReadonlySet<string> {
+  const rows = commands.flatMap(function leaves(command: Command): readonly string[] {
+    return command.commands.length > 0
+      ? command.commands.flatMap(leaves)
+      : optionRows(command.options);
+  });
+  return new Set(rows.filter((row, index) => rows.indexOf(row) !== index));
+}
+
+function sections(
+  command: Command,
+  path: readonly string[],
+  shared: ReadonlySet<string>,
+): readonly string[] {
   const words = [...path, command.name()];
   if (command.commands.length > 0) {
     return [
       `## \`${words.join(' ')}\``,
       sentence(command.description()),
-      ...command.commands.flatMap((child) => sections(child, words)),
+      ...command.commands.flatMap((child) => sections(child, words, shared)),
     ];
   }
   const level = path.length > 1 ? '###' : '##';
-  const usage = [...words, ...command.registeredArguments.map(argumentText)].join(' ');
+  const own = command.options.filter((option) => !shared.has(rowOf(option)));
+  const others = command.options.filter((option) => shared.has(rowOf(option)));
+  const usage = [
+    ...words,
+    ...command.registeredArguments.map(argumentText),
+    ...others.map(({ short, long }) => `[${short ?? long ?? ''}]`),
+  ].join(' ');
   return [
     `${level} \`${usage}\``,
     sentence(command.description()),
-    ...(command.options.length > 0 ? [optionTable(command.options)] : []),
+    ...(own.length > 0 ? [table(optionRows(own))] : []),
   ];
 }
 
-function processSection(command: Command): readonly string[] {
+/** Each process with its own settings, after a table of those that several processes have. */
+function processSections(): readonly string[] {
+  const commands = PROCESSES.flatMap((entry) => {
+    const loaded = LOADED[entry.name];
+    return loaded === undefined ? [] : [processCommand(entry, loaded)];
+  });
+  const users = new Map<string, string[]>();
+  for (const command of commands) {
+    const name = command.name().replace('slipway ', '');
+    for (const row of optionRows(command.options)) {
+      users.set(row, [...(users.get(row) ?? []), name]);
+    }
+  }
+  const isShared = (row: string) => (users.get(row) ?? []).length > 1;
+  const shared = [...users].filter(([row]) => isShared(row));
   return [
-    `### \`${command.name()}\``,
-    sentence(command.description()),
-    optionTable(command.options),
+    '### Settings of several processes',
+    [
+      '| flag | meaning | processes |',
+      '| --- | --- | --- |',
+      ...shared.map(([row, names]) => `${row} ${names.join(', ')} |`),
+    ].join('\n'),
+    ...commands.flatMap((command) => {
+      const own = optionRows(command.options).filter((row) => !isShared(row));
+      return [
+        `### \`${command.name()}\``,
+        sentence(command.description()),
+        ...(own.length > 0 ? [table(own)] : []),
+      ];
+    }),
   ];
 }
 
@@ -103,16 +154,21 @@ function sentence(text: string): string {
   return first.endsWith('.') ? first : `${first}.`;
 }
 
-function optionTable(options: readonly Option[]): string {
-  const rows = options.map((option) => {
-    const choices = option.argChoices === undefined ? '' : ` (${option.argChoices.join(', ')})`;
-    const value = option.defaultValue as string | boolean | number | undefined | readonly string[];
-    const fallback =
-      value === undefined || value === false || Array.isArray(value) || option.negate
-        ? ''
-        : `; default ${String(value)}`;
-    const text = `${option.description}${choices}${fallback}`.replaceAll('|', '\\|');
-    return `| \`${option.flags}\` | ${text} |`;
-  });
+function table(rows: readonly string[]): string {
   return ['| flag | meaning |', '| --- | --- |', ...rows].join('\n');
+}
+
+function optionRows(options: readonly Option[]): readonly string[] {
+  return options.map(rowOf);
+}
+
+function rowOf(option: Option): string {
+  const choices = option.argChoices === undefined ? '' : ` (${option.argChoices.join(', ')})`;
+  const value = option.defaultValue as string | boolean | number | undefined | readonly string[];
+  const fallback =
+    value === undefined || value === false || Array.isArray(value) || option.negate
+      ? ''
+      : `; default ${String(value)}`;
+  const text = `${option.description}${choices}${fallback}`.replaceAll('|', '\\|');
+  return `| \`${option.flags}\` | ${text} |`;
 }

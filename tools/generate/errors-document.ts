@@ -2,12 +2,11 @@ import type { FailureEntry, FailureKind } from '../../core/errors';
 import { FAILURES } from '../../core/errors';
 
 const KINDS: Readonly<Record<FailureKind, string>> = {
-  transient: 'Tried again by itself with growing pauses. Nothing is shown until it lasts.',
-  waiting: 'Comes back by itself; the status says what it waits for.',
-  stalled:
-    'Over until a person changes something, or a later attempt of the rollout where the last column says so.',
-  cancelled: 'Somebody asked for it; everything is cleaned up behind it.',
-  bug: 'Cannot happen. Please report it with the message.',
+  transient: 'Slipway tries again with growing pauses. It shows the error only if it lasts.',
+  waiting: 'Slipway tries again later. The status names what it waits for.',
+  stalled: 'A person must change something, unless the last column says that Slipway tries again.',
+  cancelled: 'The update was superseded or cancelled, and is cleaned up.',
+  bug: 'This cannot happen. Please report it with the message.',
 };
 
 /** `docs/errors.md`: the failure catalogue for people. */
@@ -30,7 +29,7 @@ export function errorsDocument(): string {
     [
       '<!-- Generated from core/errors.ts by `npm run generate`. Do not edit. -->',
       '# Errors',
-      'Every failure that Slipway reports has a name. It is the type of the failure in the Temporal UI, the first word of the reason on a Node whose update failed, and the word to search for in logs. What has no name (a bug, a failure of a library) is told by its message alone.',
+      'Every failure that Slipway reports has a name. It is the type of the failure in the Temporal UI, the first word of the reason on a Node whose update failed, and the word to search for in logs. A failure without a name (a bug, a failure of a library) has only its message.',
       ...sections,
       '',
     ]

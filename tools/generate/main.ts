@@ -1,6 +1,6 @@
 /**
- * Writes the generated documents, or with `--check` compares them with what is committed and exits 1
- * on a difference.
+ * Writes the generated documents; with `--check`, compares them with the committed ones and exits 1 on a
+ * difference.
  */
 
 import { readFileSync, writeFileSync } from 'node:fs';

@@ -1,26 +1,25 @@
-/** The real Ignition engine outside an initramfs: it fetches a config, then writes it below a root. */
+/** The real Ignition engine outside an initramfs: fetches a config, then writes it below a root. */
 
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { ensureBinary } from '../binaries';
-import { run } from '../binaries/run';
+import { run } from '../binaries/run-program';
 
 export interface EngineOptions {
-  /** Directory for the engine's own files; the merged config stays in it. */
+  /** Directory for the engine's own files; keeps the merged config. */
   readonly work: string;
-  /** Where sshd of the machine looks for keys: in a directory of fragments (true), or in one file. */
+  /** Where sshd of the machine looks for keys: true = a directory of fragments, false = one file. */
   readonly keysInDirectory?: boolean;
-  /** Words in front of the command that fetches, to run it in the network of a machine. */
+  /** Command prefix for the fetch, to run it in the network of a machine. */
   readonly through?: readonly string[];
-  /** How long the engine asks a server that does not answer, seconds. */
+  /** How long the engine retries a server that does not answer, in seconds. */
   readonly fetchSeconds?: number;
 }
 
-/** A first boot, step by step. */
 export interface Engine {
-  /** Reads a config and everything that it points at. @throws Error with the end of the engine's log */
+  /** Reads a config and all that it refers to. @throws Error with the end of the engine's log */
   fetch(config: object): Promise<void>;
-  /** Writes what was fetched: accounts, files, directories, links, units, presets. Needs root. */
+  /** Writes the fetched config: accounts, files, directories, links, units, presets. Needs root. */
   writeFiles(root: string): Promise<void>;
 }
 
@@ -42,7 +41,7 @@ export async function createEngine(options: EngineOptions): Promise<Engine> {
     const environment = {
       ...process.env,
       IGNITION_CONFIG_FILE: config,
-      // No base config of the machine that this runs on.
+      // No base config of this machine.
       IGNITION_SYSTEM_CONFIG_DIR: join(work, 'no-system-configs'),
       IGNITION_WRITE_AUTHORIZED_KEYS_FRAGMENT: String(keysInDirectory),
     };
@@ -61,7 +60,7 @@ export async function createEngine(options: EngineOptions): Promise<Engine> {
 
 const COMPLAINT = /^(CRITICAL|ERROR|WARNING)\b|^INFO\s*: GET (result|error):/;
 
-/** Its complaints alone: it writes the whole config, secrets included, behind its log. */
+/** Only the errors: the engine also logs the whole config, secrets included. */
 function lastWords(error: unknown): string {
   const lines = error instanceof Error ? error.message.split('\n') : [];
   const complaints = lines.filter((line) => COMPLAINT.test(line.trim()));

@@ -1,7 +1,7 @@
 /**
- * Memory, CPU and start of one idle host worker, with the settings of its unit, against a real Temporal
+ * Memory, CPU and start time of one idle host worker, with the settings of its unit, against a real Temporal
  * server, on a config of 100 files: `node dist/tools/measure/host-worker.js [FILE.cjs…]`. FILE is
- * dist/host/slipway-host.cjs unless others are named; several take turns, which makes them comparable.
+ * dist/host-bundle/slipway-host.cjs by default; several files take turns, so that they can be compared.
  */
 
 import { spawn } from 'node:child_process';
@@ -36,7 +36,7 @@ async function usageOf(pid: number): Promise<{ rssKib: number; peakKib: number; 
   };
 }
 
-/** What the worker finds on its machine: a config, and its files as they should be. */
+/** The machine's state for the worker: a config, and files that match it. */
 async function writeMachine(directory: string): Promise<void> {
   const files = Array.from({ length: FILES }, (_, index) => ({
     path: `/etc/measure/file-${index}`,
@@ -108,7 +108,8 @@ async function measure(file: string, directory: string, { address, namespace }: 
 
 async function main(): Promise<void> {
   const named = process.argv.slice(2);
-  const files = named.length > 0 ? named : [join(repositoryRoot(), 'dist/host/slipway-host.cjs')];
+  const files =
+    named.length > 0 ? named : [join(repositoryRoot(), 'dist/host-bundle/slipway-host.cjs')];
   const directory = await mkdtemp(join(tmpdir(), 'slipway-measure-'));
   const temporal = await startTemporal({ ui: false });
   try {

@@ -5,29 +5,28 @@ import { dirname } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { adoptChild } from './watchdog';
 
-/** A server process to start. */
 export interface ProcessSpec {
-  /** For people: `kube-apiserver`. */
+  /** Name in messages: `kube-apiserver`. */
   readonly name: string;
   readonly command: string;
   readonly args: readonly string[];
-  /** Gets stdout and stderr; appended to. */
+  /** stdout and stderr are appended to it. */
   readonly logFile: string;
   readonly environment?: Readonly<Record<string, string>>;
 }
 
-/** A running server process; it ends with this process however that ends. */
+/** A running server process; it ends with this process, however this one ends. */
 export interface ManagedProcess {
   readonly name: string;
   readonly pid: number;
   readonly logFile: string;
-  /** Settles when the process has ended, with how; never rejects. */
+  /** Resolves when the process has ended, with the way it ended; never rejects. */
   readonly exited: Promise<string>;
-  /** How it ended, or undefined while it runs. */
+  /** How it ended; undefined while it runs. */
   ending(): string | undefined;
-  /** Ends it: SIGTERM, and SIGKILL for one that has not gone after `graceMs`. */
+  /** Sends SIGTERM, and SIGKILL when it still runs after `graceMs`. */
   stop(graceMs?: number): Promise<void>;
-  /** Ends it at once, as a crash does. */
+  /** Kills it at once, as a crash does. */
   kill(): Promise<void>;
 }
 
@@ -38,7 +37,7 @@ export async function startProcess(spec: ProcessSpec): Promise<ManagedProcess> {
   mkdirSync(dirname(spec.logFile), { recursive: true });
   const log = openSync(spec.logFile, 'a');
   const child = spawn(spec.command, spec.args, {
-    // Its own group: a Ctrl-C in the terminal is for us, and we end it in order.
+    // A group of its own: Ctrl-C in the terminal reaches only this process, which ends the server in order.
     detached: true,
     stdio: ['ignore', log, log],
     env: { ...process.env, ...spec.environment },
@@ -56,11 +55,11 @@ export async function startProcess(spec: ProcessSpec): Promise<ManagedProcess> {
       resolve(ending);
     });
   });
-  // A running server is no reason for this process to stay: the watchdog ends it.
+  // A running server must not keep this process alive: the watchdog ends it.
   child.unref();
   const end = async (signal: NodeJS.Signals): Promise<void> => {
     if (ending !== undefined) return;
-    child.ref(); // until its end is seen
+    child.ref(); // wait for its end
     child.kill(signal);
     await exited;
   };
@@ -85,10 +84,9 @@ export async function startProcess(spec: ProcessSpec): Promise<ManagedProcess> {
 }
 
 /**
- * Waits until `isReady` says so, and fails at once, with the end of its log, when the process ends
- * instead.
+ * Waits until `isReady`; fails at once, with the end of its log, when the process ends.
  *
- * @param isReady - may throw; that counts as not ready, and the last reason is in the message
+ * @param isReady - may throw, which counts as not ready; the message has the last reason
  */
 export async function waitUntilReady(
   server: ManagedProcess,

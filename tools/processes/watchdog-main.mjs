@@ -1,10 +1,9 @@
-// Ends the children of a Slipway process that is gone, however it went: Ctrl-C, a crash, SIGKILL.
+// Ends the children of a Slipway process when it is gone, for any reason: Ctrl-C, a crash, SIGKILL.
 //
-// The parent keeps the other end of this process's stdin open for as long as it lives and writes
-// one JSON line per change: {"add": pid, "startTime": …}, {"remove": pid}, {"addDirectory": path},
-// {"removeDirectory": path}. When the pipe closes, the processes on the list are ended, by process
-// id, and only if they are still the processes that were meant: a process id is used again.
-// Then the temporary directories on the list are removed. Plain Node without imports from npm.
+// The parent holds the other end of this process's stdin open while it lives, and writes one JSON line per change:
+// {"add": pid, "startTime": …}, {"remove": pid}, {"addDirectory": path}, {"removeDirectory": path}. When the pipe
+// closes, this process ends the listed processes and removes the listed temporary directories. Process IDs are
+// reused, so it compares start times first. Plain Node without imports from npm.
 import { spawnSync } from 'node:child_process';
 import { readFileSync, rmSync } from 'node:fs';
 import { createInterface } from 'node:readline';
@@ -51,7 +50,7 @@ function anyRunning() {
   return [...children].some(([pid, startTime]) => startTimeOf(pid) === startTime);
 }
 
-// As in identity.ts, which this file cannot import because it must run uncompiled.
+// A copy of the function in identity.ts: this file runs uncompiled and cannot import it.
 function startTimeOf(pid) {
   if (process.platform !== 'linux') {
     const ps = spawnSync('ps', ['-o', 'lstart=', '-p', String(pid)], { encoding: 'utf8' });

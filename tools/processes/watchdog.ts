@@ -5,18 +5,18 @@ import { repositoryRoot } from '../repository-root';
 import { startTimeOf } from './identity';
 
 /**
- * The one watchdog of this process: a plain Node script that holds a pipe to us and ends our
- * children when the pipe closes. The kernel closes it on every way out, SIGKILL included, so no
- * signal handlers are needed here, and whoever uses this keeps their own.
+ * The one watchdog of this process: a plain Node script that holds a pipe to this process and ends its children
+ * when the pipe closes. The kernel closes the pipe at every kind of end, SIGKILL included, so this file needs no
+ * signal handlers, and programs keep their own.
  */
 let watchdog: ChildProcess | undefined;
 
-/** What the watchdog is told again should it have to be started again. */
+/** What a restarted watchdog must be told again. */
 const children = new Map<number, string>();
 const directories = new Set<string>();
 
 /**
- * Has a child ended should this process die. Call it right after the start.
+ * Ends a child when this process dies. Call it right after the start.
  *
  * @returns forgets the child; call it when the child has ended
  */
@@ -31,7 +31,7 @@ export function adoptChild(pid: number): () => void {
 }
 
 /**
- * Has a temporary directory removed should this process die, after its children ended.
+ * Removes a temporary directory when this process dies, after its children ended.
  *
  * @returns forgets the directory
  */
@@ -51,7 +51,7 @@ function tell(change: Readonly<Record<string, unknown>>): void {
 function startWatchdog(): ChildProcess {
   const script = join(repositoryRoot(), 'tools', 'processes', 'watchdog-main.mjs');
   const started = spawn(process.execPath, [script], {
-    // A group of its own: Ctrl-C in a terminal goes to the whole group, and it must survive that.
+    // A group of its own: it must survive Ctrl-C, which goes to the whole group of the terminal.
     detached: true,
     stdio: ['pipe', 'ignore', 'ignore'],
   });
@@ -61,10 +61,10 @@ function startWatchdog(): ChildProcess {
   started.once('error', () => {
     if (watchdog === started) watchdog = undefined;
   });
-  // Writing to one that was killed must not bring this process down; 'exit' replaces it.
+  // A write to a killed watchdog must not crash this process; the 'exit' handler replaces it.
   started.stdin?.on('error', () => undefined);
   started.unref();
-  // Nor must the pipe keep this process alive: it is a socket, which the types do not say.
+  // The pipe must not keep this process alive. It is a socket, which the types do not show.
   (started.stdin as Socket | null)?.unref();
   for (const [pid, startTime] of children) {
     started.stdin?.write(`${JSON.stringify({ add: pid, startTime })}\n`);

@@ -5,18 +5,17 @@ export interface ServedRequest {
   readonly method: string;
   readonly uri: string;
   readonly status: number;
-  /** Of the body, as it was written to the client. */
+  /** Size of the body, as written to the client. */
   readonly bytes: number;
 }
 
 /** One GET of a blob: a layer or a config. */
 export interface ServedBlob {
-  /** `sha256:…`. */
   readonly digest: string;
   readonly bytes: number;
 }
 
-/** What the registry served so far, from its JSON log, in order. */
+/** All requests that the registry served so far, from its JSON log, in order. */
 export async function readAccessLog(logFile: string): Promise<readonly ServedRequest[]> {
   const text = await readFile(logFile, 'utf8');
   return text.split('\n').flatMap((line) => {
@@ -25,7 +24,7 @@ export async function readAccessLog(logFile: string): Promise<readonly ServedReq
   });
 }
 
-/** The blobs among them that were answered with content. */
+/** The blobs that were answered with content. */
 export function servedBlobs(requests: readonly ServedRequest[]): readonly ServedBlob[] {
   return requests.flatMap(({ method, uri, status, bytes }) => {
     const digest = /\/blobs\/(sha256:[0-9a-f]{64})/.exec(uri)?.[1];
@@ -34,12 +33,12 @@ export function servedBlobs(requests: readonly ServedRequest[]): readonly Served
   });
 }
 
-/** The total, which is what a pull cost. */
+/** Total bytes: the cost of a pull. */
 export function bytesOf(blobs: readonly ServedBlob[]): number {
   return blobs.reduce((sum, { bytes }) => sum + bytes, 0);
 }
 
-/** Other programs' lines (a panic, a warning at start) are not JSON, and are no requests. */
+/** Lines of other programs (a panic, a warning at start) are not JSON; they are no requests. */
 function parseLine(line: string): ServedRequest | undefined {
   if (!line.startsWith('{')) return undefined;
   let fields: Readonly<Record<string, unknown>>;

@@ -2,23 +2,23 @@ import { createServer, request, type IncomingMessage, type ServerResponse } from
 import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
 
-/** What a gate does with one request for a blob. */
+/** How a gate treats one request for a blob. */
 export type Verdict = 'pass' | 'hold' | 'cut' | 'half';
 
-/** A proxy before a registry where a pull can be held or cut at a chosen blob. */
+/** A proxy before a registry, which can hold or cut a pull at a chosen blob. */
 export interface RegistryGate {
-  /** `host:port`, to be named in place of the registry's. */
+  /** `host:port`, to be used in place of the registry's. */
   readonly address: string;
-  /** Blobs asked for so far, in order. */
+  /** Digests of requested blobs, in order. */
   readonly asked: readonly string[];
   /**
-   * Decides about blobs from now on. `hold` = not answered until `release`, `cut` = the connection breaks,
-   * `half` = it breaks in the middle of the content.
+   * Sets the rule for later requests of blobs. `hold` = not answered until `release`, `cut` = the connection
+   * breaks, `half` = it breaks in the middle of the content.
    */
   decide(verdict: (digest: string, index: number) => Verdict): void;
-  /** Settles when a blob is held. */
+  /** Resolves when a blob is held. */
   held(): Promise<void>;
-  /** Answers those that are held. */
+  /** Answers the held requests. */
   release(): void;
   close(): Promise<void>;
 }

@@ -1,4 +1,4 @@
-/** A registry as people run them: TLS by an authority of its own, and nothing without name and password. */
+/** A registry with TLS by its own authority, and with name and password for every request. */
 
 import { mkdtemp, rm, symlink } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -8,20 +8,20 @@ import { type Registry, startRegistry } from './registry';
 
 const USER = 'puller';
 export const GUARDED_PASSWORD = 'open-sesame-of-the-story';
-/** bcrypt of it, with the least work. */
+/** bcrypt of the password, at the lowest cost. */
 const HTPASSWD = `${USER}:$2b$04$OSTeVMlEU3dhLvw8cP6cM.6EruknRBePEyHz8y7.EvkAII4jQRpUW\n`;
 const HOST = '127.0.0.1';
 
 export interface GuardedRegistry {
   readonly registry: Registry;
-  /** Signed its certificate; PEM. */
+  /** PEM of the authority that signed its certificate. */
   readonly authority: string;
-  /** A file of credentials, as rpm-ostree and bootc have it; another password than the right one is wrong. */
+  /** A credentials file for rpm-ostree and bootc; any other password than PASSWORD is wrong. */
   credentials(password: string): string;
   stop(): Promise<void>;
 }
 
-/** Starts one with the images of another registry, which have to be there already. */
+/** Starts a guarded registry with the images of `open`, which must be there already. */
 export async function startGuardedRegistry(open: Registry): Promise<GuardedRegistry> {
   const directory = await mkdtemp(join(tmpdir(), 'slipway-guarded-'));
   await symlink(join(open.directory, 'storage'), join(directory, 'storage'));

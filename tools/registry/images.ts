@@ -1,12 +1,12 @@
 /**
- * Small OS images for tests: a tree that ostree takes for a bootable one (it cannot boot: its kernel is a
- * line of text), cut into layers, in a real registry.
+ * Small OS images for tests, in layers, in a real registry. ostree takes the tree for a bootable one; it cannot
+ * boot, because its kernel is a line of text.
  */
 
 import { createHash } from 'node:crypto';
 import { mkdir, readFile, rm, symlink, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { run } from '../binaries/run';
+import { run } from '../binaries/run-program';
 
 /** Files of one layer, by path below the root. */
 export type LayerFiles = Readonly<Record<string, string | Buffer>>;
@@ -15,29 +15,28 @@ export interface TinyImage {
   /** Tag and ostree branch. */
   readonly name: string;
   readonly version: string;
-  /** By the ID of the layer; other versions with the same files have the same layer. */
+  /** By layer ID; versions with the same files share the layer. */
   readonly layers: Readonly<Record<string, LayerFiles>>;
-  /** In the words of OCI; absent = this machine's. */
+  /** OCI's name; absent = that of this machine. */
   readonly architecture?: string;
 }
 
 export interface ImageBuilderParts {
   /** Path of ostree-ext-cli. */
   readonly ostreeExt: string;
-  /** Gets the ostree repository and everything between. */
+  /** For the ostree repository and intermediate files. */
   readonly directory: string;
-  /** `host:port/name` to push to, by plain http. */
+  /** `host:port/name` to push to, over plain HTTP. */
   readonly repository: string;
 }
 
-/** Makes images one after the other and pushes them. */
 export interface ImageBuilder {
   /** @returns the reference by digest, `host:port/name@sha256:…` */
   push(image: TinyImage): Promise<string>;
 }
 
 const KERNEL = 'usr/lib/modules/6.1.0-tiny';
-/** Everything that no other layer has; ostree-ext wants it to be called so. */
+/** Everything that no other layer has; the name is fixed by ostree-ext. */
 const REMAINDER = 'unpackaged';
 
 export async function createImageBuilder(parts: ImageBuilderParts): Promise<ImageBuilder> {
@@ -68,7 +67,7 @@ export async function createImageBuilder(parts: ImageBuilderParts): Promise<Imag
   };
 }
 
-/** Bytes that do not compress, the same for the same seed. */
+/** Incompressible bytes, the same for the same seed. */
 export function noise(seed: string, size: number): Buffer {
   const blocks: Buffer[] = [];
   for (let at = 0; at * 32 < size; at += 1) {
@@ -105,7 +104,7 @@ async function writeTree(directory: string, image: TinyImage): Promise<string> {
   return tree;
 }
 
-/** Says which object of the commit goes into which layer: all of them, each once. */
+/** Writes which layer has which object of the commit; each object is in one layer. */
 async function writeContentMeta(
   directory: string,
   repo: string,

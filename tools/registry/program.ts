@@ -2,21 +2,21 @@ import { mkdir, mkdtemp, readdir, rename, rm } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { withLock } from '../binaries/lock';
 import { reportOnStderr, withProgress, type Report } from '../binaries/progress';
-import { run } from '../binaries/run';
+import { run } from '../binaries/run-program';
 import { findOnPath, isExecutable } from '../binaries/search-path';
 import { readSettings, type BinarySettings } from '../binaries/settings';
 
 const PROGRAM = 'docker-registry';
-/** The mirror may be out of reach for a moment. */
+/** The mirror may be unreachable for a moment. */
 const RETRIES = ['-o', 'Acquire::Retries=5'];
 const OVERRIDE = 'SLIPWAY_DOCKER_REGISTRY';
 
 /**
- * The path of docker-registry, from the first of: the environment variable SLIPWAY_DOCKER_REGISTRY,
- * PATH, the cache, the distribution's package, which is unpacked into the cache and not installed: no
- * service, no user.
+ * The path of docker-registry, from the first of: the environment variable SLIPWAY_DOCKER_REGISTRY, PATH, the
+ * cache, the distribution's package. The package is unpacked into the cache and not installed: no service, no
+ * user.
  *
- * @throws Error saying what each step lacked
+ * @throws Error that names what each step lacked
  */
 export async function ensureRegistry(
   settings: BinarySettings = readSettings(),

@@ -1,6 +1,6 @@
 /**
- * A real registry for OCI images (docker-registry) on an address of this machine, for tests and demos:
- * its own directory, gone with this process; plain http unless told otherwise.
+ * A real registry for OCI images (docker-registry) on an address of this machine, for tests and demos. It ends
+ * with this process; plain HTTP by default.
  */
 
 import { randomUUID } from 'node:crypto';
@@ -11,22 +11,21 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { startProcess, waitUntilReady, type ManagedProcess } from '../processes/managed-process';
-import { freePorts } from '../processes/ports';
+import { freePorts } from '../processes/free-ports';
 import { adoptDirectory } from '../processes/watchdog';
 import { bytesOf, readAccessLog, servedBlobs, type ServedBlob } from './access-log';
 import { ensureRegistry } from './program';
 
-/** How to start a registry. */
 export interface RegistryOptions {
-  /** `host:port` to listen on. Absent = a free port of the loopback interface. */
+  /** `host:port` to listen on; absent = a free loopback port. */
   readonly address?: string;
-  /** Keeps images and log, and stays. Absent = a temporary one, which goes with the registry. */
+  /** Keeps images and log, also after `stop()`; absent = a temporary directory. */
   readonly directory?: string;
-  /** Lines of an htpasswd file (bcrypt). Absent = everybody may pull and push. */
+  /** Lines of an htpasswd file (bcrypt); absent = no password is needed. */
   readonly htpasswd?: string;
   /** Absent = plain http. */
   readonly tls?: RegistryTls;
-  /** Put before the program and its arguments, such as `ip netns exec NAME`. */
+  /** Command prefix, such as `ip netns exec NAME`. */
   readonly wrapper?: readonly string[];
 }
 
@@ -38,23 +37,22 @@ export interface RegistryTls {
   readonly authority: string;
 }
 
-/** A registry that answers. */
 export interface Registry {
-  /** `host:port`, as it stands in a reference. */
+  /** `host:port`, as in image references. */
   readonly address: string;
   readonly directory: string;
   readonly logFile: string;
-  /** Every GET of a blob so far, in order; what a pull really cost. */
+  /** Every GET of a blob so far, in order: the cost of pulls. */
   blobs(): Promise<readonly ServedBlob[]>;
   /** The blobs that were fetched while `work` ran, and their bytes. */
   during<T>(work: () => Promise<T>): Promise<ServedDuring<T>>;
-  /** The file that holds a blob, to break it. */
+  /** The file that holds a blob, so that a test can damage it. */
   blobFile(digest: string): string;
-  /** Ends it; a temporary directory goes with it. */
+  /** Ends it; removes a temporary directory. */
   stop(): Promise<void>;
-  /** Ends it at once and keeps its directory, as a crash does; `restart` brings it back. */
+  /** Kills it and keeps its directory, as a crash does; `restart` starts it again. */
   kill(): Promise<void>;
-  /** Starts it again on the same address and directory. */
+  /** Starts it again with the same address and directory. */
   restart(): Promise<void>;
 }
 
@@ -66,7 +64,6 @@ export interface ServedDuring<T> {
 
 const READY_TIMEOUT_MS = 20_000;
 
-/** Starts a registry and waits until it answers. */
 export async function startRegistry(options: RegistryOptions = {}): Promise<Registry> {
   const program = await ensureRegistry();
   const address = options.address ?? `127.0.0.1:${String((await freePorts(1))[0])}`;
@@ -108,7 +105,7 @@ export async function startRegistry(options: RegistryOptions = {}): Promise<Regi
   };
 }
 
-/** The status that a path is answered with. */
+/** Requests a path. @returns the status */
 type Ask = (path: string) => Promise<number>;
 
 function asking(address: string, tls: RegistryTls | undefined): Ask {
@@ -132,15 +129,15 @@ async function startServer(
   logFile: string,
 ): Promise<ManagedProcess> {
   const server = await startProcess({ name: 'docker-registry', command, args, logFile });
-  // Without an account the answer is 401, which is an answer.
+  // Without an account the answer is 401, which shows that it serves.
   const isReady = async (): Promise<boolean> => [200, 401].includes(await ask('/v2/'));
   await waitUntilReady(server, isReady, READY_TIMEOUT_MS);
   return server;
 }
 
 /**
- * The log is written after the answer is sent: a request of ours after the others shows its end. Where
- * a password is asked for it is refused, which is in the log as well.
+ * The log is written after the answer is sent; once our own later request is in it, all earlier ones are. With a
+ * password our request is refused, and logged as well.
  */
 async function catchUp(ask: Ask, logFile: string): Promise<void> {
   const marker = `/v2/?${randomUUID()}`;
@@ -165,7 +162,7 @@ async function writeConfig(
     storage: {
       filesystem: { rootdirectory: join(directory, 'storage') },
       delete: { enabled: true },
-      // It would hide that a blob was broken.
+      // A cache would hide a damaged blob.
       cache: {},
     },
     http: {
@@ -185,7 +182,7 @@ async function writeConfig(
     config['auth'] = { htpasswd: { realm: 'slipway', path } };
   }
   const file = join(directory, 'registry.yml');
-  // JSON is YAML.
+  // JSON is valid YAML.
   await writeFile(file, JSON.stringify(config));
   return file;
 }

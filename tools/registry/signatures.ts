@@ -1,22 +1,22 @@
-/** Signatures of images as sigstore has them: beside the image in its registry. */
+/** Signatures of images as sigstore stores them: beside the image in its registry. */
 
 import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { run } from '../binaries/run';
+import { run } from '../binaries/run-program';
 import { ensureVerifyingSkopeo } from './verifying-skopeo';
 
-/** Settings for `registries.d`: where the signatures of every image are looked for. */
+/** Settings for `registries.d`: where to look for the signatures of every image. */
 export const SIGNATURES_BESIDE_IMAGES = 'default-docker:\n  use-sigstore-attachments: true\n';
 
 export interface Signer {
   /** PEM, for the `keyPath` of a policy. */
   readonly publicKey: string;
   /**
-   * Puts a signature beside an image in its registry, which speaks plain HTTP.
+   * Puts a signature beside an image in its registry, over plain HTTP.
    *
    * @param reference - with digest
-   * @param name - repository that the signature vouches for; absent = that of the reference
+   * @param name - repository that the signature names; absent = that of the reference
    */
   sign(reference: string, name?: string): Promise<void>;
   close(): Promise<void>;

@@ -1,35 +1,35 @@
 /**
- * A skopeo that asks the signature policy for the programs that pull through it, which the one of the
- * distribution that tests run on is too old for: the newer distribution's, with the libraries it was built
- * with, in one folder that can be put on any machine. Nothing is installed.
+ * A skopeo that checks the signature policy for programs that pull through it. The skopeo of the distribution
+ * under test is too old for that. This one comes from a newer release of Debian with its libraries, in one folder
+ * that can be copied to any machine. Nothing is installed.
  */
 
 import { mkdir, mkdtemp, readdir, rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { withLock } from '../binaries/lock';
 import { reportOnStderr, withProgress, type Report } from '../binaries/progress';
-import { run } from '../binaries/run';
+import { run } from '../binaries/run-program';
 import { isExecutable } from '../binaries/search-path';
 import { readSettings, type BinarySettings } from '../binaries/settings';
 
 /** The first release of Debian whose skopeo verifies: 1.18. */
 const SUITE = 'trixie';
 const SOURCE = `deb [signed-by=/usr/share/keyrings/debian-archive-keyring.gpg] http://deb.debian.org/debian ${SUITE} main`;
-/** The program, and what it is linked with. */
+/** The program and the packages it is linked with. */
 const PACKAGES = [
   ...['skopeo', 'libc6', 'libgpgme11t64', 'libassuan9', 'libgpg-error0', 'libsqlite3-0'],
 ];
-/** Its libraries come with their loader; those of the machine stay out of it. */
+/** Its libraries come with their own loader, so those of the machine are not used. */
 const START = `#!/bin/sh
 here=$(dirname "$(readlink -f "$0")")
 exec "$here"/usr/lib/*/ld-linux-*.so.* --library-path "$(echo "$here"/usr/lib/*-linux-gnu)" "$here/usr/bin/skopeo" "$@"
 `;
 
 /**
- * The folder of that skopeo, which starts with the script `skopeo` in it. Fetched once, about 15 MB and
- * the list of packages.
+ * The folder with this skopeo; it is started through the script `skopeo`. Fetched once: about 15 MB and the list
+ * of packages.
  *
- * @throws Error saying what apt-get says
+ * @throws Error with the message of apt-get
  */
 export async function ensureVerifyingSkopeo(
   settings: BinarySettings = readSettings(),
@@ -67,7 +67,7 @@ async function fetchInto(directory: string, { environment }: BinarySettings): Pr
   }
 }
 
-/** Options for an apt-get that knows that source alone, and leaves the machine's own lists as they are. */
+/** Options for an apt-get that uses only this source and does not change the machine's own lists. */
 async function aptOf(work: string): Promise<readonly string[]> {
   await writeFile(join(work, 'sources.list'), `${SOURCE}\n`);
   await writeFile(join(work, 'status'), '');
@@ -81,7 +81,7 @@ async function aptOf(work: string): Promise<readonly string[]> {
     'Dir::Etc::sourcelist': join(work, 'sources.list'),
     'Dir::Etc::sourceparts': '-',
     'APT::Sandbox::User': 'root',
-    // By itself an update that could not fetch the list of packages counts as one that went well.
+    // Otherwise an update that could not fetch the list of packages counts as successful.
     'APT::Update::Error-Mode': 'any',
     'Acquire::Retries': '5',
   };

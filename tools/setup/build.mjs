@@ -1,5 +1,5 @@
-// Compiles the sources to dist/ (incremental) and bundles the workflows. `--quiet` prints nothing
-// unless it takes long or fails.
+// Compiles the sources to dist/ (incremental) and bundles the workflows. `--quiet` prints only failures and slow
+// steps.
 import { spawnSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { dirname, join } from 'node:path';

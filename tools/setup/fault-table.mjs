@@ -1,20 +1,19 @@
-// The table of faults in docs/reliability.md. Each run brings rows of the suites that ran in it; those of
-// the other suites stay, with the commit and the rounds that they are from. A campaign stays until one of at
-// least as many rounds takes its place.
+// The table of faults in docs/reliability.md. A run replaces the rows of its suites; rows of other suites stay,
+// with their commit and rounds. A run with fewer rounds does not replace one with more.
 const BEGIN = '<!-- faults: counted by `npm run faults -- --write` -->';
 const END = '<!-- /faults -->';
 const ROWS = ['suite', 'process', 'fault: survived', 'where'];
 const RUNS = ['suite', 'rounds', 'seed', 'commit'];
 const NOT_NOTED = 'not noted';
 const AS_TESTED = 'as `npm test`';
-/** Boundaries stand in the order in which an update comes to them; what else a suite names follows. */
+/** Boundaries in the order of an update; other names of suites follow. */
 const PHASES = [
   ...['Preparing', 'WaitingForSlot', 'Cordoning', 'Draining', 'Applying', 'Reloading'],
   ...['Rebooting', 'Verifying', 'Completing', 'GoingBack', 'RebootingBack', 'VerifyingBack'],
 ];
-/** Nothing is evicted there. */
+/** For suites in which nothing is evicted. */
 const NO_PODS = 'I1 to I7 (no pods)';
-/** What every survived fault of a suite has been found to end as, which its tests assert, and the promises that were looked at. */
+/** By suite: how every survived fault ends, which the tests assert, and the promises that were checked. */
 const ENDS = {
   together: ['completed, one reboot each', 'I1 to I7'],
   disks: ['its node is as it was and says why, or is slow; then completed', NO_PODS],
@@ -31,8 +30,9 @@ const ENDS = {
 const SHOWN = [...ROWS, 'outcome', 'checks'];
 
 /**
- * @param {readonly object[]} faults - survived ones, as the suites write them down
- * @returns {{ rows: string[][], runs: string[][] }} a row for each suite, process and fault, and a run for each suite
+ * @param {readonly object[]} faults - survived ones, as the suites record them
+ * @returns {{ rows: string[][], runs: string[][] }} a row for each suite, process and fault, and a run for each
+ * suite
  */
 export function tablesOf(faults) {
   const suites = Map.groupBy(faults, ({ suite }) => suite);
@@ -42,7 +42,7 @@ export function tablesOf(faults) {
   };
 }
 
-/** The faults of each process in the same order, so that rows can be compared. */
+/** The faults of each process in the same order, for comparison. */
 function rowsOf(suite, faults) {
   const blows = [...new Set(faults.map(({ blow }) => blow))];
   return [...Map.groupBy(faults, ({ victim }) => victim)].flatMap(([victim, those]) =>
@@ -53,7 +53,7 @@ function rowsOf(suite, faults) {
   );
 }
 
-/** Each boundary with the times at it: `Preparing ×3, Draining ×1`. */
+/** Each boundary with its count: `Preparing ×3, Draining ×1`. */
 function placesOf(struck) {
   const rank = (place) => (PHASES.includes(place) ? PHASES.indexOf(place) : PHASES.length);
   return [...Map.groupBy(struck, ({ boundary = 'at random' }) => boundary)]
@@ -75,10 +75,10 @@ function runOf(suite, faults) {
 }
 
 /**
- * Why a run may not be put into the document: a run of `npm test` is a sample, and must not take the place of
- * a campaign without a word.
+ * A run of `npm test` is a sample; it must not replace a campaign silently.
  *
- * @returns {string | undefined} nothing when no suite ran in fewer rounds than its rows in the document are from
+ * @returns {string | undefined} why the run may not be written; undefined when no suite ran in fewer rounds than
+ * its rows in the document
  */
 export function whyNot(document, ran) {
   const known = tablesIn(partsOf(document).old).runs;
@@ -94,7 +94,7 @@ export function whyNot(document, ran) {
   return `${fewer.join('; ')}: nothing is written. --fewer-rounds replaces them all the same, --from without another run`;
 }
 
-/** The document with the tables of a run in it, between the marks. @throws Error when it has no marks */
+/** Replaces the tables between the marks. @throws Error when the document has no marks */
 export function withTables(document, ran) {
   const { before, old, after } = partsOf(document);
   const known = tablesIn(old);
@@ -107,13 +107,13 @@ export function withTables(document, ran) {
   return `${before}${BEGIN}\n\n${textOf({ rows, runs: all })}\n\n${END}${after}`;
 }
 
-/** As it stands in the document. */
+/** Markdown of the tables. */
 export function textOf({ rows, runs }) {
   const shown = rows.map((row) => [...row, ...endOf(row[0])]);
   return `${tableText(SHOWN, shown)}\n\n${tableText(RUNS, runs)}`;
 }
 
-/** @throws Error for a suite of which nobody has said it */
+/** @throws Error for a suite that ENDS does not have */
 function endOf(suite) {
   const end = ENDS[suite];
   if (end === undefined) throw new Error(`say in ENDS how faults of the suite ${suite} end`);
@@ -131,13 +131,13 @@ function roundsOf({ from }) {
   return from?.rounds === 0 ? AS_TESTED : from?.rounds;
 }
 
-/** The most of a cell; what nobody has noted is less than any. */
+/** The greatest number in a cell; without one, less than any. */
 function roundsIn(cell) {
   const numbers = { [NOT_NOTED]: -1, [AS_TESTED]: 0 };
   return Math.max(...cell.split(', ').map((one) => numbers[one] ?? Number(one)));
 }
 
-/** Rows of the suites that ran are replaced, where the first of them stood; new suites come last. */
+/** Replaces the rows of suites that ran, at the place of the first one; new suites come last. */
 function merged(known, ran) {
   const kept = new Set(known.map(([suite]) => suite));
   const isNew = new Set(ran.map(([suite]) => suite));

@@ -1,10 +1,9 @@
-// `npm run faults -- [--rounds N] [--seed S] [--only TEXT] [--write]`: strikes real processes and counts.
-// Rounds go through the whole table (docs/reliability.md); without them it is what `npm test` does.
-// `--write` puts the counts into docs/reliability.md, in place of those of the same suites, with the rounds and
-// the commit that they are from; `--into FILE` into another document. A run of fewer rounds than those are from is
-// refused, unless `--fewer-rounds` is given. `--from FILE` takes the counts of an earlier run (`.slipway/faults.jsonl`
-// is the last) instead of running anything. Exit status 1 when a promise was broken, or the run is refused; nothing
-// is written then.
+// `npm run faults -- [--rounds N] [--seed S] [--only TEXT] [--write]`: injects faults into real processes and
+// counts. Rounds go through the whole table (docs/reliability.md); without `--rounds` it runs the sample of `npm
+// test`. `--write` replaces the counts of the same suites in docs/reliability.md, with rounds and commit; `--into
+// FILE` writes to another document. Fewer rounds than in the document are refused without `--fewer-rounds`.
+// `--from FILE` takes the counts of an earlier run (the last is `.slipway/faults.jsonl`) and runs nothing. Exit
+// status 1, with nothing written, when a promise was broken or the run is refused.
 import { spawnSync } from 'node:child_process';
 import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
@@ -24,7 +23,7 @@ const { values } = parseArgs({
     into: { type: 'string', default: join(root, 'docs', 'reliability.md') },
   },
 });
-// Without rounds: the part of the table for `npm test`, which the tests take 0 for.
+// 0 = the sample of `npm test`.
 const rounds = values.rounds === undefined ? 0 : wholeNumber('--rounds', values.rounds, 1);
 const seed = wholeNumber('--seed', values.seed, 0);
 const results = join(root, '.slipway', 'faults.jsonl');
@@ -42,7 +41,7 @@ process.stdout.write(`\n${textOf(ran)}\n`);
 if (!values.write || status !== 0) process.exit(status);
 process.exit(write() ? 0 : 1);
 
-/** Whether the document may have what ran. */
+/** @returns whether the document was written */
 function write() {
   const document = readFileSync(values.into, 'utf8');
   const refusal = values['fewer-rounds'] ? undefined : whyNot(document, ran);
@@ -51,7 +50,7 @@ function write() {
   return refusal === undefined;
 }
 
-/** As test/faults takes it; said here, before anything is built and started for it. */
+/** The rule of test/faults, checked here before anything is built and started. */
 function wholeNumber(flag, text, least) {
   const value = /^\d+$/.test(text) ? Number(text) : NaN;
   if (Number.isSafeInteger(value) && value >= least) return value;

@@ -1,5 +1,5 @@
 'use strict';
-// In the place of what a process without workflows never calls: whoever does is told.
+// In place of modules that a process without workflows never calls; a call fails with the name of the module.
 module.exports = new Proxy(
   {},
   {

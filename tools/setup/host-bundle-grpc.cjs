@@ -1,6 +1,6 @@
 'use strict';
-// In the place of @grpc/grpc-js: a worker speaks gRPC through its native module, and only compares
-// status codes. Everything else belongs to clients, which a machine has none of.
+// In place of @grpc/grpc-js: a worker speaks gRPC through its native module and only compares status codes. All
+// the rest is for clients, and a machine has none.
 const { Status } = require('@grpc/grpc-js/build/src/constants');
 
 module.exports = {

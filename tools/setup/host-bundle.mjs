@@ -1,5 +1,5 @@
-// Bundles the host worker for machines: dist/host/slipway-host.cjs, one file, and beside it the native
-// module of the Temporal SDK. Needs a built dist/. The bundler is the one that comes with the SDK.
+// Bundles the host worker for machines: dist/host-bundle/slipway-host.cjs, and beside it the native module of the
+// Temporal SDK. Needs a built dist/. Uses the bundler of the SDK.
 import { cpSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
@@ -10,10 +10,10 @@ const root = join(here, '..', '..');
 const require = createRequire(join(root, 'package.json'));
 const sdk = createRequire(require.resolve('@temporalio/worker'));
 const webpack = sdk('webpack');
-const out = join(root, 'dist', 'host');
+const out = join(root, 'dist', 'host-bundle');
 const absent = join(here, 'host-bundle-absent.cjs');
 
-/** What only workflows, tests and tools of the SDK use. */
+/** Used only by workflows, tests and tools of the SDK. */
 const WITHOUT = /^(webpack|memfs|unionfs|source-map|swc-loader|@swc\/core|supports-color)$/;
 const WITHOUT_IN_SDK = /^\.\.?\/(workflow\/)?(bundler|vm|threaded-vm|reusable-vm)$/;
 
@@ -21,7 +21,7 @@ const compiler = webpack({
   mode: 'production',
   target: 'node22',
   context: root,
-  entry: join(root, 'dist', 'workers', 'host-main.js'),
+  entry: join(root, 'dist', 'workers', 'host', 'main.js'),
   output: { path: out, filename: 'slipway-host.cjs', asyncChunks: false },
   node: { __dirname: false, __filename: false },
   devtool: false,
@@ -52,7 +52,7 @@ const compiler = webpack({
   ],
 });
 
-/** Packages of which something is in the bundle, sorted; what is the project's own is not one. */
+/** Packages in the bundle, sorted, without the project itself. */
 function packagesIn(stats) {
   const all = { all: false, modules: true, nestedModules: true };
   const unlimited = { modulesSpace: Infinity, nestedModulesSpace: Infinity };
@@ -66,7 +66,10 @@ function packagesIn(stats) {
   return [...found].sort();
 }
 
-/** Names of functions and classes stay, for stack traces. One character beyond ASCII doubles the memory. */
+/**
+ * Keeps names of functions and classes for stack traces. One character beyond ASCII would double the memory of the
+ * code.
+ */
 function minimizer() {
   const Terser = createRequire(sdk.resolve('webpack'))('minimizer-webpack-plugin');
   return new (Terser.default ?? Terser)({
@@ -95,6 +98,6 @@ compiler.run((error, stats) => {
   cpSync(join(bridge, native), join(out, native));
   const size = stats.toJson({ all: false, assets: true }).assets[0]?.size ?? 0;
   process.stderr.write(
-    `slipway: dist/host: ${Math.round(size / 1024)} KiB and the native module\n`,
+    `slipway: dist/host-bundle: ${Math.round(size / 1024)} KiB and the native module\n`,
   );
 });

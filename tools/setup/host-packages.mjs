@@ -1,9 +1,9 @@
-// What tests need of the machine that they run on: end-to-end hosts root, and both they and the unit
-// tests a few Debian packages, which are installed when they are missing. Says in one sentence what is missing when that cannot be.
+// Requirements of the tests on this machine: root for end-to-end hosts, and a few Debian packages, which are
+// installed when missing. When that is not possible, one sentence names what is missing.
 import { spawnSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
 
-/** Debian package → a file that it brings. */
+/** Debian package → a file of it. */
 const PACKAGES = {
   debootstrap: '/usr/sbin/debootstrap',
   'systemd-container': '/usr/bin/systemd-nspawn',
@@ -13,32 +13,32 @@ const PACKAGES = {
   e2fsprogs: '/usr/bin/chattr',
   iproute2: '/bin/ip',
   'util-linux': '/usr/bin/nsenter',
-  // For slipway-ostree, which is built here.
+  // To build slipway-ostree.
   'libostree-dev': '/usr/include/ostree-1/ostree.h',
   'libzstd-dev': '/usr/include/zstd.h',
   'libssl-dev': '/usr/include/openssl/ssl.h',
   'zlib1g-dev': '/usr/include/zlib.h',
   'pkg-config': '/usr/bin/pkg-config',
   gcc: '/usr/bin/gcc',
-  // For Ignition's engine, which is built here and runs useradd and its like.
+  // To build Ignition's engine; it runs useradd and similar programs.
   'libblkid-dev': '/usr/include/blkid/blkid.h',
   passwd: '/usr/sbin/useradd',
-  // For the one machine that is emulated, with the boot loader on its disk.
+  // For the emulated machine with a boot loader on its disk.
   'qemu-system-x86': '/usr/bin/qemu-system-x86_64',
   'grub-pc-bin': '/usr/lib/grub/i386-pc/boot.img',
-  // For hosts whose clocks are changed.
+  // For hosts with changed clocks.
   faketime: '/usr/bin/faketime',
-  // For hosts whose disks are slow.
+  // For hosts with slow disks.
   strace: '/usr/bin/strace',
 };
 
-/** Debian packages that unit tests of the undo journal need: the kernel has no other way in for Node. */
+/** Packages for unit tests of the undo journal: Node has no API for extended attributes. */
 const UNIT_PACKAGES = ['attr'];
 
 /**
- * Makes the machine ready for end-to-end hosts.
+ * Prepares the machine for end-to-end hosts.
  *
- * @throws Error with one sentence that says what is missing
+ * @throws Error with one sentence that names what is missing
  */
 export function requireHostPackages() {
   if (process.platform !== 'linux') {
@@ -54,9 +54,9 @@ export function requireHostPackages() {
 }
 
 /**
- * Makes the machine ready for unit tests; nothing to do on one that has the packages already.
+ * Prepares the machine for unit tests.
  *
- * @throws Error with one sentence that says what is missing
+ * @throws Error with one sentence that names what is missing
  */
 export function requireUnitPackages() {
   install('unit tests', UNIT_PACKAGES);
@@ -71,7 +71,7 @@ function install(who, names) {
   }
   process.stderr.write(`slipway: installing ${list} …\n`);
   const environment = { ...process.env, DEBIAN_FRONTEND: 'noninteractive' };
-  // Another run may be at it, and the mirror out of reach for a moment.
+  // Another run may hold the lock, and the mirror may be unreachable for a moment.
   const patiently = ['-o', 'DPkg::Lock::Timeout=300', '-o', 'Acquire::Retries=5'];
   const packages = ['install', '--yes', '--no-install-recommends', ...missing];
   for (const args of [['update', '--quiet'], packages]) {

@@ -1,12 +1,12 @@
 #!/bin/sh
-# Runs a command as if on a machine of its own: private network, mounts and processes, so that end-to-end
-# hosts need no address on the machine's interfaces and end with this script, however it ends.
+# Runs a command with its own network, mounts and processes: end-to-end hosts need no address on the
+# machine's interfaces, and end with this script, however it ends.
 #   tools/setup/in-namespace.sh COMMAND…
 set -eu
 here=$(cd "$(dirname "$0")/../.." && pwd)
 if [ "${SLIPWAY_HOSTS_INSIDE:-}" != yes ]; then
-  # Of runs that were killed: their lock is free, their disks have files that only root's will removes.
-  # One that begins at this moment has its directory before its lock.
+  # Removes disks of killed runs, whose lock is free. A run that is just starting has a directory and no
+  # lock yet.
   find /tmp -maxdepth 1 -type d -name 'slipway-hosts-*' -mmin +1 | while read -r left; do
     flock --nonblock "$left/lock" true 2>/dev/null || continue
     chattr -R -f -i "$left" 2>/dev/null || true
@@ -23,13 +23,13 @@ if [ "${SLIPWAY_HOSTS_INSIDE:-}" != yes ]; then
     flock --no-fork "$SLIPWAY_HOSTS_DIRECTORY/lock" "$0" "$@"
 fi
 
-# Disks of machines in memory where there is plenty: it is faster, and it is gone with the namespace.
+# Disks of machines are in memory when there is enough: faster, and removed with the namespace.
 if [ "$(awk '/^MemAvailable:/ { print $2 }' /proc/meminfo)" -gt 8000000 ]; then
   mount -t tmpfs -o mode=700 tmpfs "$SLIPWAY_HOSTS_DIRECTORY"
 fi
 mkdir -p /run/netns
 mount -t tmpfs tmpfs /run/netns
-# Registries of the suite speak plain HTTP; the machine's own settings stay as they are.
+# Registries of the suite use plain HTTP; the machine's own settings stay unchanged.
 settings=$SLIPWAY_HOSTS_DIRECTORY/containers
 cp -a /etc/containers "$settings"
 mkdir -p "$settings/registries.conf.d"
@@ -44,9 +44,9 @@ child=$!
 trap 'kill -TERM $child 2>/dev/null' INT TERM HUP
 status=0
 wait $child || status=$?
-# A second wait: the first one ends with the signal, not with the child.
+# A second wait, because a signal ends the first one before the child ends.
 if kill -0 $child 2>/dev/null; then wait $child || status=$?; fi
-# Whatever the command left running; this is the first process of its own little world.
+# Ends what the command left running; this script is process 1 of its namespace.
 kill -KILL -1 2>/dev/null || true
 wait
 chattr -R -f -i "$SLIPWAY_HOSTS_DIRECTORY" 2>/dev/null || true

@@ -1,5 +1,5 @@
-// `node tools/setup/on-hosts.mjs PROGRAM ARGUMENTS…`: what machines that boot need, then a program of
-// dist/ in namespaces of its own. Standard output is the program's alone.
+// `node tools/setup/on-hosts.mjs PROGRAM ARGUMENTS…`: prepares for machines, then runs a program of dist/ in its
+// own namespaces. Standard output belongs to the program alone.
 import { spawnSync } from 'node:child_process';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';

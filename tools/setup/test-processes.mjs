@@ -1,4 +1,4 @@
-// What `npm test` starts: each in a process group of its own, all ended with it.
+// Child processes of `npm test`: each has its own process group, and all end with it.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 
@@ -6,13 +6,13 @@ const running = new Set();
 let stopped = false;
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.once(signal, stop);
 
-/** Ends what runs, and begins nothing more. */
+/** Ends all running children and starts no more. */
 export function stop() {
   stopped = true;
   for (const child of running) endGroup(child, 'SIGTERM');
 }
 
-/** Somebody has asked for the end: nothing is begun any more. */
+/** Whether `stop` was called. */
 export function isStopped() {
   return stopped;
 }
@@ -26,7 +26,7 @@ export function startGroup(root, command, args, stdio) {
   return child;
 }
 
-/** The child and all that it has started; nothing when they are gone. */
+/** Signals the child and all its descendants; does nothing when they are gone. */
 export function endGroup(child, signal) {
   try {
     process.kill(-child.pid, signal);
@@ -36,7 +36,7 @@ export function endGroup(child, signal) {
 }
 
 /**
- * One step of the set-up: a program of Node, which speaks for itself.
+ * One step of the set-up: a Node program that prints its own messages.
  *
  * @returns {Promise<string | undefined>} why it failed, in a few words
  */

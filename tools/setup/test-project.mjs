@@ -1,11 +1,11 @@
-// One jest project of `npm test`, in a process group of its own and with a limit.
+// One jest project of `npm test`, in its own process group and with a time limit.
 import { once } from 'node:events';
 import { join } from 'node:path';
 import { endGroup, isStopped, startGroup } from './test-processes.mjs';
 
 /** One file after the other: each starts a whole cluster. */
 const ONE_BY_ONE = new Set(['integration', 'e2e', 'faults', 'hosts']);
-/** Half of the cores for what computes beside another project. */
+/** Half of the cores when it runs beside another project. */
 const BESIDE_ANOTHER = ['--maxWorkers=50%'];
 /**
  * Of everything. What hangs is ended and counted, and the others still are. The slowest, with machines that
@@ -13,7 +13,7 @@ const BESIDE_ANOTHER = ['--maxWorkers=50%'];
  */
 const LIMIT_MINUTES = 70;
 const ALL_DAY = 24 * 60;
-/** What does not end when it is asked to. */
+/** Between SIGTERM and SIGKILL. */
 const GRACE_MS = 30_000;
 
 /**

@@ -45,7 +45,7 @@ const projects = lanes.flat();
 const alone = lanes.filter((lane) => lane.length > 0).length < 2;
 const isSplit = !alone && rest.length === 0;
 
-/** Project → why it cannot run. Those that can, do. */
+/** Project → why it cannot run. The other projects run. */
 const obstacles = new Map();
 const totals = { passed: 0, failed: 0, skipped: 0 };
 
@@ -75,7 +75,7 @@ if (totals.skipped > 0) process.stdout.write(`\n${totals.skipped} skipped`);
 process.stdout.write(`\n${totals.passed} passed, ${totals.failed} failed\n`);
 process.exit(totals.failed > 0 ? 1 : 0);
 
-/** Binaries first, so that no test's own time limit pays for a build. */
+/** Binaries first, so that no test's own time limit includes a build. */
 async function prepareServers() {
   await prepare(NEED_SERVERS, 'the development servers are not there', ['dist/tools/fetch.js']);
 }
@@ -183,7 +183,7 @@ function count(name, outputFile, status) {
   }
   totals.passed += results.numPassedTests;
   totals.skipped += results.numPendingTests + results.numTodoTests;
-  // A suite that does not even load has no failed tests of its own.
+  // A suite that does not load has no failed tests of its own.
   const failed = results.numFailedTests + results.numRuntimeErrorTestSuites;
   totals.failed += failed === 0 && status !== 0 ? 1 : failed;
 }

@@ -1,6 +1,6 @@
 // The fast gate: format, lint and layers, types, build with the workflow bundle, unit tests,
-// generated files clean, links in the documents. Begins nothing more after the first failure.
-// `--without-tests` is for whoever runs `npm test` next: its tests are the same ones.
+// generated files clean, links in the documents. Starts nothing more after the first failure.
+// `--without-tests` is for runs before `npm test`, which has the same tests.
 import { spawn } from 'node:child_process';
 import { dirname, join } from 'node:path';
 import { text } from 'node:stream/consumers';
@@ -24,14 +24,17 @@ const layers = [
     'err',
     'core',
     'workflows',
+    'host',
     'activities',
     'adapters',
+    'process',
     'controllers',
     'server',
     'workers',
     'cli',
     'tools',
     'bench',
+    'demo',
   ],
 ];
 const types = ['types', bin('tsc'), ['-p', 'tsconfig.json']];

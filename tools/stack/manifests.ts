@@ -11,14 +11,13 @@ import { repositoryRoot } from '../repository-root';
 
 /** Applies manifests as `kubectl apply --server-side` does. */
 export interface Manifests {
-  /** One or more YAML documents. */
   apply(yaml: string): Promise<void>;
-  /** Files below the repository, in the given order; a folder stands for its `.yaml` files. */
+  /** Files below the repository, in this order; a folder stands for its `.yaml` files. */
   applyFiles(...paths: readonly string[]): Promise<void>;
   applyObject(object: KubernetesObject): Promise<void>;
 }
 
-/** With the rights of the kubeconfig's user. */
+/** Uses the rights of the kubeconfig's user. */
 export function manifestsWith(kubeconfig: string): Manifests {
   const config = new KubeConfig();
   config.loadFromFile(kubeconfig);
@@ -35,7 +34,7 @@ export function manifestsWith(kubeconfig: string): Manifests {
   };
   const apply = async (yaml: string): Promise<void> => {
     for (const object of loadAllYaml(yaml) as KubernetesObject[]) {
-      // An empty document between two separators.
+      // An empty document between two separators has no kind.
       if (object?.kind !== undefined) await applyObject(object);
     }
   };

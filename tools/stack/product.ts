@@ -4,20 +4,20 @@ import { existsSync, readFileSync } from 'node:fs';
 import { get } from 'node:http';
 import { join } from 'node:path';
 import type { Cluster } from '../cluster';
-import { freePorts } from '../processes/ports';
+import { freePorts } from '../processes/free-ports';
 import type { ManagedProcess } from '../processes/managed-process';
 import { startProcess, waitUntilReady } from '../processes/managed-process';
 import { repositoryRoot } from '../repository-root';
 import type { TemporalServer } from '../temporal';
 
-/** What a process of simulated hosts logs when it is ready (workers/host-worker.ts). */
+/** Log line of a process of simulated hosts when it is ready (workers/host/worker.ts). */
 const ALL_SERVE = 'all simulated hosts serve their queues';
 
-/** How simulated hosts behave. Durations are seconds. */
+/** Behaviour of simulated hosts; durations in seconds. */
 export interface SimulationOptions {
   readonly stageSeconds: number;
   readonly applySeconds: number;
-  /** Reloads and restarts; absent = no time. */
+  /** Time of reloads and restarts; absent = none. */
   readonly serviceSeconds?: number;
   readonly rebootSeconds: number;
   readonly jitter: number;
@@ -28,11 +28,10 @@ export interface SimulationOptions {
 export const PRODUCT_NAMES = ['controllers', 'cluster-worker', 'server'] as const;
 export type ProductName = (typeof PRODUCT_NAMES)[number];
 
-/** Simulated hosts of one pool, in one process. */
 export interface HostGroup {
   readonly pool: string;
   readonly nodes: readonly string[];
-  /** Rendered config that a fresh host boots with. */
+  /** Rendered config that a new host boots with. */
   readonly firstBoot: string;
 }
 
@@ -41,33 +40,33 @@ export interface Product {
   readonly hostsDirectory: string;
   /** https URL under which hosts reach the server. */
   readonly hostEndpoint: string;
-  /** The same of a second server. */
+  /** The endpoint of a second server. */
   readonly secondHostEndpoint: string;
   /** https URL under which new machines find their first config. */
   readonly ignitionEndpoint: string;
   /** Base URL of health and metrics. */
   healthUrl(name: ProductName): string;
   hostRoot(node: string): string;
-  /** From now on processes start from this build; those that run go on as they are. */
+  /** Later starts use this build; running processes stay. */
   useBuild(directory: string): void;
-  /** Starts a process (again) and waits until it says that it is ready. */
+  /** Starts a process (again) and waits until it is ready. */
   start(name: ProductName, options?: { readonly environment?: Environment }): Promise<void>;
   startHosts(groups: readonly HostGroup[]): Promise<void>;
   /**
-   * Starts a second process of the same kind beside the first, or in its place when it is gone.
+   * Starts a second process of the same kind beside the first, or in place of a killed one.
    *
    * @returns its name, for `kill` and `logFile`
    */
   startSecond(name: ProductName): Promise<string>;
-  /** Ends a process as a crash does. Hosts: `host-worker/<pool>`. */
+  /** Kills a process as a crash does. Hosts: `host-worker/<pool>`. */
   kill(name: string): Promise<void>;
   /** Ends it in order. */
   end(name: string): Promise<void>;
-  /** Process id of one that runs. @throws Error when it does not */
+  /** ID of a running process. @throws Error when it does not run */
   pid(name: string): number;
   /** Starts a killed host process again, as systemd would. */
   restartHosts(pool: string, options?: HostProcessOptions): Promise<void>;
-  /** Starts a second process for the same machines; resolves when it runs. @returns its name */
+  /** Starts a second process for the same machines; resolves when it is ready. @returns its name */
   startSecondHosts(pool: string, options?: Pick<HostProcessOptions, 'serverUrl'>): Promise<string>;
   running(): readonly ManagedProcess[];
   logFile(name: string): string;
@@ -76,11 +75,11 @@ export interface Product {
 
 type Environment = Readonly<Record<string, string>>;
 
-/** How one start of a host process differs from the others. */
+/** Options for one start of a host process. */
 export interface HostProcessOptions {
-  /** Added to its own. */
+  /** Added to its environment. */
   readonly environment?: Environment;
-  /** Where it finds the server; default: `hostEndpoint`. */
+  /** URL of the server; default: `hostEndpoint`. */
   readonly serverUrl?: string;
 }
 
@@ -89,16 +88,16 @@ export interface ProductContext {
   readonly cluster: Cluster;
   readonly temporal: TemporalServer;
   readonly simulation: SimulationOptions;
-  /** Where the server answers hosts; loopback unless they have a network of their own. */
+  /** Where the server listens for hosts; loopback unless they have their own network. */
   readonly address?: string;
-  /** Directory of the build that runs, with `dist/cli/main.js` in it; default: this checkout. */
+  /** Directory of the build, with `dist/cli/main.js` in it; default: this checkout. */
   readonly build?: string;
-  /** Added to that of every process. */
+  /** Added to the environment of every process. */
   readonly environment?: Environment;
 }
 
 const READY_TIMEOUT_MS = 120_000;
-/** More for each host of a process that plays thousands. */
+/** Added per host, for a process with thousands of hosts. */
 const HOST_READY_MS = 200;
 
 /** Makes credentials and ports; starts nothing yet. */
@@ -115,7 +114,7 @@ export async function createProduct(context: ProductContext): Promise<Product> {
     'cluster-worker': await cluster.kubeconfigFor({ commonName: 'slipway-cluster-worker' }),
     server: await cluster.kubeconfigFor({ commonName: 'slipway-server' }),
   };
-  // Another one after Temporal has moved.
+  // A function, because the address changes when Temporal moves.
   const temporalFlags = () =>
     flags({ 'temporal-address': temporal.address, 'temporal-namespace': temporal.namespace });
   const argumentsOf = (
@@ -245,7 +244,7 @@ function hostFlags(
   ];
 }
 
-/** How often the process has said, in its log so far, that all its hosts are ready. */
+/** How often the log reports that all hosts are ready. */
 function countReadyLines(logFile: string): number {
   if (!existsSync(logFile)) return 0;
   return readFileSync(logFile, 'utf8').split(ALL_SERVE).length - 1;
@@ -255,7 +254,7 @@ function flags(values: Readonly<Record<string, string | number>>): readonly stri
   return Object.entries(values).flatMap(([name, value]) => [`--${name}`, String(value)]);
 }
 
-/** As deploy/ starts them. */
+/** As set in deploy/. */
 const AS_DEPLOYED: Environment = { MALLOC_ARENA_MAX: '2' };
 
 interface StartOptions {
@@ -263,7 +262,7 @@ interface StartOptions {
   readonly timeoutMs?: number;
 }
 
-/** Children by name, each with its own log file. */
+/** Child processes by name, each with its own log file. */
 class Processes {
   readonly #running = new Map<string, ManagedProcess>();
 

@@ -18,9 +18,9 @@ const POOLS = '/apis/machineconfiguration.openshift.io/v1/machineconfigpools';
 const RENDER_TIMEOUT_MS = 60_000;
 
 /**
- * The rendered config of a pool, as soon as there is one.
+ * The rendered config of a pool; waits for the first one.
  *
- * @throws Error with the pool's RenderDegraded message when there is none in time
+ * @throws Error with the pool's RenderDegraded message on timeout
  */
 export async function renderedConfigOf(api: ApiClient, pool: string): Promise<string> {
   const deadline = performance.now() + RENDER_TIMEOUT_MS;

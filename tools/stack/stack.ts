@@ -1,7 +1,6 @@
 /**
- * A whole Slipway on one machine: real cluster, real Temporal, every product process with its own
- * least-privilege credentials, simulated hosts. The demo, the end-to-end tests and the benchmarks
- * stand on it.
+ * A whole Slipway on one machine: real cluster, real Temporal, every product process with its own least-privilege
+ * credentials, simulated hosts. Used by the demo, the end-to-end tests and the benchmarks.
  */
 
 import { mkdir, mkdtemp, rm } from 'node:fs/promises';
@@ -26,7 +25,7 @@ export interface StackOptions {
   /** Nodes by pool name; `master` and `worker` pools always exist. */
   readonly nodes: Readonly<Record<string, number>>;
   readonly zones: number;
-  /** Of the worker pool. */
+  /** `maxUnavailable` of the worker pool. */
   readonly maxUnavailable: number | string;
   readonly policy: RolloutPolicySpec;
   readonly simulation: SimulationOptions;
@@ -34,15 +33,15 @@ export interface StackOptions {
   readonly temporalUi: boolean;
   /** Keeps workflows in a file, so that Temporal can be restarted. */
   readonly temporalDatabase?: boolean;
-  /** Writes down what Slipway's users do, for an observer. */
+  /** Audits the requests of Slipway's users, for an observer. */
   readonly audit?: boolean;
   /** Directory of the build that the processes start from; default: this checkout. */
   readonly build?: string;
-  /** Added to that of every process of Slipway. */
+  /** Added to the environment of every process of Slipway. */
   readonly environment?: Readonly<Record<string, string>>;
-  /** Manifests on top of the base configs and the pools. */
+  /** Manifests in addition to the base configs and the pools. */
   readonly manifests?: readonly string[];
-  /** Hears what happens, one line a step. */
+  /** Receives one line for each step. */
   readonly onStep?: (text: string) => void;
 }
 
@@ -54,7 +53,6 @@ export interface Stack {
   readonly product: Product;
   /** Environment with which the CLI reaches this stack. */
   readonly cliEnvironment: Readonly<Record<string, string>>;
-  /** Names of the nodes of a pool. */
   nodesOf(pool: string): readonly string[];
   /** The directory that a simulated host sees as `/`. */
   hostRoot(node: string): string;
@@ -63,7 +61,7 @@ export interface Stack {
 
 /** CRDs first, so that everything else can be applied. */
 const CRDS = 'deploy/crds';
-/** Its MachineConfigs and images are for simulated machines: those of deploy/samples ask for nothing. */
+/** The samples for simulated machines: their MachineConfigs and images are for these; deploy/samples has none. */
 const BASE = [
   'deploy/rbac',
   'tools/stack/manifests/controller-config.yaml',
@@ -74,15 +72,15 @@ const BASE = [
 ];
 
 /**
- * A kubelet's up to a hundred nodes. Beyond that, leases that are renewed every ten seconds are most of
- * what the API server of one machine does.
+ * A kubelet's duration for up to a hundred nodes. With more, renewals every ten seconds are most of the load on
+ * the API server of one machine.
  */
 function leaseSecondsFor(nodes: StackOptions['nodes']): number {
   const count = Object.values(nodes).reduce((sum, ofPool) => sum + ofPool, 0);
   return count <= 100 ? 40 : 320;
 }
 
-/** Starts everything; resolves when the hosts have done their first boot and workloads are applied. */
+/** Starts everything; resolves when the hosts have completed their first boot and workloads are applied. */
 export async function startStack(options: StackOptions): Promise<Stack> {
   const step = options.onStep ?? (() => undefined);
   const directory = await mkdtemp(join(tmpdir(), 'slipway-stack-'));
@@ -195,7 +193,7 @@ async function assemble(assembly: Assembly): Promise<Omit<Stack, 'stop'>> {
 
 const CONTROL_PLANE = 'control-plane';
 
-/** Hundreds of certificates come straight from the authority; a few through the CSR API, as real ones. */
+/** Above this number the authority signs certificates directly; below, the CSR API, as for real nodes. */
 const CSR_API_LIMIT = 30;
 
 async function bootHosts(
@@ -222,7 +220,7 @@ function nodeNames(pool: string, count: number): readonly string[] {
   return Array.from({ length: count }, (_, index) => `${pool}-${index}`);
 }
 
-/** What MCO's first boot leaves on a Node: it is on its pool's config already. */
+/** As MCO's first boot leaves a Node: it has its pool's config already. */
 function nodeSpecs(
   pool: string,
   count: number,
@@ -251,7 +249,7 @@ function nodeSpecs(
   }));
 }
 
-/** What kubeadm labels the nodes of that pool with. */
+/** The role label that kubeadm sets. */
 function roleOf(pool: string): string {
   return pool === 'master' ? CONTROL_PLANE : pool;
 }

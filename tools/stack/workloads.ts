@@ -4,9 +4,9 @@ import type { KubernetesObject } from '@kubernetes/client-node';
 export interface Workload {
   readonly app: string;
   readonly replicas: number;
-  /** Pods that must be ready at every instant. */
+  /** Pods that must always be ready. */
   readonly minAvailable: number;
-  /** How long a pod takes to go, in milliseconds. */
+  /** Time between deletion and removal of a pod. */
   readonly terminationMs: number;
 }
 
@@ -20,7 +20,7 @@ export const SHOP: readonly Workload[] = [
   { app: 'frontend', replicas: 24, minAvailable: 20, terminationMs: 300 },
 ];
 
-/** The objects of some workloads: namespace, Deployments spread over the nodes, budgets. */
+/** Objects of some workloads: namespace, Deployments spread over the nodes, budgets. */
 export function workloadObjects(workloads: readonly Workload[]): readonly KubernetesObject[] {
   const namespace = { apiVersion: 'v1', kind: 'Namespace', metadata: { name: NAMESPACE } };
   return [namespace, ...workloads.flatMap((workload) => [deployment(workload), budget(workload)])];

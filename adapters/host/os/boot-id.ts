@@ -1,8 +1,7 @@
-/** The kernel's name for this boot. */
+/** The kernel's ID of this boot. */
 
 import { readFile } from 'node:fs/promises';
 
-/** @param procDirectory - `/proc` of the machine */
 export async function readBootId(procDirectory = '/proc'): Promise<string> {
   return (await readFile(`${procDirectory}/sys/kernel/random/boot_id`, 'utf8')).trim();
 }

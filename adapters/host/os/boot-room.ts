@@ -1,42 +1,40 @@
 /**
- * Whether a new deployment can get into the boot directory. Its kernel and its boot loader entry are
- * written there only when it is finalized, at the shutdown: too late to find that there is no room.
+ * Whether a new deployment fits into the boot directory. ostree writes its kernel and boot loader
+ * entry only at the shutdown, which is too late to find the directory full.
  */
 
 import { access, constants, lstat, readdir, stat, statfs } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fail, messageOf } from '../../../core/errors';
-import type { StepContext } from '../types';
+import type { StepContext } from './os-status';
 import { hasCode } from '../root-paths';
 import type { RunCommand } from './command';
 import type { BootNeeds } from './driver';
 
 export interface BootRoomParts {
-  /** The machine's root directory. */
   readonly root: string;
   readonly run: RunCommand;
-  /** For tests; absent = as the kernel says. */
+  /** For tests; absent: the kernel is asked. */
   readonly spaceOf?: (directory: string) => Promise<Space>;
 }
 
-/** What is left on a file system. */
 export interface Space {
   readonly bytes: number;
-  /** Files that may still be made; absent = as many as fit. */
+  /** Inodes; absent: no limit. */
   readonly files?: number;
 }
 
-/** Entries, directories, and the links that are swapped. */
+/** For entries, directories and swapped links. */
 const ENTRY_BYTES = 1024 * 1024;
 const ENTRY_FILES = 32;
-/** Relative to the boot directory: one directory per kernel, shared by the deployments that have it. */
+/** Relative to the boot directory: one directory per kernel, shared by deployments. */
 const KERNELS = 'ostree';
 const REMOUNT_TIMEOUT_MS = 60_000;
 
 /**
- * Looks at the boot directory; a machine without one has nothing to be looked at.
+ * A machine without a boot directory passes.
  *
- * @throws `ApplyFailed` naming the directory, what it has and what it needs
+ * @throws `ApplyFailed` naming the directory, its free space and the need
  */
 export async function checkBootRoom(
   { root, run, spaceOf = spaceLeft }: BootRoomParts,
@@ -64,8 +62,8 @@ function full(boot: string, why: string): Error {
 }
 
 /**
- * Read-only is how many machines have it mounted; ostree then makes it writable in a mount namespace of
- * its own. So this tries the same: a disk that is write-protected or damaged refuses that, too.
+ * Many machines mount it read-only, and ostree remounts it in its own mount namespace. This tries
+ * the same: a write-protected or damaged disk refuses.
  */
 async function requireWritable(
   boot: string,
@@ -90,8 +88,8 @@ function unwritable(boot: string, why: string, cause?: unknown): Error {
 }
 
 /**
- * What a new kernel takes beyond what ostree drops for it: as much as the largest one that is there,
- * less those of deployments that are not booted.
+ * The space for a new kernel: the size of the largest one, less the ones of unbooted deployments,
+ * which ostree drops.
  */
 async function kernelBytes(boot: string): Promise<number> {
   const sizes = await Promise.all(
@@ -127,6 +125,6 @@ async function isThere(path: string): Promise<boolean> {
 
 async function spaceLeft(directory: string): Promise<Space> {
   const { bavail, bsize, files, ffree } = await statfs(directory);
-  // File systems that make inodes as they need them give none at all.
+  // File systems that make inodes on demand report zero.
   return { bytes: bavail * bsize, ...(files === 0 ? {} : { files: ffree }) };
 }

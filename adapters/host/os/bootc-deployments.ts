@@ -1,14 +1,14 @@
-/** The deployments of a machine with bootc, as the port wants them. */
+/** Maps the deployments of bootc to the port. */
 
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { Deployment, OsStatus } from '../types';
+import type { Deployment, OsStatus } from './os-status';
 import type { BootcEntry, BootcStatus } from './bootc-status';
 import { readBootId } from './boot-id';
 import { kernelOptions, readLoaderEntries, withoutDeployment } from './loader-entries';
 import type { RunProgram } from './program';
 
-/** Adds to bootc's status what it does not have: kernel arguments, boot ID, the truth about the lock. */
+/** Adds what bootc's status lacks: kernel arguments, boot ID, the real state of the lock. */
 export async function statusOf(
   machine: { readonly run: RunProgram; readonly root: string; readonly hasRpmOstree: boolean },
   { booted, staged, rollback, rollbackQueued }: BootcStatus,
@@ -17,7 +17,7 @@ export async function statusOf(
   const entries = await readLoaderEntries(machine.root);
   const entryOf = ({ id }: BootcEntry) => entries.find(({ deployment }) => deployment === id);
   const current = entryOf(booted)?.kernelArguments ?? (await commandLine(machine.root));
-  // Without an entry (a unified kernel image has none) its arguments cannot be known from here.
+  // A unified kernel image has no entry, so its arguments are unknown here.
   const previous = rollback && deployment(rollback, entryOf(rollback)?.kernelArguments ?? []);
   return {
     bootId: await readBootId(),
@@ -35,7 +35,7 @@ export async function statusOf(
   };
 }
 
-/** bootc carries the arguments of the booted deployment over; only rpm-ostree can have changed them. */
+/** bootc copies the arguments of the booted deployment; only rpm-ostree can change them. */
 async function stagedArguments(
   { run, hasRpmOstree }: { readonly run: RunProgram; readonly hasRpmOstree: boolean },
   current: readonly string[],
@@ -61,7 +61,6 @@ function deployment(entry: BootcEntry, kernelArguments: readonly string[]): Depl
   };
 }
 
-/** What the next boot starts when nothing is staged. */
 export function nextOf({ booted, rollback, rollbackQueued }: BootcStatus): BootcEntry {
   return rollbackQueued && rollback !== undefined ? rollback : booted;
 }

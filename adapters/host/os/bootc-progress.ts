@@ -1,9 +1,9 @@
 /**
- * The progress of bootc's pulls: lines of JSON on a descriptor of their own. The option is hidden and
- * its format versioned, so a line that is not understood is passed over: it costs a number on a screen.
+ * The progress of bootc's pulls: lines of JSON on a file descriptor. The option is hidden and its
+ * format versioned, so unknown lines are skipped.
  */
 
-import type { PullProgress } from '../types';
+import type { PullProgress } from './os-status';
 
 /** The first version whose `switch` surely has `--progress-fd`. */
 const HAS_PROGRESS_SINCE = [1, 3] as const;
@@ -19,14 +19,13 @@ export function hasProgress(version: string): boolean {
   );
 }
 
-/** What a line says of layers and bytes; undefined = it is about something else. */
+/** The layers and bytes of a line; undefined = another kind of line. */
 export function readProgressLine(line: string): PullProgress | undefined {
   const event = parse(line);
   const [bytes, layers] = [countOf(event['bytes']), countOf(event['steps'])];
   if (event['type'] !== 'ProgressBytes' || bytes === undefined || layers === undefined) {
     return undefined;
   }
-  // bootc: a total of zero is one that is not known.
   const [totalBytes, totalLayers] = [countOf(event['bytesTotal']), countOf(event['stepsTotal'])];
   return {
     bytes,

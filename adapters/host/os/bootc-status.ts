@@ -1,24 +1,24 @@
-/** What `bootc status --json` says, as typed values. Its formats are versioned; three are known. */
+/** Reads `bootc status --json`. Its formats are versioned; three are known. */
 
 import { readJson, type JsonFields } from './json-fields';
 
 const PROGRAM = 'bootc status --json';
 
-/** Oldest first. Each adds fields to the one before; the fields read here did not change. */
+/** Oldest first. Each only adds fields; those read here are the same in all. */
 const KNOWN_FORMATS = ['v1alpha1', 'v1beta1', 'v1'] as const;
 
-/** Which store the deployments are in; what can be done with them depends on it. */
+/** The store of the deployments, which decides what can be done with them. */
 export type BootcBackend = 'ostree' | 'composefs';
 
 export interface BootcEntry {
   /** `CHECKSUM.SERIAL` with ostree, the verity digest with composefs. */
   readonly id: string;
   readonly backend: BootcBackend;
-  /** Pull spec; with the transport before it unless that is a registry. Absent = changed by hand. */
+  /** Pull spec; with its transport unless that is a registry. Absent: changed by hand. */
   readonly image?: string;
   readonly digest?: string;
   readonly pinned: boolean;
-  /** As bootc sees it; versions before 1.12 do not look. */
+  /** As bootc reports it; versions before 1.12 do not check. */
   readonly downloadOnly: boolean;
 }
 
@@ -26,11 +26,10 @@ export interface BootcStatus {
   readonly booted: BootcEntry;
   readonly staged?: BootcEntry;
   readonly rollback?: BootcEntry;
-  /** The next boot starts the rollback entry. */
   readonly rollbackQueued: boolean;
 }
 
-/** @throws `OsCommandFailed` naming the field of a format that is not known */
+/** @throws `OsCommandFailed` naming the field of an unknown format */
 export function readBootcStatus(output: string): BootcStatus {
   const host = readJson(PROGRAM, output);
   refuseUnknownFormat(host);

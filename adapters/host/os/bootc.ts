@@ -1,7 +1,7 @@
 /**
- * The driver of machines with bootc. bootc switches images and goes back, nothing else: packages and
- * kernels belong into the image. Its ostree backend stages through ostree, so ostree's lock holds what
- * it stages; its composefs backend has a lock of its own, `--download-only`.
+ * The driver of machines with bootc. bootc switches images and rolls back; packages and kernels
+ * belong into the image. Its ostree backend stages through ostree and its lock; its composefs
+ * backend has its own lock, `--download-only`.
  *
  * @see https://bootc-dev.github.io/bootc/man/bootc-switch.8.html
  */
@@ -9,7 +9,7 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { fail } from '../../../core/errors';
-import type { OsStatus, StepContext } from '../types';
+import type { OsStatus, StepContext } from './os-status';
 import { nextOf, statusOf } from './bootc-deployments';
 import { hasProgress, readProgressLine } from './bootc-progress';
 import { readBootcStatus, type BootcEntry, type BootcStatus } from './bootc-status';
@@ -32,13 +32,12 @@ const NO_KERNEL_ARGUMENTS =
 export interface BootcParts {
   readonly run: RunProgram;
   readonly images: ImageGate;
-  /** The machine's root directory. */
   readonly root: string;
 }
 
 export function createBootcDriver({ run, images, root }: BootcParts): OsDriver {
   const lock = createStagedLock({ root, run });
-  // bootc and rpm-ostree change the same deployments and are made to be used side by side.
+  // bootc and rpm-ostree share deployments, and may be used side by side.
   const hasRpmOstree = existsSync(join(root, 'usr/bin/rpm-ostree'));
   const read = async (): Promise<BootcStatus> =>
     readBootcStatus(await run(PROGRAM, ['status', '--json']));
@@ -52,7 +51,7 @@ export function createBootcDriver({ run, images, root }: BootcParts): OsDriver {
   async function discard(): Promise<void> {
     const { staged } = await read();
     if (staged?.backend === 'ostree') {
-      // A staged deployment is always the first one; bootc has no command for this.
+      // A staged deployment is always the first; bootc has no command to drop it.
       if (hasRpmOstree) await run('rpm-ostree', ['cleanup', '--pending']);
       else await run('ostree', ['admin', 'undeploy', '0']);
     } else if (staged?.downloadOnly === false) {
@@ -84,7 +83,7 @@ export function createBootcDriver({ run, images, root }: BootcParts): OsDriver {
     if ((before.staged ?? before.booted).digest === digest) return lockStaged(before);
     await discard();
     if (before.booted.digest === digest) return;
-    // Before the deployment is there: nothing may be staged without the lock, not for a moment.
+    // Before the deployment exists: nothing may be staged without the lock.
     if (before.booted.backend === 'ostree') await lock.prepare();
     try {
       await pullWith(images, image, context, () => switchTo(image, before.booted, context));
@@ -113,7 +112,7 @@ export function createBootcDriver({ run, images, root }: BootcParts): OsDriver {
     if (status.booted.id !== deployment && status.rollback?.id !== deployment) {
       throw fail('RollbackFailed', `boot deployment ${deployment}: it is not there`);
     }
-    // Swaps the two; asked again, it swaps them back.
+    // `bootc rollback` swaps the two; a second call swaps them back.
     await run(PROGRAM, ['rollback']);
     if (nextOf(await read()).id === deployment) return;
     throw fail('RollbackFailed', `boot deployment ${deployment}: another one is still the default`);

@@ -1,23 +1,23 @@
-/** rpm-ostree carries one transaction out at a time, and refuses whoever comes meanwhile. */
+/** Waits for rpm-ostree, which runs one transaction at a time and refuses others meanwhile. */
 
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fail, failureName, messageOf } from '../../../core/errors';
-import type { StepContext } from '../types';
+import type { StepContext } from './os-status';
 import type { ProgramOptions, RunProgram } from './program';
 
 const PAUSE_MS = 5_000;
-/** Five minutes: an automatic update that somebody else's timer has begun takes that. */
+/** Five minutes: the duration of an automatic update by a timer. */
 const ATTEMPTS = 60;
 
 /**
- * What its daemon answers then; a command that is the same as the one under way joins it instead.
+ * The answer of a busy daemon; the same command as the current one joins it instead.
  *
  * @see https://github.com/coreos/rpm-ostree src/daemon/rpmostreed-sysroot.cxx, prep_for_txn
  */
 const BUSY = /\btransaction in progress\b/i;
 
 export interface PatientOptions extends ProgramOptions {
-  /** Hears, before each pause, what it waits for. */
+  /** Called before each pause, with what it waits for. */
   readonly onWaiting?: (sentence: string) => void;
 }
 
@@ -27,15 +27,14 @@ export type RunPatiently = (
   options?: PatientOptions,
 ) => Promise<string>;
 
-/** Between two tries; rejects when the signal aborts. */
 export type Pause = (ms: number, signal: AbortSignal | undefined) => Promise<unknown>;
 
 const realTime: Pause = (ms, signal) => sleep(ms, undefined, { signal });
 
 /**
- * Runs programs, and again for as long as somebody else's transaction is under way.
+ * Runs programs, and repeats them while another transaction runs.
  *
- * @returns as `run`, which throws `OsCommandFailed` with the daemon's words when it stays so for five minutes
+ * @returns as `run`, which throws `OsCommandFailed` with the daemon's words after five minutes
  */
 export function untilFree(run: RunProgram, pause: Pause = realTime): RunPatiently {
   return async (program, words, { onWaiting, ...options } = {}) => {
@@ -52,12 +51,12 @@ export function untilFree(run: RunProgram, pause: Pause = realTime): RunPatientl
 }
 
 /**
- * Looks until no transaction is under way. One that a process has begun which was killed since goes on in the daemon:
- * it changes what is decided on, and reads the packages that the next attempt would replace.
+ * Repeats `look` until no transaction runs. The transaction of a killed process goes on in the
+ * daemon, changes the status, and uses packages that the next attempt would replace.
  *
- * @param transactionOf - the name of the one that a look shows
- * @returns the first look that shows none
- * @throws `OsCommandFailed` naming it, when it does not end in five minutes; what `look` throws
+ * @param transactionOf - the name of the transaction in a status
+ * @returns the first status without one
+ * @throws `OsCommandFailed` naming the transaction after five minutes; what `look` throws
  */
 export async function onceIdle<T>(
   look: () => Promise<T>,

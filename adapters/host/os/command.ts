@@ -1,7 +1,7 @@
 /**
- * Runs the programs that manage the operating system: words for `argv` and never a shell, with a time
- * limit, a limit on what they may print, and an end when the step is cancelled. What they print for people
- * is quoted, never parsed; what may be secret (values of arguments, credentials) is not quoted either.
+ * Runs the programs that manage the operating system: an `argv` and never a shell, with limits on
+ * time and output, until the step is cancelled. Their text for people is quoted and never parsed.
+ * Secrets (values of arguments, credentials) are not quoted.
  */
 
 import { spawn, type ChildProcess } from 'node:child_process';
@@ -11,35 +11,30 @@ import type { Readable } from 'node:stream';
 import { fail } from '../../../core/errors';
 
 export interface CommandOptions {
-  /** Ends the program; the promise then rejects with the signal's reason. */
   readonly signal?: AbortSignal;
-  /** 60 s if absent. */
+  /** Default: 60 s. */
   readonly timeoutMs?: number;
-  /** Between one request to end and the next, harder one; 15 s if absent. */
+  /** Between one signal to end and the next, stronger one; default: 15 s. */
   readonly graceMs?: number;
-  /** Of stdout, 8 MiB if absent. */
+  /** Of stdout; default: 8 MiB. */
   readonly maxOutputBytes?: number;
-  /** Gets every line of stdout as it comes. */
   readonly onLine?: (line: string) => void;
-  /** Gets the lines that the program writes to file descriptor 3. */
+  /** Gets the lines of file descriptor 3. */
   readonly onProgressLine?: (line: string) => void;
-  /** Added to what this process has. */
   readonly environment?: Readonly<Record<string, string>>;
 }
 
-/** How a program ended. */
 export interface CommandEnd {
-  /** Absent = it was killed by `killedBy`. */
+  /** Absent: it was killed by `killedBy`. */
   readonly status?: number;
   readonly killedBy?: string;
-  /** Lines of stdout that are not empty. */
   readonly lines: readonly string[];
   /** The last line of stderr, without credentials. */
   readonly said: string;
 }
 
 /**
- * Runs a program to its end, whatever that is.
+ * Runs a program to its end, successful or not.
  *
  * @throws `OsCommandFailed` when it cannot be started, takes too long or prints too much
  */
@@ -53,7 +48,9 @@ const TIMEOUT_MS = 60_000;
 const MAX_OUTPUT_BYTES = 8 * 1024 * 1024;
 const KEPT_ERRORS = 16_384;
 const GRACE_MS = 15_000;
-/** rpm-ostree's daemon cancels a transaction whose client is interrupted, not one whose client is killed. */
+/**
+ * rpm-ostree's daemon cancels the transaction of an interrupted client, but not of a killed one.
+ */
 const REQUESTS_TO_END = ['SIGINT', 'SIGTERM', 'SIGKILL'] as const;
 
 export const runCommand: RunCommand = (program, args, options = {}) =>
@@ -69,12 +66,12 @@ export const runCommand: RunCommand = (program, args, options = {}) =>
       signal?.removeEventListener('abort', abort);
       answer();
     };
-    /** What it started may hold its output open; who is not wanted any more is not waited for. */
+    /** Children of the program may hold its output open, so it is not awaited. */
     const leave = (reason: Error): void => {
       child.stdio.forEach((stream) => stream?.destroy());
       settle(() => reject(reason));
     };
-    /** The first reason counts; the program gets time to leave things in order. */
+    /** The first reason counts; the program gets time to clean up. */
     const end = (reason: Error): void => {
       if (ended !== undefined) return;
       ended = reason;
@@ -100,7 +97,7 @@ export const runCommand: RunCommand = (program, args, options = {}) =>
     );
   });
 
-/** What Node refuses to pass on it quotes, which may be secret. */
+/** Node quotes arguments that it refuses, and they may be secret. */
 function start(
   program: string,
   args: readonly string[],
@@ -117,7 +114,6 @@ function start(
   }
 }
 
-/** Follows what a program says; the answer tells what it has said so far. */
 function readOutput(
   child: ChildProcess,
   { maxOutputBytes = MAX_OUTPUT_BYTES, onLine, onProgressLine }: CommandOptions,
@@ -154,7 +150,7 @@ function hasExited({ exitCode, signalCode }: ChildProcess): boolean {
 /**
  * Runs a program whose last line of stdout is one JSON value.
  *
- * @throws `OsCommandFailed` with what it said last when it fails or prints something else
+ * @throws `OsCommandFailed` with its last message when it fails or prints something else
  */
 export async function runForJson(
   run: RunCommand,
@@ -178,18 +174,17 @@ export function lastJson(program: string, args: readonly string[], end: CommandE
   }
 }
 
-/** The error of a program that ended badly. */
 export function failed(program: string, args: readonly string[], end: CommandEnd): Error {
   const how = end.status === undefined ? `killed by ${end.killedBy}` : `exit status ${end.status}`;
   return broken(`${commandName(program, args)}:`, `${end.said || 'it said nothing'} (${how})`);
 }
 
-/** Words after which another subcommand comes. */
+/** A second subcommand follows these words. */
 const NESTED = new Set(['admin', 'container', 'override']);
 
 /**
- * The program, its subcommand and the names of its arguments. Their values stay unsaid: they may be secret
- * (kernel arguments, passwords in URLs).
+ * The program, its subcommand and the names of its arguments. The values may be secret: kernel
+ * arguments, passwords in URLs.
  */
 function commandName(program: string, args: readonly string[]): string {
   const at = args.findIndex((argument) => /^[a-z][a-z-]*$/.test(argument));
@@ -212,10 +207,7 @@ function lastLine(text: string): string {
   return withoutCredentials(text.trim().split('\n').at(-1)?.trim() ?? '');
 }
 
-/**
- * Programs that talk to registries quote URLs and headers, and those that set kernel arguments quote them:
- * of `key=value` the key stays.
- */
+/** Programs quote URLs, headers and kernel arguments: of `key=value` the key stays. */
 export function withoutCredentials(text: string): string {
   return text
     .replace(/:\/\/[^/\s@]+@/g, '://***@')

@@ -1,30 +1,28 @@
 /**
- * What must be true of an OS image before a byte of it is pulled: it is named by digest, the signature
- * policy of the host takes it, its registry has it, it is for this machine and there is room.
+ * Checks of an OS image before its pull: named by digest, accepted by the signature policy, present
+ * in its registry, for this architecture, enough free space.
  */
 
 import { statfs } from 'node:fs/promises';
 import { fail } from '../../../core/errors';
 import { imageDigest } from '../../../core/os';
-import type { StepContext } from '../types';
+import type { StepContext } from './os-status';
 import type { ImageGate } from './image-gate';
 import { readImageDemand, type PolicyVerdict } from './image-policy';
 
-/** What a registry says about an image, and what of it the host has already. */
 export interface ImageFacts {
-  /** In the words of OCI: `amd64`, `arm64`. */
   readonly architecture: string;
   /** Compressed, of the layers that are not on the host. */
   readonly missingBytes: number;
-  /** Whether it carries the label of a bootable image; absent = not known. */
+  /** Whether it has the label of a bootable image; absent: not known. */
   readonly bootable?: boolean;
 }
 
 /**
- * Asks the registry, by the means and with the credentials of the host. `signed` = the policy wants a
- * signature, so a means that would not verify it must refuse.
+ * Asks the registry, with the tools and credentials of the host. `signed` = the policy requires a
+ * signature, so a tool that would not verify it must refuse.
  *
- * @throws `PullFailed` when the registry does not have it or does not answer; `ImageRefused`
+ * @throws `PullFailed` when the registry does not have the image or does not answer; `ImageRefused`
  */
 export type InspectImage = (
   image: string,
@@ -34,22 +32,20 @@ export type InspectImage = (
 
 export interface ImageGateParts {
   readonly inspect: InspectImage;
-  /** The machine's root directory, which has its signature policy. */
+  /** The machine's root directory, with its signature policy. */
   readonly root: string;
-  /** Where images are unpacked, `/sysroot` on a machine that booted ostree. */
+  /** Where images are unpacked: `/sysroot` on an ostree machine. */
   readonly sysroot: string;
-  /** As `process.arch` says it. */
   readonly architecture: string;
-  /** What stays free besides the image, as a share of the disk; 5 % if absent. */
+  /** Share of the disk that stays free besides the image; default: 5 %. */
   readonly reserve?: number;
 }
 
-/** Unpacked, a layer takes about this much more than compressed. */
+/** An unpacked layer takes about this many times its compressed size. */
 const UNPACKING = 3;
 const RESERVE = 0.05;
 const MIB = 1024 * 1024;
 
-/** @see ImageGate */
 export function createImageGate(parts: ImageGateParts): ImageGate {
   return {
     async check(image, context) {
@@ -68,11 +64,7 @@ export function createImageGate(parts: ImageGateParts): ImageGate {
   };
 }
 
-/**
- * The digest of a pull spec.
- *
- * @throws `ImageRefused` for a tag or a bare name: those may be another image on the next host
- */
+/** @throws `ImageRefused` for a tag or a bare name, which may be another image on the next host */
 export function requireDigest(image: string): string {
   const digest = imageDigest(image);
   if (digest !== undefined) return digest;
@@ -84,9 +76,9 @@ export function requireDigest(image: string): string {
 }
 
 /**
- * What the policy of the host asks of the image.
+ * The demand of the host's policy on the image.
  *
- * @throws `ImageRefused` naming the scope when it takes it never
+ * @throws `ImageRefused` naming the scope that rejects the image
  */
 export async function requirePolicy(root: string, image: string): Promise<PolicyVerdict> {
   const verdict = await readImageDemand(root, image);
@@ -108,7 +100,7 @@ function requireBootable(image: string, { bootable }: ImageFacts): void {
   );
 }
 
-/** @throws `ImageRefused` when the image is for other machines */
+/** @throws `ImageRefused` when the image is for another architecture */
 export function requireArchitecture(image: string, found: string, architecture: string): void {
   const wanted = ociArchitecture(architecture);
   if (found === wanted) return;
@@ -122,7 +114,7 @@ function ociArchitecture(architecture: string): string {
   return names[architecture] ?? architecture;
 }
 
-/** @throws `ImageRefused` when unpacking it would leave the disk nearly full */
+/** @throws `ImageRefused` when unpacking would leave the disk nearly full */
 export async function requireSpace(
   image: string,
   missingBytes: number,

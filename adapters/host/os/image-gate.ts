@@ -1,27 +1,26 @@
-/** What a driver asks about an image before and after it gives it to another program. */
+/** A driver's questions about an image, before and after another program pulls it. */
 
 import { fail, failureName, messageOf } from '../../../core/errors';
-import type { StepContext } from '../types';
+import type { StepContext } from './os-status';
 
 export interface ImageGate {
   /**
-   * @throws `ImageRefused` when the image can never be taken here; `PullFailed` when the registry does
-   *   not answer
+   * @throws `ImageRefused` when this host can never use the image; `PullFailed` when the registry
+   *   does not answer
    */
   check(image: string, context: StepContext): Promise<void>;
   /**
-   * Whether a program on ostree-ext is to be asked for the image as one that must be signed. Where the
-   * default of the policy accepts anything it refuses to be, whatever the scope of the image wants; skopeo,
-   * through which it pulls, asks for that signature all the same.
+   * Whether to ask an ostree-ext program for the signed form. It refuses that form when the default
+   * of the policy accepts anything; skopeo, its puller, verifies the signature all the same.
    */
   usesSignedForm(image: string): Promise<boolean>;
 }
 
 /**
- * Pulls by a program that says for people only why it failed. Whether it was the registry, the registry
- * itself tells: without an answer it was, with one the pull goes on where it stopped, once.
+ * Pulls by a program that reports failures only as text. Asks the registry whether it is the cause:
+ * if it answers, the pull is resumed once.
  *
- * @throws `PullFailed` or `ImageRefused` with both messages; else what the program failed with
+ * @throws `PullFailed` or `ImageRefused` with both messages; else the error of the program
  */
 export async function pullWith(
   images: ImageGate,

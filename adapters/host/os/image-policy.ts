@@ -1,6 +1,6 @@
 /**
- * The signature policy of a host (containers-policy.json), which its own tools obey: what it asks of one
- * image. The most specific scope decides alone.
+ * The signature policy of a host (containers-policy.json), which its tools obey. The most specific
+ * scope alone decides.
  *
  * @see https://github.com/containers/image/blob/main/docs/containers-policy.json.5.md
  */
@@ -9,15 +9,13 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fail, messageOf } from '../../../core/errors';
 
-/** `accept` = as it comes, `reject` = never, `signed` = with a signature that the policy describes. */
+/** `accept` = always, `reject` = never, `signed` = with a signature that the policy describes. */
 export type PolicyDemand = 'accept' | 'reject' | 'signed';
 
-/** What the policy asks of an image, and by which of its scopes. */
 export interface PolicyVerdict {
   readonly demand: PolicyDemand;
   /** For people: `default`, `docker`, or a scope such as `registry.example/os`. */
   readonly scope: string;
-  /** Whether an image that no scope names is taken as it comes. */
   readonly acceptsByDefault: boolean;
 }
 
@@ -27,14 +25,14 @@ interface Policy {
   readonly transports?: Readonly<Record<string, Readonly<Record<string, Requirements>>>>;
 }
 
-/** In the order in which the container tools look. */
+/** In the order of the container tools. */
 const PLACES = ['etc/containers/policy.json', 'usr/share/containers/policy.json'];
 
 /**
- * What the policy of this host asks of an image. A host without a policy asks for nothing.
+ * The demand of this host's policy on an image. Without a policy every image is accepted.
  *
  * @param root - the machine's root directory
- * @throws `ImageRefused` when the policy cannot be read: nobody knows then what it asks for
+ * @throws `ImageRefused` when the policy is unreadable, so its demand is unknown
  */
 export async function readImageDemand(root: string, image: string): Promise<PolicyVerdict> {
   for (const place of PLACES) {
@@ -56,7 +54,7 @@ function parsePolicy(path: string, text: string): Policy {
   }
 }
 
-/** @throws an Error naming what is not as containers-policy.json has it */
+/** @throws an Error naming what containers-policy.json does not allow */
 function policyIn(value: unknown): Policy {
   const policy = objectAt(value, 'the policy');
   const transports = policy['transports'];
@@ -111,7 +109,7 @@ function demandOf(policy: Policy, image: string): PolicyVerdict {
   };
 }
 
-/** All of them must hold; none at all is an error of the policy, which the tools answer with a no. */
+/** All requirements must hold; the tools treat an empty list as an error and reject. */
 function strictest(requirements: Requirements): PolicyDemand {
   const types = requirements.map(({ type }) => type);
   if (types.length === 0 || types.includes('reject')) return 'reject';

@@ -1,29 +1,26 @@
 /**
- * Reads the JSON that another program printed. What is missing or of another type is refused with the
- * program, the path of the field and what was found, so that a format nobody has seen is reported as
- * such and never misread.
+ * Reads the JSON of other programs. Refuses missing fields and other types with the program, the
+ * field and what was found, so that an unknown format is never misread.
  */
 
 import { fail } from '../../../core/errors';
 import { withoutCredentials } from './command';
 
-/** The fields of one JSON object. `null` counts as absent: some programs print it, others omit. */
+/** The fields of one JSON object. `null` counts as absent, because programs differ in that. */
 export interface JsonFields {
-  /** Where the object is, as `status.booted` or `deployments[1]`; empty for the outermost. */
+  /** As `status.booted` or `deployments[1]`; empty for the outermost object. */
   readonly path: string;
   text(key: string): string;
   optionalText(key: string): string | undefined;
-  /** Absent is false. */
   flag(key: string): boolean;
   /** A whole number from 0. */
   count(key: string): number;
-  /** Absent is empty. */
   texts(key: string): readonly string[];
   object(key: string): JsonFields;
   optionalObject(key: string): JsonFields | undefined;
   objects(key: string): readonly JsonFields[];
   optionalObjects(key: string): readonly JsonFields[] | undefined;
-  /** The refusal of a field whose type is right and whose value is not. */
+  /** Refuses the value of a field whose type is right. */
   refuse(key: string, expected: string): Error;
 }
 
@@ -43,7 +40,7 @@ export function readJson(program: string, output: string): JsonFields {
   return fieldsOf(program, '', value);
 }
 
-/** The fields of a value that somebody else has parsed. @throws `OsCommandFailed` as `readJson` */
+/** The fields of a parsed value. @throws `OsCommandFailed` as `readJson` */
 export function readFields(program: string, value: unknown): JsonFields {
   if (!isObject(value)) throw unexpected(program, 'the answer', 'an object', value);
   return fieldsOf(program, '', value);

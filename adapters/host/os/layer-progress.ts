@@ -1,10 +1,10 @@
 /**
- * How far a pull is, for programs that tell only people: the library beneath rpm-ostree and bootc keeps
- * every layer that is in under a ref of its own, and the manifest says which layers the image has.
+ * The progress of pulls by programs that report it only as text: the library of rpm-ostree and
+ * bootc keeps a ref for every layer that has arrived, and the manifest lists all layers.
  */
 
 import { failureName } from '../../../core/errors';
-import type { PullProgress, StepContext } from '../types';
+import type { PullProgress, StepContext } from './os-status';
 import { readJson } from './json-fields';
 import type { RunProgram } from './program';
 import { type Layer, layersIn, pulledLayers } from './pulled-layers';
@@ -14,16 +14,14 @@ const EVERY_MS = 1_000;
 
 export interface PullWatch {
   readonly run: RunProgram;
-  /** The machine's root directory. */
   readonly root: string;
   readonly image: string;
-  /** What the progress is of, for people. */
   readonly text: string;
 }
 
 /**
- * Pulls, and reports meanwhile which layers have come; those that were there before do not count. An
- * image whose manifest cannot be read is pulled without numbers: the pull itself tells what is wrong.
+ * Pulls, and reports the new layers meanwhile. Without a readable manifest it reports no numbers:
+ * the pull itself fails with the cause.
  */
 export async function watchingLayers<T>(
   watch: PullWatch,
@@ -40,7 +38,7 @@ export async function watchingLayers<T>(
   const report = async (): Promise<void> =>
     context.progress(watch.text, progressOf(missing, await pulledLayers(watch.root)));
   await report();
-  // The numbers are for people: a look that fails is made up for by the next one.
+  // The next report makes up for a failed one.
   const timer = setInterval(() => void report().catch(() => undefined), EVERY_MS);
   try {
     const result = await pull();
@@ -51,7 +49,6 @@ export async function watchingLayers<T>(
   }
 }
 
-/** Of the layers that had to come, those that have. */
 export function progressOf(missing: readonly Layer[], there: ReadonlySet<string>): PullProgress {
   const come = missing.filter(({ digest }) => there.has(digest));
   return {

@@ -1,19 +1,17 @@
 /**
- * The entries of the boot loader (Boot Loader Specification, type 1), as far as a deployment's kernel
- * arguments are in them. A finished deployment's arguments are its entry's `options`; reading the file
- * needs no daemon and is the same under rpm-ostree, bootc and plain ostree. A staged deployment has no
- * entry yet.
+ * Kernel arguments of deployments, from the entries of the boot loader (Boot Loader Specification,
+ * type 1). The file needs no daemon and is the same under rpm-ostree, bootc and ostree. A staged
+ * deployment has no entry yet.
  */
 
 import { readdir, readFile, realpath } from 'node:fs/promises';
 import { join } from 'node:path';
 import { splitKernelArguments } from '../../../core/os';
 
-/** Of one entry: which deployment it boots, and with which arguments. */
 export interface LoaderEntry {
   /** `CHECKSUM.SERIAL` of the deployment's directory, or the verity digest of a composefs. */
   readonly deployment: string;
-  /** Without what names the deployment, which is rewritten with every one. */
+  /** Without the arguments that name the deployment and change with it. */
   readonly kernelArguments: readonly string[];
 }
 
@@ -22,7 +20,7 @@ const ENTRIES = 'boot/loader/entries';
 const DEPLOYMENT_DIRECTORY = /\/ostree\/deploy\/[^/]+\/deploy\/([0-9a-f]{64}\.\d+)$/;
 
 /**
- * Entries that boot a deployment; others (rescue systems, other distributions) are passed over.
+ * Entries that boot a deployment; skips others, such as rescue systems.
  *
  * @param root - the machine's root directory
  */
@@ -42,14 +40,14 @@ async function readEntry(root: string, name: string): Promise<LoaderEntry | unde
   return { deployment, kernelArguments: withoutDeployment(words) };
 }
 
-/** The words of all `options` lines: the specification lets an entry have several. */
+/** The words of all `options` lines: the specification allows several. */
 export function kernelOptions(entry: string): readonly string[] {
   const lines = entry.split('\n').map((line) => line.trim());
   const options = lines.filter((line) => /^options\s/.test(line)).map((line) => line.slice(8));
   return splitKernelArguments(options);
 }
 
-/** The arguments that are the same for whichever deployment is booted with them. */
+/** The arguments that do not depend on the deployment. */
 export function withoutDeployment(words: readonly string[]): readonly string[] {
   return words.filter((word) => !/^(?:ostree|composefs)=/.test(word));
 }
@@ -61,7 +59,7 @@ async function deploymentOf(root: string, words: readonly string[]): Promise<str
   return link === undefined ? value('composefs') : deploymentBehind(root, link);
 }
 
-/** Follows `/ostree/boot.1/STATEROOT/BOOTCSUM/0` to the deployment that it is a link to. */
+/** Follows the link `/ostree/boot.1/STATEROOT/BOOTCSUM/0` to its deployment. */
 async function deploymentBehind(root: string, link: string): Promise<string | undefined> {
   const target = await realpath(join(root, link)).catch(ignoreMissingTarget);
   return target === undefined ? undefined : DEPLOYMENT_DIRECTORY.exec(target)?.[1];
@@ -72,7 +70,7 @@ function ignoreAbsent(error: NodeJS.ErrnoException): string[] {
   throw error;
 }
 
-/** An entry may outlive its deployment for a moment while ostree swaps its links. */
+/** An entry may outlive its deployment briefly while ostree swaps its links. */
 function ignoreMissingTarget(error: NodeJS.ErrnoException): undefined {
   if (error.code === 'ENOENT') return undefined;
   throw error;

@@ -1,22 +1,20 @@
 /**
- * Driver for machines whose operating system Slipway does not manage (package-based distributions):
- * files, units and keys are applied, everything about the OS is refused by name.
+ * The driver of machines whose operating system Slipway does not manage (package-based
+ * distributions): files, units and keys are applied; OS changes are refused by name.
  */
 
 import { readFile } from 'node:fs/promises';
 import { fail } from '../../../core/errors';
 import { splitKernelArguments } from '../../../core/os';
-import type { OsStatus } from '../types';
+import type { OsStatus } from './os-status';
 import type { OsDriver } from './driver';
 
 const REASON = 'the driver "none" does not change the operating system';
 
-/** A refusal that says what the driver cannot do. */
 function refuse(what: string): Promise<never> {
   return Promise.reject(fail('Unreconcilable', `${what}: ${REASON}`));
 }
 
-/** @param procDirectory - `/proc` of the machine */
 export function createNoneDriver(procDirectory = '/proc'): OsDriver {
   return {
     name: 'none',
@@ -46,7 +44,7 @@ export function createNoneDriver(procDirectory = '/proc'): OsDriver {
     setKernelArguments: () => refuse('set kernel arguments'),
     setExtensions: () => refuse('set extensions'),
     setKernelType: (type) => refuse(`set kernel type ${type}`),
-    // Nothing is ever staged, so there is nothing to release, to drop or to return to.
+    // Nothing is ever staged.
     finalize: async (): Promise<void> => undefined,
     discard: async (): Promise<void> => undefined,
     rollback: async (): Promise<void> => undefined,

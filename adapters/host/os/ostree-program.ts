@@ -1,7 +1,7 @@
-/** How slipway-ostree is called: one JSON object at the end, lines of progress before it. */
+/** Calls slipway-ostree: it prints lines of progress, then one JSON object. */
 
 import { fail } from '../../../core/errors';
-import type { PullProgress } from '../types';
+import type { PullProgress } from './os-status';
 import { failed, lastJson, type CommandOptions, type RunCommand } from './command';
 
 export interface OstreeCallOptions extends Pick<CommandOptions, 'signal' | 'timeoutMs'> {
@@ -9,7 +9,7 @@ export interface OstreeCallOptions extends Pick<CommandOptions, 'signal' | 'time
 }
 
 /**
- * Calls the program and answers its JSON.
+ * Calls the program and returns its JSON.
  *
  * @throws `ImageRefused`, `PullFailed` or `OsCommandFailed`, as the program names it
  */
@@ -21,14 +21,13 @@ export type OstreeProgram = (
 export interface OstreeProgramParts {
   readonly run: RunCommand;
   readonly program: string;
-  /** `/` = the running system. */
   readonly sysroot: string;
 }
 
-/** The program waits a minute for a sysroot that somebody else has locked. */
+/** The program itself waits a minute for a locked sysroot. */
 const TIMEOUT_MS = 3 * 60_000;
 
-/** What the program may refuse with, by the names of the catalogue. */
+/** Error names of the catalogue that the program may return. */
 const REFUSALS = ['ImageRefused', 'PullFailed', 'OsCommandFailed'] as const;
 
 export function createOstreeProgram({ run, program, sysroot }: OstreeProgramParts): OstreeProgram {
@@ -45,7 +44,7 @@ export function createOstreeProgram({ run, program, sysroot }: OstreeProgramPart
   };
 }
 
-/** A line that is no progress is the answer, which is read at the end. */
+/** Other lines are the answer, which is read at the end. */
 function report(line: string, onProgress: (pull: PullProgress) => void): void {
   const { progress } = objectOf(parse(line));
   const { bytes, totalBytes, layers, totalLayers } = objectOf(progress);
@@ -72,6 +71,6 @@ function parse(line: string): unknown {
   try {
     return JSON.parse(line);
   } catch {
-    return undefined; // what a crashing program prints
+    return undefined;
   }
 }

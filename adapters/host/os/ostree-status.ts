@@ -1,7 +1,7 @@
-/** The answers of slipway-ostree as the port's words. */
+/** Maps the answers of slipway-ostree to the port. */
 
 import { fail } from '../../../core/errors';
-import type { Deployment, OsStatus } from '../types';
+import type { Deployment, OsStatus } from './os-status';
 import type { ImageFacts } from './image-checks';
 import { type JsonFields, readFields } from './json-fields';
 
@@ -29,14 +29,16 @@ export function readOstreeStatus(answer: unknown, bootId: string): OsStatus {
   };
 }
 
-/** The kernel arguments that a change starts from: of what is booted, elsewhere of the newest deployment. */
+/**
+ * The kernel arguments that a change starts from: those of the booted deployment, or of the newest.
+ */
 export function readBaseArguments(answer: unknown): readonly string[] {
   const status = readFields('slipway-ostree status', answer);
   const base = status.optionalObject('booted') ?? status.objects('deployments')[0];
   return base?.texts('kernelArguments') ?? [];
 }
 
-/** What the boot menu has first, if that is neither staged nor what booted. */
+/** The first deployment of the boot menu, unless it is staged or booted. */
 function pendingIn(status: JsonFields): JsonFields | undefined {
   const all = status.objects('deployments');
   const booted = all.findIndex((deployment) => deployment.flag('booted'));
@@ -60,7 +62,7 @@ function deploymentOf(fields: JsonFields): Deployment {
     ...(image === undefined ? {} : { image }),
     ...(digest === undefined ? {} : { digest }),
     kernelArguments: fields.texts('kernelArguments'),
-    // The driver layers nothing, so there is nothing but what the image has.
+    // The driver layers no packages: the image has all of them.
     extensions: [],
     kernelType: 'default',
   };

@@ -1,13 +1,13 @@
 /**
- * The driver of ostree machines that have neither rpm-ostree nor bootc. The work is done by a program of
- * ours, slipway-ostree, on the library that those two are built on (tools/ostree-container); it answers
- * in JSON. Registry mirrors, certificates and credentials are those of the machine: registries.conf,
- * `/run/ostree/auth.json`, `/etc/ostree/auth.json`, `/usr/lib/ostree/auth.json`.
+ * The driver of ostree machines that have neither rpm-ostree nor bootc. slipway-ostree
+ * (programs/slipway-ostree) does the work, with the library of those two. Mirrors, certificates and
+ * credentials are the machine's: registries.conf, `/run/ostree/auth.json`, `/etc/ostree/auth.json`,
+ * `/usr/lib/ostree/auth.json`.
  */
 
 import { fail } from '../../../core/errors';
 import { rpmOstreeKernelArguments, spelledAs } from '../../../core/os';
-import type { StepContext } from '../types';
+import type { StepContext } from './os-status';
 import { readBootId } from './boot-id';
 import { runCommand, type RunCommand } from './command';
 import type { OsDriver } from './driver';
@@ -20,24 +20,21 @@ import { readBaseArguments, readImageFacts, readOstreeStatus } from './ostree-st
 export const OSTREE_PROGRAM = '/usr/lib/slipway/slipway-ostree';
 
 export interface OstreeParts {
-  /** Path of slipway-ostree. */
   readonly program?: string;
   readonly run?: RunCommand;
-  /** The machine's root directory, which has its signature policy. */
+  /** The machine's root directory, with its signature policy. */
   readonly root?: string;
   /** The physical root with the deployments; `/` = the running system. */
   readonly sysroot?: string;
   readonly procDirectory?: string;
-  /** As `process.arch` says it. */
   readonly architecture: string;
 }
 
 const LAYERS_NOTHING =
   'the ostree driver installs no packages on a machine; build them into the OS image';
 
-/** The program itself gives up a registry that sends nothing; this is for what nobody thought of. */
+/** The last resort: slipway-ostree itself gives up a silent registry earlier. */
 const STAGE_TIMEOUT_MS = 2 * 60 * 60_000;
-/** Manifest and config only. */
 const INSPECT_TIMEOUT_MS = 2 * 60_000;
 
 export function createOstreeDriver(parts: OstreeParts): OsDriver {
@@ -69,7 +66,7 @@ export function createOstreeDriver(parts: OstreeParts): OsDriver {
     },
     async setKernelArguments({ from, to }, { signal, progress }) {
       progress('setting kernel arguments');
-      // The program compares texts.
+      // slipway-ostree compares arguments as text.
       const base = readBaseArguments(await ostree(['status']));
       const changes = rpmOstreeKernelArguments(spelledAs(from, base), to);
       await ostree(['kernel-arguments', ...changes], { signal });
@@ -99,7 +96,7 @@ async function inspect(
   return readImageFacts(await ostree(words, { signal, timeoutMs: INSPECT_TIMEOUT_MS }));
 }
 
-/** Staging what is staged, or booted with nothing else staged, changes nothing; the program sees to it. */
+/** slipway-ostree does nothing for an image that is staged, or booted with nothing else staged. */
 async function stage(
   ostree: OstreeProgram,
   image: string,

@@ -1,18 +1,14 @@
 /**
- * How long each program that manages the operating system may take. They are run by `command.ts`; none runs
- * without a limit, because a daemon that hangs must not hold an update for ever.
+ * Time limits of the programs that manage the operating system: a hanging daemon must not hold an
+ * update for ever. `command.ts` runs them.
  */
 
 import { failed, runCommand, type CommandOptions, type RunCommand } from './command';
 
-/** `timeoutMs` = instead of the limit that the command has by its name. */
+/** `timeoutMs` = instead of the limit of the command. */
 export type ProgramOptions = Pick<CommandOptions, 'signal' | 'onProgressLine' | 'timeoutMs'>;
 
-/**
- * Answers what the program printed, without empty lines.
- *
- * @throws `OsCommandFailed` with the command and the last line of its errors
- */
+/** @throws `OsCommandFailed` with the command and the last line of its errors */
 export type RunProgram = (
   program: string,
   words: readonly string[],
@@ -21,21 +17,20 @@ export type RunProgram = (
 
 const MINUTE = 60_000;
 
-/** By the start of the command line; the first that fits decides. */
+/** By the start of the command line; the first match counts. */
 const LIMITS: readonly (readonly [start: RegExp, milliseconds: number])[] = [
-  // Pulls of whole systems: what the slowest line takes; a registry that is silent is given up before.
+  // Pulls of whole systems on the slowest line; a silent registry is given up earlier.
   [/^(?:rpm-ostree rebase|bootc switch|podman pull)\b/, 120 * MINUTE],
   [/^rpm-ostree kargs --deploy-index/, 3 * MINUTE],
-  // A deployment is written, packages are installed and an initramfs is made.
+  // Writes a deployment, installs packages and makes an initramfs.
   [/^rpm-ostree (?:kargs|update|override)\b/, 60 * MINUTE],
   [/^podman cp\b/, 30 * MINUTE],
-  // Its daemon may have to start, and to read every deployment.
+  // The daemon may have to start and to read every deployment.
   [/^(?:\S+ status|\S+ --version|skopeo inspect)\b/, 3 * MINUTE],
 ];
-/** Everything else changes what is there already: deployments, locks, containers. */
+/** All others change what exists: deployments, locks, containers. */
 const OTHERS_MS = 15 * MINUTE;
 
-/** How long a command may take, in milliseconds. */
 export function timeLimitOf(program: string, words: readonly string[]): number {
   const line = [program, ...words].join(' ');
   return LIMITS.find(([start]) => start.test(line))?.[1] ?? OTHERS_MS;

@@ -1,4 +1,4 @@
-/** Layers of images: those that a manifest names, and those that a machine has pulled. */
+/** Layers of images: those in a manifest, and those that a machine has pulled. */
 
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -10,7 +10,6 @@ export interface Layer {
   readonly bytes: number;
 }
 
-/** Those of an image, by its manifest. */
 export function layersIn(manifest: JsonFields): readonly Layer[] {
   return manifest
     .objects('layers')
@@ -18,15 +17,14 @@ export function layersIn(manifest: JsonFields): readonly Layer[] {
 }
 
 /**
- * Where ostree-ext, beneath all three, keeps a reference to each layer that is in.
+ * ostree-ext, the library of the three programs, keeps a ref per pulled layer here.
  *
  * @see https://docs.rs/ostree-ext/latest/ostree_ext/container/store/index.html
  */
 const LAYER_REFS = 'ostree/repo/refs/heads/ostree/container/blob';
 
 /**
- * Digests of the layers, `sha256:…`, that rpm-ostree, bootc or slipway-ostree have pulled; none where no
- * image was ever pulled.
+ * Digests (`sha256:…`) of the layers that rpm-ostree, bootc or slipway-ostree have pulled.
  *
  * @param root - the machine's root directory
  */

@@ -1,7 +1,6 @@
 /**
- * Whose credentials OS images and what belongs to them are pulled with: those of the machine for OS images,
- * in the order in which rpm-ostree, bootc and slipway-ostree look. A machine that has none of its own lends
- * them the kubelet's.
+ * The credentials for pulls of OS images: the machine's own, in the search order of rpm-ostree,
+ * bootc and slipway-ostree; without those, a copy of the kubelet's.
  */
 
 import { createHash } from 'node:crypto';
@@ -12,7 +11,7 @@ const OF_THIS_BOOT = 'run/ostree/auth.json';
 const OF_THE_MACHINE = 'etc/ostree/auth.json';
 const PLACES = [OF_THIS_BOOT, OF_THE_MACHINE, 'usr/lib/ostree/auth.json'];
 const OF_THE_KUBELET = 'var/lib/kubelet/config.json';
-/** The checksum of what was lent, which tells it from a file that somebody else has put there. */
+/** Checksum of the copy, which distinguishes it from a file of somebody else. */
 const LENT = 'run/slipway/ostree-auth.sha256';
 
 /**
@@ -30,9 +29,9 @@ export async function registryCredentials(root: string): Promise<string | undefi
 }
 
 /**
- * Puts the kubelet's pull secret where programs look for the credentials of OS images, for this boot,
- * unless the machine has such a file of its own; renews it when the kubelet's was renewed. A copy, because
- * the library beneath those programs follows no link out of its directory.
+ * Copies the kubelet's pull secret to the place of OS image credentials until the next boot, unless
+ * the machine has its own, and renews the copy with the kubelet's. No link, because the library of
+ * those programs follows none out of its directory.
  *
  * @param root - the machine's root directory
  * @see MCO pkg/daemon (7ff337a4), which has the merged pull secret there for rpm-ostree
@@ -48,7 +47,7 @@ export async function provideCredentials(root: string): Promise<void> {
   await put(path, secret);
 }
 
-/** Nobody reads half of it, nor anybody but root any of it. */
+/** Written atomically and readable by root alone. */
 async function put(path: string, content: Buffer | string): Promise<void> {
   await mkdir(dirname(path), { recursive: true, mode: 0o755 });
   const temporary = `${path}.slipway`;

@@ -1,7 +1,6 @@
 /**
- * The command lines of rpm-ostree, as words for its `argv`; no shell is ever between. Every command
- * that makes a deployment has `--lock-finalization` since 2020.4, so the lock is there before the
- * deployment is.
+ * Command lines of rpm-ostree, as an `argv` without a shell. Every command that makes a deployment
+ * has `--lock-finalization` (2020.4), so the lock exists before the deployment.
  */
 
 import { fail } from '../../../core/errors';
@@ -31,7 +30,7 @@ const IMAGE_KERNEL = [
   'kernel-modules-extra',
 ] as const;
 
-/** What replaces it. @see MCO pkg/daemon/update.go, switchKernel (7ff337a4) */
+/** The packages that replace it. @see MCO pkg/daemon/update.go, switchKernel (7ff337a4) */
 const OTHER_KERNELS: Readonly<Record<Exclude<KernelType, 'default'>, readonly string[]>> = {
   realtime: ['kernel-rt-core', 'kernel-rt-modules', 'kernel-rt-modules-extra'],
   '64k-pages': [
@@ -42,14 +41,15 @@ const OTHER_KERNELS: Readonly<Record<Exclude<KernelType, 'default'>, readonly st
   ],
 };
 
-/** Versions before 2022.16 take images with `--experimental` only; later ones ignore it. */
+/** Versions before 2022.16 need `--experimental` for images; later ones ignore it. */
 export function rebaseCommand(reference: string): readonly string[] {
   return ['rebase', '--experimental', LOCKED, reference];
 }
 
 /**
- * Empty = nothing to run. The change starts from the booted arguments, so that twice is the same as once,
- * whatever an attempt before has left staged. What goes is named as it is there, for rpm-ostree compares texts.
+ * Empty = nothing to run. Starts from the booted arguments, so that a repetition changes nothing,
+ * whatever is staged. A removed argument is spelled as in the deployment, because rpm-ostree
+ * compares text.
  *
  * @param booted - the arguments in force
  * @param newest - those of the deployment that the command changes
@@ -68,11 +68,11 @@ export function kernelArgumentsCommand(
 }
 
 /**
- * ostree before 2024.5 takes an argument with blanks for several, and does not find it again.
+ * ostree before 2024.5 splits an argument with blanks, and does not find it later.
  *
  * @param booted - the arguments in force
- * @param after - those of the deployment that the command has changed
- * @throws `OsCommandFailed` naming what the change should have taken away
+ * @param after - those of the changed deployment
+ * @throws `OsCommandFailed` naming the arguments that were not removed
  */
 export function refuseLeftArguments(
   { from, to }: ListChange,
@@ -86,7 +86,7 @@ export function refuseLeftArguments(
   const told = left.map(withoutArgumentValue).join(' ');
   throw fail(
     'OsCommandFailed',
-    `rpm-ostree kargs succeeded, but what is staged still has ${told}; if it has blanks, bring an OS image with ostree 2024.5 or later first, and drop it after that`,
+    `rpm-ostree kargs succeeded, but the staged deployment still has ${told}; if it has blanks, bring an OS image with ostree 2024.5 or later first, and drop it after that`,
   );
 }
 
@@ -95,9 +95,9 @@ function argumentsAfter({ from, to }: ListChange, booted: readonly string[]): re
 }
 
 /**
- * Makes the packages of these extensions true; empty = nothing to run.
+ * Installs exactly the packages of these extensions; empty = nothing to run.
  *
- * @param packages - what is layered on the deployment that is changed
+ * @param packages - the layered packages of the deployment that is changed
  */
 export function extensionsCommand(
   extensions: readonly string[],
@@ -107,7 +107,10 @@ export function extensionsCommand(
   return changes.length === 0 ? [] : ['update', LOCKED, ...changes];
 }
 
-/** Back to the kernel of the image; empty = it is there. Names only what the deployment lists. */
+/**
+ * Returns to the kernel of the image; empty = it is there. Names only packages that the deployment
+ * lists.
+ */
 export function imageKernelCommand({
   packages,
   removals,
@@ -117,18 +120,17 @@ export function imageKernelCommand({
   const uninstall = others.filter((name) => packages.includes(name));
   if (uninstall.length === 0 && reset.length === 0) return [];
   const uninstalls = uninstall.flatMap((name) => ['--uninstall', name]);
-  // `override reset` insists on a package; without one, only layered packages are in the way.
+  // `override reset` needs a package; without one, only layered packages must go.
   if (reset.length === 0) return ['update', LOCKED, ...uninstalls];
   return ['override', 'reset', LOCKED, ...reset, ...uninstalls];
 }
 
-/** From the kernel of the image to another one. */
 export function otherKernelCommand(type: Exclude<KernelType, 'default'>): readonly string[] {
   const installs = OTHER_KERNELS[type].flatMap((name) => ['--install', name]);
   return ['override', 'remove', LOCKED, ...IMAGE_KERNEL, ...installs];
 }
 
-/** Whether the packages of a deployment come from an image of extensions. */
+/** Whether the packages of a deployment come from an extensions image. */
 export function needsExtensionsImage({ packages }: Pick<RpmOstreeDeployment, 'packages'>): boolean {
   return (
     kernelTypeOf(packages) !== 'default' ||

@@ -1,7 +1,7 @@
-/** The deployments of a machine with rpm-ostree: which one is which, and which one boots next. */
+/** The deployments of a machine with rpm-ostree, and which one boots next. */
 
 import { fail } from '../../../core/errors';
-import type { Deployment, OsStatus } from '../types';
+import type { Deployment, OsStatus } from './os-status';
 import { readBootId } from './boot-id';
 import { kernelOptions, readLoaderEntries, withoutDeployment } from './loader-entries';
 import type { RunProgram } from './program';
@@ -9,7 +9,7 @@ import { extensionsOf, kernelTypeOf, type RpmOstreeDeployment } from './rpm-ostr
 
 const PROGRAM = 'rpm-ostree';
 
-/** Adds to the list what it does not have: kernel arguments, boot ID, the truth about the lock. */
+/** Adds what the list lacks: kernel arguments, boot ID, the real state of the lock. */
 export async function statusOf(
   { run, root }: { readonly run: RunProgram; readonly root: string },
   deployments: readonly RpmOstreeDeployment[],
@@ -19,7 +19,7 @@ export async function statusOf(
   const argumentsOf = async ({ id, index }: RpmOstreeDeployment) => {
     const entry = entries.find(({ deployment }) => deployment === id);
     if (entry !== undefined) return entry.kernelArguments;
-    // A staged deployment is in no entry yet. Printed is what the entry's `options` will be.
+    // A staged deployment has no entry yet. This prints its future `options`.
     const options = await run(PROGRAM, ['kargs', `--deploy-index=${index}`]);
     return withoutDeployment(kernelOptions(`options ${options.trim()}`));
   };
@@ -47,25 +47,27 @@ export async function statusOf(
   };
 }
 
-/** What the next command changes: the staged deployment, else the booted one. */
+/** The deployment that the next command changes: the staged one, else the booted one. */
 export function newestOf(deployments: readonly RpmOstreeDeployment[]): RpmOstreeDeployment {
   return deployments.find(({ staged }) => staged) ?? bootedOf(deployments);
 }
 
-/** @throws `OsCommandFailed` when the list is not of a running machine */
+/** @throws `OsCommandFailed` when none is booted */
 export function bootedOf(deployments: readonly RpmOstreeDeployment[]): RpmOstreeDeployment {
   const booted = deployments.find((deployment) => deployment.booted);
   if (booted === undefined) throw fail('OsCommandFailed', `${PROGRAM}: nothing is booted`);
   return booted;
 }
 
-/** The first of the boot menu, if that is neither staged nor what booted. */
+/** The first deployment of the boot menu, unless it is staged or booted. */
 function pendingOf(deployments: readonly RpmOstreeDeployment[]): RpmOstreeDeployment | undefined {
   const { index } = bootedOf(deployments);
   return deployments.find((other) => !other.staged && other.index < index);
 }
 
-/** After a rollback that awaits its reboot, the other deployment is before the booted one. */
+/**
+ * After a rollback that waits for its reboot, the rollback deployment comes before the booted one.
+ */
 function rollbackOf(deployments: readonly RpmOstreeDeployment[]): RpmOstreeDeployment | undefined {
   const others = deployments.filter(({ booted, staged }) => !booted && !staged);
   const { index } = bootedOf(deployments);
@@ -73,8 +75,8 @@ function rollbackOf(deployments: readonly RpmOstreeDeployment[]): RpmOstreeDeplo
 }
 
 /**
- * Makes a deployment the one that boots next; nothing may be staged. `rpm-ostree rollback` takes no
- * name: it moves the previous deployment to the front, or the booted one back.
+ * Makes a deployment the next to boot; nothing may be staged. `rpm-ostree rollback` takes no name:
+ * it moves the previous deployment to the front, or the booted one back.
  *
  * @throws `RollbackFailed` naming the deployment
  */

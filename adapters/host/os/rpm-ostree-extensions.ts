@@ -1,6 +1,6 @@
 /**
- * The packages of an extensions image, as a repository that rpm-ostree can install from. The image is
- * copied out with podman and named in a repository file; both are there only while they are used.
+ * The packages of an extensions image, as a repository for rpm-ostree. podman copies them out of
+ * the image; copy and repository file exist only while they are used.
  *
  * @see MCO pkg/daemon/update.go, ExtractExtensionsImage, addExtensionsRepo (7ff337a4)
  */
@@ -8,27 +8,25 @@
 import { mkdir, rm, rmdir, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { fail, failureName, messageOf } from '../../../core/errors';
-import type { StepContext } from '../types';
+import type { StepContext } from './os-status';
 import type { RunProgram } from './program';
 import { registryCredentials } from './registry-credentials';
 
 const REPOSITORY_FILE = 'etc/yum.repos.d/slipway-extensions.repo';
 const CONTENT = 'run/slipway/extensions';
-/** Where an extensions image has its packages. */
 const PACKAGES_IN_IMAGE = '/usr/share/rpm-ostree/extensions';
 const CONTAINER = 'slipway-extensions';
 
 export interface ExtensionsSource {
   /**
-   * Does something while the packages of this image can be installed. No image = the host has its own
-   * repositories.
+   * Runs `act` while the packages of this image can be installed. Without an image the host's own
+   * repositories are used.
    */
   during<T>(image: string | undefined, context: StepContext, act: () => Promise<T>): Promise<T>;
-  /** Removes what an interrupted process may have left behind. */
+  /** Removes what an interrupted process has left. */
   remove(): Promise<void>;
 }
 
-/** @param root - the machine's root directory */
 export function createExtensionsSource({
   root,
   run,
@@ -48,9 +46,9 @@ export function createExtensionsSource({
     const file = await registryCredentials(root);
     const credentials = file === undefined ? [] : ['--authfile', file];
     await pull(() => run('podman', ['pull', '--quiet', ...credentials, image], { signal }));
-    // Left by a process that was killed in between; `rm` of none there succeeds.
+    // Of a process that was killed meanwhile; `--ignore` allows for none.
     await run('podman', ['rm', '--force', '--ignore', CONTAINER]);
-    // An image of packages has no program to start: any word will do, it is never run.
+    // The image has no program to start; `true` is a placeholder that is never run.
     await run('podman', ['create', '--net=none', '--name', CONTAINER, image, 'true'], { signal });
     try {
       await mkdir(content, { recursive: true, mode: 0o755 });
@@ -80,14 +78,14 @@ export function createExtensionsSource({
   };
 }
 
-/** A directory of ours goes with what we put there, unless somebody else has put something there, too. */
+/** Removes a directory of ours, unless somebody else has entries in it. */
 async function removeEmpty(directory: string): Promise<void> {
   await rmdir(directory).catch((error: NodeJS.ErrnoException) => {
     if (error.code !== 'ENOTEMPTY' && error.code !== 'ENOENT') throw error;
   });
 }
 
-/** The image is trusted by its digest, so the packages in it are not checked again. */
+/** The image is verified by its digest, so its packages are not verified again. */
 function repositoryOf(directory: string): string {
   return [
     '[slipway-extensions]',

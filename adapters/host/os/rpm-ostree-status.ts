@@ -1,27 +1,26 @@
 /**
- * What `rpm-ostree status --json` says, as typed values. The fields are those of its D-Bus interface,
- * which versions add to and do not take from; what is not needed here is not looked at.
+ * Reads `rpm-ostree status --json`. Its fields are those of the D-Bus interface, which new versions
+ * only extend.
  */
 
 import { EXTENSIONS } from '../../../core/machine-config/extensions';
 import { imageDigest } from '../../../core/os';
 import { readJson, type JsonFields } from './json-fields';
 
-/** One deployment as rpm-ostree lists it; kernel arguments are not part of it. */
 export interface RpmOstreeDeployment {
-  /** Place in the list, which is the order of the boot loader. */
+  /** Index in the list, which is the boot order. */
   readonly index: number;
-  /** `CHECKSUM.SERIAL`, the name of its directory, by which every driver names it. */
+  /** `CHECKSUM.SERIAL`, the name of its directory and its ID in every driver. */
   readonly id: string;
   readonly booted: boolean;
   readonly staged: boolean;
   readonly locked: boolean;
-  /** Pull spec without ostree's prefix. Absent = it tracks an ostree branch. */
+  /** Pull spec without ostree's prefix. Absent: it tracks an ostree branch. */
   readonly image?: string;
   readonly digest?: string;
-  /** Packages that were asked for by name. */
+  /** Packages that were requested by name. */
   readonly packages: readonly string[];
-  /** Base packages that were asked to be away. */
+  /** Base packages that were removed on request. */
   readonly removals: readonly string[];
 }
 
@@ -29,7 +28,7 @@ export type KernelType = 'default' | 'realtime' | '64k-pages';
 
 const PROGRAM = 'rpm-ostree status --json';
 
-/** @throws `OsCommandFailed` naming the field of a format that is not known */
+/** @throws `OsCommandFailed` naming the field of an unknown format */
 export function readRpmOstreeStatus(output: string): readonly RpmOstreeDeployment[] {
   const status = readJson(PROGRAM, output);
   const deployments = status.objects('deployments').map(readDeployment);
@@ -40,7 +39,7 @@ export function readRpmOstreeStatus(output: string): readonly RpmOstreeDeploymen
 }
 
 /**
- * The method of the transaction that the daemon carries out; undefined = none.
+ * The method of the running transaction; undefined = none.
  *
  * @see https://github.com/coreos/rpm-ostree src/app/rpmostree-builtin-status.cxx (00cd0878)
  * @throws `OsCommandFailed` as `readRpmOstreeStatus`
@@ -66,7 +65,7 @@ function readDeployment(fields: JsonFields, index: number): RpmOstreeDeployment 
   };
 }
 
-/** Versions before 2021.8 have the digest in the commit's metadata only. */
+/** Versions before 2021.8 have the digest only in the commit's metadata. */
 function digestOf(fields: JsonFields, reference: string | undefined): string | undefined {
   return (
     fields.optionalText('container-image-reference-digest') ??
@@ -75,17 +74,17 @@ function digestOf(fields: JsonFields, reference: string | undefined): string | u
   );
 }
 
-/** What may stand before the image: how it is verified, then how it is reached. */
+/** Prefixes of an image: its verification, then its transport. */
 const VERIFICATION =
   /^(?:ostree-unverified-registry:|ostree-(?:unverified-image|image-signed):|ostree-remote-(?:registry|image):[^:]+:)/;
 const REGISTRY = /^(?:docker:\/\/|registry:)/;
 
-/** `ostree-unverified-registry:HOST/NAME@DIGEST` → `HOST/NAME@DIGEST`; other transports stay named. */
+/** `ostree-unverified-registry:HOST/NAME@DIGEST` → `HOST/NAME@DIGEST`; other transports stay. */
 export function pullSpecOf(reference: string): string {
   return reference.replace(VERIFICATION, '').replace(REGISTRY, '');
 }
 
-/** Extensions of which every package was asked for, by name. */
+/** Extensions whose packages were all requested. */
 export function extensionsOf(packages: readonly string[]): readonly string[] {
   const present = new Set(packages);
   return Object.entries(EXTENSIONS)
@@ -94,7 +93,6 @@ export function extensionsOf(packages: readonly string[]): readonly string[] {
     .sort();
 }
 
-/** The kernel that was layered over the one of the image. */
 export function kernelTypeOf(packages: readonly string[]): KernelType {
   if (packages.includes('kernel-rt-core')) return 'realtime';
   return packages.includes('kernel-64k-core') ? '64k-pages' : 'default';

@@ -1,12 +1,12 @@
 /**
- * The driver of machines with rpm-ostree. Every change is a command that stages a locked deployment over
- * the one before; the order of the commands is MCO's, the lock is not: MCO has none.
+ * The driver of machines with rpm-ostree. Every command stages a locked deployment over the one
+ * before. The order of the commands is MCO's; MCO has no lock.
  *
  * @see MCO pkg/daemon/update.go, applyOSChanges (7ff337a4)
  */
 
 import { fail } from '../../../core/errors';
-import type { OsStatus, StepContext } from '../types';
+import type { OsStatus, StepContext } from './os-status';
 import { onceIdle, untilFree, type Pause } from './busy-daemon';
 import type { OsDriver } from './driver';
 import { requireDigest } from './image-checks';
@@ -39,11 +39,9 @@ const PROGRAM = 'rpm-ostree';
 export interface RpmOstreeParts {
   readonly run: RunProgram;
   readonly images: ImageGate;
-  /** The machine's root directory. */
   readonly root: string;
-  /** As `process.arch` says it. */
   readonly architecture: string;
-  /** Between two tries of a command while the daemon is busy; absent = real time. */
+  /** Between two tries while the daemon is busy; absent: real time. */
   readonly pause?: Pause;
 }
 
@@ -56,14 +54,13 @@ export function createRpmOstreeDriver(parts: RpmOstreeParts): OsDriver {
   const look = (): Promise<string> => run(PROGRAM, ['status', '--json']);
   const list = async (): Promise<readonly RpmOstreeDeployment[]> =>
     readRpmOstreeStatus(await look());
-  /** What a step that stages is decided on. */
+  /** The deployments that a staging step is based on. */
   const listOnceIdle = async (context: StepContext): Promise<readonly RpmOstreeDeployment[]> =>
     readRpmOstreeStatus(await onceIdle(look, readTransaction, context, parts.pause));
 
   const describe = (deployments: readonly RpmOstreeDeployment[]): Promise<OsStatus> =>
     statusOf(parts, deployments, (reported) => lock.isHeld(reported));
 
-  /** Runs a command that stages, and sees to it that what it staged is locked. */
   async function stageBy(words: readonly string[], { signal, progress }: StepContext) {
     if (words.length === 0) return;
     if (words[0] !== 'rebase') progress(`${PROGRAM} ${words[0]}`);
@@ -116,7 +113,10 @@ export function createRpmOstreeDriver(parts: RpmOstreeParts): OsDriver {
     throw fail('OsCommandFailed', `${PROGRAM} rebase: ${staged} is staged, not ${digest}`);
   }
 
-  /** Another kernel fits the image that it was made for only: it leaves before, and comes again after. */
+  /**
+   * A replaced kernel fits only its own image: it is removed before the move and installed again
+   * afterwards.
+   */
   async function move(booted: RpmOstreeDeployment, image: string, context: StepContext) {
     const kernel = kernelTypeOf(booted.packages);
     await stageBy(imageKernelCommand(booted), context);
@@ -179,8 +179,8 @@ export function createRpmOstreeDriver(parts: RpmOstreeParts): OsDriver {
 }
 
 /**
- * Whether two deployments have the same packages and kernel. One that is staged and has others was left by
- * a process that did not finish moving them, or has later steps of an update, which are done again.
+ * Whether two deployments have the same packages and kernel. A staged one that differs is from an
+ * interrupted move, or from later steps of an update, which are repeated.
  */
 function hasSamePackages(one: RpmOstreeDeployment, other: RpmOstreeDeployment): boolean {
   const textOf = ({ packages, removals }: RpmOstreeDeployment): string =>

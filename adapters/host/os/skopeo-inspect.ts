@@ -1,6 +1,6 @@
 /**
- * What a registry says about an image, asked with skopeo, which every machine has that pulls OS images by
- * rpm-ostree or bootc. Credentials are the machine's for OS images, in the order of those programs.
+ * Asks a registry about an image with skopeo, which every machine has that pulls OS images by
+ * rpm-ostree or bootc, and with the machine's credentials for OS images.
  */
 
 import { fail } from '../../../core/errors';
@@ -12,22 +12,20 @@ import { registryCredentials } from './registry-credentials';
 
 export interface SkopeoParts {
   readonly run: RunCommand;
-  /** The machine's root directory. */
   readonly root: string;
 }
 
-/** From here on skopeo asks the signature policy for the programs that pull through it. */
+/** From this version, skopeo verifies signatures for the programs that pull through it. */
 const VERIFIES_SINCE = [1, 14] as const;
 const TIMEOUT_MS = 2 * 60_000;
 
-/** Asks about an image, with the credentials of the machine. */
 type Ask = (reference: string, ...flags: readonly string[]) => Promise<JsonFields>;
 
 export function createSkopeoInspector({ run, root }: SkopeoParts): InspectImage {
   return async (image, signed, { signal }) => {
     if (signed) await requireVerification(run);
     const file = await registryCredentials(root);
-    // Without a file of its own, an OS image is pulled anonymously, never as a person who logged in.
+    // Without a file for OS images the pull is anonymous, never with a person's login.
     const credentials = file === undefined ? ['--no-creds'] : ['--authfile', file];
     const ask: Ask = async (reference, ...flags) => {
       const words = ['inspect', ...flags, ...credentials, `docker://${reference}`];
@@ -35,7 +33,6 @@ export function createSkopeoInspector({ run, root }: SkopeoParts): InspectImage 
       if (end.status !== 0) {
         throw fail('PullFailed', `image ${image}: ${failed('skopeo', words, end).message}`);
       }
-      // It prints its JSON on many lines.
       const whole = { ...end, lines: [end.lines.join('')] };
       return readFields('skopeo inspect', lastJson('skopeo', words, whole));
     };
@@ -59,14 +56,14 @@ export function createSkopeoInspector({ run, root }: SkopeoParts): InspectImage 
   };
 }
 
-/** Before 1.10, skopeo tells the sizes of layers only with the manifest as the registry has it. */
+/** Before 1.10, skopeo shows layer sizes only in the registry's raw manifest. */
 async function layersOfManifest(
   ask: Ask,
   image: string,
   architecture: string,
 ): Promise<readonly Layer[]> {
   const manifest = await ask(image, '--raw');
-  // One for several platforms names the manifest of each; skopeo has answered for this machine's.
+  // An index names a manifest per platform; skopeo has answered for this machine's.
   const ours = manifest.optionalObjects('manifests')?.find((entry) => {
     const platform = entry.optionalObject('platform');
     return platform?.text('architecture') === architecture && platform.text('os') === 'linux';

@@ -1,9 +1,9 @@
 /**
- * The lock of ostree's staged deployment: while it is held, a reboot that nobody planned boots what it
- * has booted before. ostree keeps it in two ways. Up to 2023.7 the lock is a file, which outlives the
- * deployment and which any program may make. Since 2023.8 it is part of the staged deployment and is
- * changed by `ostree admin lock-finalization`; the file is still heeded, but goes when a deployment is
- * staged over another one.
+ * The lock of ostree's staged deployment: while it is held, an unplanned reboot boots the earlier
+ * deployment. Up to 2023.7 the lock is a file, which outlives the deployment and which any program
+ * may make. Since 2023.8 it is part of the staged deployment, set by `ostree admin
+ * lock-finalization`; the file still counts, but disappears when a deployment is staged over
+ * another.
  *
  * @see https://ostreedev.github.io/ostree/deployment/
  */
@@ -14,27 +14,23 @@ import { fail } from '../../../core/errors';
 import type { RunProgram } from './program';
 
 const LOCK_FILE = 'run/ostree/staged-deployment-locked';
-/** The first version with `ostree admin lock-finalization`. */
 const KEEPS_LOCK_SINCE = [2023, 8] as const;
 
 export interface StagedLock {
   /**
    * Whether the lock is held.
    *
-   * @param reported - what the driver's program says of the staged deployment
+   * @param reported - the state that the driver's program shows
    */
   isHeld(reported: boolean): Promise<boolean>;
-  /** Makes the file, so that what is staged next is locked from its first moment. */
+  /** Makes the file, so that the next staged deployment is locked from its first moment. */
   prepare(): Promise<void>;
-  /** Locks what is staged now. */
   hold(): Promise<void>;
-  /** Releases what is staged now. */
   release(): Promise<void>;
-  /** Removes the file when nothing is staged, so that it does not lock what others stage. */
+  /** Removes the file when nothing is staged, so that it does not lock deployments of others. */
   forget(): Promise<void>;
 }
 
-/** @param root - the machine's root directory */
 export function createStagedLock({
   root,
   run,
@@ -44,7 +40,7 @@ export function createStagedLock({
 }): StagedLock {
   const file = join(root, LOCK_FILE);
   let known: Promise<boolean> | undefined;
-  /** The programs of a running system do not change: everything else is a reboot away. */
+  /** Cached: the programs of a running system change only by a reboot. */
   const keepsLock = (): Promise<boolean> => (known ??= isNew(run));
   const prepare = async (): Promise<void> => {
     await mkdir(dirname(file), { recursive: true, mode: 0o755 });
@@ -55,7 +51,7 @@ export function createStagedLock({
   return {
     async isHeld(reported) {
       if (await exists(file)) return true;
-      // Without the newer way the file is all there is: a daemon may repeat what it saw earlier.
+      // On older versions only the file counts: a daemon may report an outdated state.
       return reported && (await keepsLock());
     },
     prepare,
@@ -72,7 +68,6 @@ export function createStagedLock({
 }
 
 async function isNew(run: RunProgram): Promise<boolean> {
-  // YAML, with the version as a quoted scalar.
   const output = await run('ostree', ['--version']);
   const version = /^\s*Version: '?(\d+)\.(\d+)/m.exec(output);
   if (version === null) {

@@ -1,19 +1,17 @@
-/** Commands that are right a moment later: what a person sees may be ahead of what a rollout has heard. */
+/** Repeats commands until they answer as wanted: a rollout may know a change later than the cluster shows it. */
 
-/** How a run of the CLI ended. */
 export interface CliRun {
   readonly code: number | null;
   readonly out: string;
   readonly err: string;
 }
 
-/** A question that is asked again and again is answered as wanted before then. */
 const PATIENCE_MS = 90_000;
 
 /**
- * Runs a command again until it answers as wanted.
+ * Repeats a command until it answers as wanted.
  *
- * @throws Error with the last answer when none is as wanted
+ * @throws Error with the last answer on timeout
  */
 export async function askUntil(
   ask: () => Promise<CliRun>,
@@ -28,7 +26,6 @@ export async function askUntil(
   }
 }
 
-/** Has a failed or held node tried again, once its last update has ended for the rollout, too. */
 export function retryNode(ask: () => Promise<CliRun>): Promise<CliRun> {
   return askUntil(ask, ({ err }) => !/is running already/.test(err));
 }

@@ -1,10 +1,8 @@
 /** MachineConfigs as a person writes them. */
 
-/** What a MachineConfig of the stories has. */
 export interface ConfigParts {
   readonly files?: readonly {
     readonly path: string;
-    /** A data URL. */
     readonly source: string;
     readonly mode?: number;
     readonly compression?: 'gzip';
@@ -42,7 +40,7 @@ export function machineConfig(name: string, parts: ConfigParts) {
   };
 }
 
-/** The same with an image that no other number has: the host has something to pull. */
+/** Adds an image that no other number has, so that the host has something to pull. */
 export function withOsImage<T extends { readonly spec: object }>(config: T, serial: number) {
   const osImageURL = `registry.example.com/os@sha256:${String(serial).padStart(64, '0')}`;
   return { ...config, spec: { ...config.spec, osImageURL } };

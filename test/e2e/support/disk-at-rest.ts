@@ -1,4 +1,4 @@
-/** Whether hosts at rest are on the configs that their Nodes and their own records name (I4). */
+/** Whether hosts at rest match the configs that their Nodes and their own records name (I4). */
 
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -12,7 +12,7 @@ export const CURRENT_CONFIG_FILE = 'etc/machine-config-daemon/currentconfig';
 
 /**
  * @param said - `currentConfig` of the Node
- * @returns everything that is not as the Node says; empty = byte for byte on that config
+ * @returns all differences from that config; empty = byte for byte equal
  */
 export async function wrongOnDisk(
   configs: RenderedConfigs,
@@ -33,14 +33,14 @@ function currentConfigOn(root: string): string {
 
 const JOURNALS = 'var/lib/slipway/journal';
 
-/** Names of the journals below its root that are open: its host is changing, or has been left half changed. */
+/** Open journals below the root: the host is changing, or was left half changed. */
 export function openJournals(root: string): readonly string[] {
   const directory = join(root, JOURNALS);
   if (!existsSync(directory)) return [];
   return readdirSync(directory).filter((name) => existsSync(join(directory, name, 'log')));
 }
 
-/** Whether one of them says that its update is on the disk as a whole; the step that put it there may still run. */
+/** Whether a journal says that its update is completely on the disk; the step that wrote it may still run. */
 export function isApplied(root: string): boolean {
   return openJournals(root).some((name) =>
     readFileSync(join(root, JOURNALS, name, 'log'), 'utf8').includes('"kind":"applied"'),
@@ -48,7 +48,7 @@ export function isApplied(root: string): boolean {
 }
 
 const GROUP = 'machineconfiguration.openshift.io';
-/** The last step of an update comes after the Node is done, so what is wrong for longer is wrong. */
+/** The last step of an update comes after the Node is done; a difference that lasts longer counts. */
 const SETTLING_MS = 20_000;
 
 interface NodeObject {
@@ -59,25 +59,21 @@ interface NodeObject {
   readonly spec?: { readonly unschedulable?: boolean };
 }
 
-/** A node that nobody works on, as far as it says. */
+/** A node that no update works on, by its own status. */
 interface AtRest {
   readonly config: string;
-  /** Its update failed, and it was put back into service. */
   readonly hasFailed: boolean;
 }
 
-/** What the disks of all hosts that are at rest have shown. */
 export interface DisksAtRest {
-  /** How many were done, and were compared with their config: nothing wrong is worth as much as that. */
+  /** Hosts that were done and were compared with their config. */
   readonly compared: number;
-  /** Each host that is not on its config, with what is not as that says. */
   readonly wrong: readonly string[];
 }
 
 /**
- * Compares the disks of all hosts that are done and on the config that they are to be on, when a suite is
- * over. Of those that have failed and serve no journal may be open; the rest of them is for the stories to judge,
- * as who is under way is.
+ * Compares the disks of all hosts that are done and on their desired config, at the end of a suite. Failed hosts
+ * in service must have no open journal; the stories check the rest of these, and hosts with a running update.
  */
 export async function compareDisks(
   api: ApiClient,
@@ -86,7 +82,7 @@ export async function compareDisks(
 ): Promise<DisksAtRest> {
   const deadline = Date.now() + settlingMs;
   for (;;) {
-    // Of thousands of hosts one look takes longer than they have to settle.
+    // With thousands of hosts one check takes longer than hosts need to settle.
     const isLast = Date.now() >= deadline;
     const disks = await lookAtDisks(api, hostRoot);
     if (isLast || disks.wrong.length === 0) return disks;
@@ -94,7 +90,7 @@ export async function compareDisks(
   }
 }
 
-/** @throws Error naming each host that is not on its config, with what is not as that says */
+/** @throws Error that names each host that differs from its config, with the differences */
 export async function judgeDisks(
   api: ApiClient,
   hostRoot: (node: string) => string,
@@ -112,7 +108,7 @@ async function lookAtDisks(
   const configs = await renderedConfigs(api);
   const found = new Map<string, readonly string[]>();
   for (const [node, one] of before) found.set(node, await wrongOn(configs, hostRoot(node), one));
-  // An update that began meanwhile is shown on its Node before it changes the disk.
+  // An update that began meanwhile shows on its Node before it changes the disk.
   const after = await nodesAtRest(api);
   const atRest = [...found].filter(([node]) => isSame(before.get(node), after.get(node)));
   return {
@@ -132,9 +128,9 @@ async function wrongOn(
 }
 
 /**
- * Of a host that is done.
+ * For a host that is done.
  *
- * @returns also what an update keeps for its way back; empty = it is on the config, and nothing is left of any update
+ * @returns differences, and what updates keep for rollback; empty = it has the config, and no update left anything
  */
 export async function wrongOrLeft(
   configs: RenderedConfigs,

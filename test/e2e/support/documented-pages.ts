@@ -1,34 +1,32 @@
-/** The commands of the documentation, made into scripts whose lines have the numbers of the page's lines. */
+/** Makes the commands of the documentation into scripts that keep the line numbers of the page. */
 
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-/** The last line above a block: its commands are not run, and why. */
+/** The last line above a block that is not run, with the reason. */
 const NOT_RUN = /^<!-- not run: (\S.*) -->$/;
 const ANY_MARK = /^<!-- *not run/;
-/** The commands of that page are run at this point. */
+/** The commands of that page run at this point. */
 const OTHER_PAGE = /^<!-- commands: (\S+) -->$/;
 const FENCE = /^```(.*)$/;
 /** It would run the test that reads it. */
 const NEVER_RUN = /^npm test(\s+#.*)?$/;
-/** Whose failure would end nothing: the shell goes on behind a list. */
+/** Lists whose failure would not end the shell. */
 const HIDDEN_FAILURE = /&&|\|\|/;
 
 export interface DocumentedPage {
   /** Below the repository: `docs/install.md`. */
   readonly path: string;
-  /** For bash. Pages that are named in it are at the same paths below `$PAGES`. */
+  /** For bash. Pages that it names are at the same paths below `$PAGES`. */
   readonly script: string;
-  /** Commands of marked blocks. */
   readonly notRun: readonly string[];
-  /** Pages whose commands are run in between. */
   readonly others: readonly string[];
 }
 
 /**
  * Reads the `sh` blocks of a page.
  *
- * @throws Error naming the line of what could not be run as it is written
+ * @throws Error with the line of a command that cannot be run as written
  */
 export function readDocumentedPage(root: string, path: string): DocumentedPage {
   const lines = readFileSync(join(root, path), 'utf8').split('\n');
@@ -65,7 +63,7 @@ export function readDocumentedPage(root: string, path: string): DocumentedPage {
   return { path, script: script.join('\n'), notRun, others };
 }
 
-/** A page and all whose commands are run in between, in any order. */
+/** A page and all pages whose commands run in between, in any order. */
 export function readDocumentedPages(root: string, path: string): readonly DocumentedPage[] {
   const page = readDocumentedPage(root, path);
   return [page, ...page.others.flatMap((other) => readDocumentedPages(root, other))];

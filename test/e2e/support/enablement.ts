@@ -1,4 +1,4 @@
-/** Links that start units at boot, compared with what a rendered config says of its units. */
+/** Compares the links that start units at boot with the units of a rendered config. */
 
 import { lstat, readdir, readFile, readlink } from 'node:fs/promises';
 import { basename, join } from 'node:path';
@@ -9,7 +9,7 @@ interface Link {
   readonly unit: string;
 }
 
-/** Units that are enabled and should not be, and the other way round. What is left to presets is not judged. */
+/** Units that are wrongly enabled or disabled. Units that are left to presets are not judged. */
 export async function enablementDifferences(
   root: string,
   config: RenderedConfig,
@@ -22,7 +22,7 @@ export async function enablementDifferences(
   for (const unit of units) found.push(...(await compare(root, links, unit, units)));
   const theirs = new Set(others.flatMap(unitsOf).map(({ name }) => name));
   for (const name of theirs) {
-    // The presets of its image say whether such a one is enabled.
+    // The presets of its image decide whether such a unit is enabled.
     if (mine.has(name) || (await vendorsOf(root, name)) !== undefined) continue;
     for (const { path } of linksOf(links, name)) {
       found.push(`${path} enables ${name}, which only other configs have`);
@@ -43,7 +43,7 @@ async function compare(
 ): Promise<readonly string[]> {
   if (unit.enabled === undefined || unit.mask === true) return [];
   const contents = unit.contents || (await vendorsOf(root, unit.name));
-  // An image without the unit: there is nothing to enable.
+  // The image lacks the unit: there is nothing to enable.
   if (contents === undefined) return [];
   const present = linksOf(links, unit.name).map(({ path }) => path);
   const wanted = unit.enabled ? wantedLinks(unit.name, contents) : [];
@@ -72,7 +72,7 @@ function wantedLinks(unit: string, contents: string): readonly string[] {
   ];
 }
 
-/** The words of a setting of the `[Install]` section, however often it is set. */
+/** Values of a setting of the `[Install]` section, over all its lines. */
 function installed(contents: string, key: string): readonly string[] {
   const sections = contents.split(/^(?=\[)/m);
   const section = sections.find((part) => part.startsWith('[Install]')) ?? '';
@@ -88,7 +88,7 @@ function linksOf(links: readonly Link[], unit: string): readonly Link[] {
   return links.filter((link) => link.unit === unit);
 }
 
-/** Links below `.wants`, `.requires` and `.upholds`, and other names of units; masks are none. */
+/** Links below `.wants`, `.requires` and `.upholds`, and aliases of units, without masks. */
 async function linksBelow(root: string): Promise<readonly Link[]> {
   const found: Link[] = [];
   for (const name of await readdir(join(root, UNITS)).catch(() => [])) {

@@ -1,18 +1,18 @@
-/** Why a story does not go on, as far as it can be found out from outside: for the failure of a wait. */
+/** Why a story does not go on, as seen from outside; for the message of a failed wait. */
 
-import { isAtRest } from '../../../tools/observer/until';
+import { isAtRest } from '../../observer/until';
 import type { CliRun } from './ask-until';
 import type { World } from './world';
 import { linesOf, type LogLine } from './logs';
 import { rolloutHistory, updateHistory } from './rollout-history';
 
-/** More of them have the same reason, or say nothing. */
+/** More nodes usually have the same reason. */
 const NODES = 3;
 const LINES = 12;
 
 /**
- * What the API server says now (an observer may be behind), what the CLI says, and the last words in
- * the logs, of some nodes that are not at rest.
+ * For some nodes that are not at rest: the state in the API server (an observer may lag), the answer of the CLI,
+ * and the last lines of the logs.
  */
 export async function explain(world: Pick<World, 'api' | 'record' | 'slipway' | 'stack'>) {
   const unfinished = world.record.nodes.filter((node) => !isAtRest(node)).slice(0, NODES);
@@ -44,7 +44,6 @@ interface NodeObject {
   readonly status: { readonly conditions?: readonly { readonly type: string }[] };
 }
 
-/** An answer, or why there is none: a world that hangs may answer nothing. */
 async function said(answer: Promise<CliRun | string>): Promise<string> {
   try {
     const given = await answer;
@@ -70,12 +69,12 @@ function speaksOf(line: LogLine, node: string): boolean {
   return line['node'] === node || Object.values(line).some((value) => isOf(value, node));
 }
 
-/** What went wrong with the rollout itself names no node. */
+/** A fault of the rollout itself names no node. */
 function isWarning({ level }: LogLine): boolean {
   return level === 'warn' || level === 'error';
 }
 
-/** `worker-1` is not spoken of when `worker-10` is. */
+/** Does not match `worker-1` in `worker-10`. */
 function isOf(value: unknown, node: string): boolean {
   return typeof value === 'string' && new RegExp(`\\b${node}(?![\\d-])`).test(value);
 }

@@ -1,6 +1,6 @@
 /**
- * What is on the disk of a host, compared with a rendered config: what it wants is there, and nothing is
- * left of any other. Like what reads the config for it, it has none of the product's code in it.
+ * Compares the disk of a host with a rendered config: all that it wants is there, and nothing is left of another.
+ * Uses none of the product's code.
  */
 
 import type { Stats } from 'node:fs';
@@ -22,7 +22,7 @@ import { bootDifferences } from './simulated-boot';
 
 type WantedFile = Extract<Wanted, { kind: 'file' }>;
 
-/** Everything on the host that is not as the rendered config wants it; empty = byte for byte equal. */
+/** All differences from the rendered config; empty = byte for byte equal. */
 export async function differences(
   api: ApiClient,
   config: string,
@@ -31,7 +31,7 @@ export async function differences(
   return differencesAmong(await renderedConfigs(api), config, root);
 }
 
-/** The same for many hosts: the configs are read once. */
+/** For many hosts: reads the configs once. */
 export async function differencesAmong(
   configs: RenderedConfigs,
   config: string,
@@ -62,7 +62,7 @@ export async function differencesAmong(
   ];
 }
 
-/** What others put there, and this one does not speak of. */
+/** Paths of other configs that this one does not have. */
 function pathsOfOthers(others: readonly WantedPaths[], wanted: WantedPaths): ReadonlySet<string> {
   const paths = others.flatMap((other) =>
     [...other].filter(([, { kind }]) => kind === 'file' || kind === 'mask').map(([path]) => path),
@@ -70,7 +70,7 @@ function pathsOfOthers(others: readonly WantedPaths[], wanted: WantedPaths): Rea
   return new Set(paths.filter((path) => !wanted.has(path)));
 }
 
-/** Whether something is there that no image has brought: what images have for /etc is below /usr/etc, too. */
+/** Whether a path exists that no image brought: images also keep their files for /etc below /usr/etc. */
 async function isLeft(root: string, path: string): Promise<boolean> {
   const status = await statusOf(join(root, path));
   if (status === undefined || status.isDirectory()) return false;
@@ -87,7 +87,7 @@ const RECORDS = '/etc/machine-config-daemon';
 const KEPT = { below: `${RECORDS}/orig`, suffix: '.mcdorig' } as const;
 const STAMP = { below: `${RECORDS}/noorig`, suffix: '.mcdnoorig' } as const;
 
-/** Paths of which the host remembers what was there before any config had them, and where it does. */
+/** Paths whose original state the host keeps, and where it keeps each. */
 async function remembered(root: string): Promise<ReadonlyMap<string, string>> {
   const found = new Map<string, string>();
   for (const { below, suffix } of [KEPT, STAMP]) {
@@ -149,14 +149,14 @@ async function areRight(
   if (kept !== undefined) return now.equals(Buffer.concat([kept, bytes()]));
   const wasNothing = await statusOf(join(root, `${STAMP.below}${path}${STAMP.suffix}`));
   if (wasNothing !== undefined) return now.equals(bytes());
-  // After a first boot by Ignition nobody knows what was before.
+  // After a first boot by Ignition, the original is unknown.
   return now.subarray(Math.max(0, now.length - bytes().length)).equals(bytes());
 }
 
-/** Whose state the product keeps beside the files; it is no part of what a config wants. */
+/** The product's state beside the files, which is no part of a config. */
 const OWN = ['var/lib/slipway', 'etc/machine-config-daemon', '.slipway-owners.json'];
 
-/** Every path below the root with type, mode and bytes: two equal pictures are equal disks. */
+/** Every path below the root with type, mode and bytes; equal pictures are equal disks. */
 export async function pictureOf(root: string, below = ''): Promise<readonly string[]> {
   const lines: string[] = [];
   const entries = await readdir(join(root, below), { withFileTypes: true });

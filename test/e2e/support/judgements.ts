@@ -1,10 +1,10 @@
-/** What a part of the record says about one node. */
+/** Facts about one node from a part of the record. */
 
-import type { NodeChange, ObservedNode } from '../../../tools/observer/observed';
-import type { RolloutRecord } from '../../../tools/observer/record';
+import type { NodeChange, ObservedNode } from '../../observer/observed';
+import type { RolloutRecord } from '../../observer/record';
 import { CORDONED_BY, CURRENT_CONFIG, DESIRED_CONFIG } from './world';
 
-/** A place in the record, to judge only what came after it. */
+/** A place in the record; facts are taken from what comes after it. */
 export type Mark = number;
 
 export function markOf(record: RolloutRecord): Mark {
@@ -15,7 +15,7 @@ export function changesOf(record: RolloutRecord, node: string, since: Mark): rea
   return record.changes.slice(since).filter((change) => change.node.name === node);
 }
 
-/** The config that a node was told to be on, for each of its reboots, in order. */
+/** The desired config of a node at each of its reboots, in order. */
 export function rebootsOf(record: RolloutRecord, node: string, since: Mark): readonly string[] {
   return changesOf(record, node, since)
     .filter(({ node: now, previous }) => previous !== undefined && previous.bootID !== now.bootID)
@@ -26,7 +26,6 @@ export function wasEverCordoned(record: RolloutRecord, node: string, since: Mark
   return changesOf(record, node, since).some((change) => change.node.unschedulable);
 }
 
-/** Nodes in the order in which they were cordoned; each as often as it was. */
 export function cordonsOf(record: RolloutRecord, since: Mark): readonly string[] {
   return record.changes
     .slice(since)
@@ -34,12 +33,10 @@ export function cordonsOf(record: RolloutRecord, since: Mark): readonly string[]
     .map(({ node }) => node.name);
 }
 
-/** The taint of nodes that will be drained. */
 export function isTainted({ taints }: ObservedNode): boolean {
   return taints.includes('UpdateInProgress');
 }
 
-/** Nodes that had it when they were cordoned. */
 export function taintedWhenCordoned(record: RolloutRecord, since: Mark): readonly string[] {
   return record.changes
     .slice(since)
@@ -52,7 +49,6 @@ export function wasEverNotReady(record: RolloutRecord, node: string, since: Mark
   return changesOf(record, node, since).some((change) => !change.node.ready);
 }
 
-/** Nodes with a cordon of Slipway's, now. */
 export function cordonedBySlipway(record: RolloutRecord): readonly string[] {
   return record.nodes
     .filter((node) => node.annotations[CORDONED_BY] !== undefined)
@@ -60,8 +56,8 @@ export function cordonedBySlipway(record: RolloutRecord): readonly string[] {
 }
 
 /**
- * Times at which a node's currentConfig became this config although it had not been verified: not
- * Ready, or, after an update with a reboot, still the machine as it was booted before. Empty = as promised.
+ * Times at which currentConfig became this config before it was verified: the node was not Ready, or, after an
+ * update with a reboot, had the boot ID of before. Empty = as promised.
  */
 export function unverified(
   record: RolloutRecord,

@@ -1,18 +1,18 @@
-/** What the host makes for itself while it writes, and that must be gone when it is at rest. */
+/** Temporary files of the host, which must be gone when it is at rest. */
 
 import { readdir } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 
-/** Beside each path that it writes, until the new file takes its name. */
+/** Beside each path that the host writes, until the new file takes its name. */
 const TEMPORARY = /^\.slipway-[0-9a-f]{16}$/;
-/** Space that an update keeps for its way back, on each file system that it changes. */
+/** Space that an update reserves for rollback, on each file system that it changes. */
 const ROOM = /^\.slipway-room$/;
-/** Where its journal is, with the room of that file system. */
+/** Its journal, and the reserved space of that file system. */
 const STATE = '/var/lib/slipway';
 
 /**
- * Temporary files below `/etc` and beside the paths of the configs. What the host keeps for itself elsewhere
- * is written at any time.
+ * Temporary files below `/etc` and beside the paths of the configs. In other places the host may write at any
+ * time.
  */
 export async function temporaryFiles(
   root: string,
@@ -26,7 +26,7 @@ export async function temporaryFiles(
   return [...new Set(found)].sort().map((path) => `${path} is there, which a write has left`);
 }
 
-/** An update drops it as the last thing that it does, when its Node is done already. */
+/** An update releases it as its last action, after its Node is done. */
 export async function roomLeft(root: string): Promise<readonly string[]> {
   const tops = (await readdir(root, { withFileTypes: true }))
     .filter((entry) => entry.isDirectory())

@@ -1,9 +1,9 @@
-/** What a process has written to its log, and waiting for what it will write. */
+/** Reads the log of a process, and waits for later lines. */
 
 import { existsSync, readFileSync, watch } from 'node:fs';
 import { dirname } from 'node:path';
 
-/** A process has to start first, among many that start. */
+/** The process has to start first, among many. */
 const PATIENCE_MS = 120_000;
 
 export interface LogLine {
@@ -12,7 +12,7 @@ export interface LogLine {
   readonly [field: string]: unknown;
 }
 
-/** The log from a place on; lines that are no JSON (a crash's last words) count as messages. */
+/** The log from a place on; lines that are not JSON (such as the output of a crash) count as messages. */
 export function linesOf(file: string, from = 0): readonly LogLine[] {
   if (!existsSync(file)) return [];
   return readFileSync(file)
@@ -25,12 +25,11 @@ export function linesOf(file: string, from = 0): readonly LogLine[] {
     );
 }
 
-/** The end of a log, to look only at what comes after. */
 export function endOf(file: string): number {
   return existsSync(file) ? readFileSync(file).length : 0;
 }
 
-/** Resolves when a line that is wanted is in the log; woken by the file system. */
+/** Resolves when a wanted line is in the log. */
 export function untilLogged(
   file: string,
   from: number,
@@ -38,7 +37,7 @@ export function untilLogged(
 ): Promise<void> {
   return new Promise((resolve, reject) => {
     const look = (): void => {
-      // The last line may be half written; it will be looked at again.
+      // The last line may be half written; the next check reads it again.
       const text = existsSync(file) ? readFileSync(file).subarray(from).toString() : '';
       const whole = text.slice(0, text.lastIndexOf('\n') + 1).split('\n');
       if (whole.some((line) => line.startsWith('{') && isWanted(JSON.parse(line) as LogLine))) {

@@ -1,4 +1,4 @@
-/** Whose a file on the disk of a host is, compared with whom its config names. */
+/** Compares the owners of files on the disk of a host with the config. */
 
 import type { Stats } from 'node:fs';
 import { readFile } from 'node:fs/promises';
@@ -7,7 +7,7 @@ import type { Account, Wanted } from './rendered-config';
 
 type Wish = Pick<Extract<Wanted, { kind: 'file' }>, 'user' | 'group'>;
 
-/** Beside the files of a simulated host whose process may not give files away. */
+/** Written by a simulated host whose process may not change owners. */
 const RECORDED = '.slipway-owners.json';
 
 export async function ownerDifferences(

@@ -1,4 +1,4 @@
-/** The password of `core` on the disk of a host, compared with the hash that a rendered config wants. */
+/** Compares the password of `core` on the disk of a host with the hash in a rendered config. */
 
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -6,7 +6,10 @@ import { CORE, type RenderedConfig } from './rendered-config';
 
 const SHADOW = '/etc/shadow';
 
-/** No hash is told: what is reported ends up in logs. Without one in the config, anything but those of others is right. */
+/**
+ * Never reports a hash, because reports end up in logs. Without a hash in the config, any is right except those of
+ * other configs.
+ */
 export async function passwordDifferences(
   root: string,
   config: RenderedConfig,
@@ -21,7 +24,7 @@ export async function passwordDifferences(
   return isOfOther ? [`${SHADOW} has a password of ${CORE} that only other configs have`] : [];
 }
 
-/** Empty = the config says nothing of it. */
+/** Empty = the config has none. */
 function hashOf({ spec }: RenderedConfig): string {
   const users = spec.config.passwd?.users ?? [];
   return users.find(({ name = CORE }) => name === CORE)?.passwordHash ?? '';

@@ -1,19 +1,19 @@
 /**
- * Stands in for a container runtime, which the development cluster does not have: KWOK says that pods run, and this
- * runs what would be in them. Each Deployment of Slipway becomes one real process of a build, with the command, the
- * settings, the mounted files and the rights of its ServiceAccount; only ports and addresses are of this machine.
+ * Stands in for the container runtime that the development cluster lacks: KWOK reports pods as running, and this
+ * runs their programs. Each Deployment of Slipway becomes one real process of a build, with its command, settings,
+ * mounted files and the rights of its ServiceAccount; only ports and addresses differ.
  */
 
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Cluster } from '../../../tools/cluster';
 import { type ManagedProcess, startProcess } from '../../../tools/processes/managed-process';
-import { freePorts } from '../../../tools/processes/ports';
+import { freePorts } from '../../../tools/processes/free-ports';
 
 const NAMESPACE = '/api/v1/namespaces/slipway';
 const DEPLOYMENTS = '/apis/apps/v1/namespaces/slipway/deployments';
 const HOW_MANY = 3;
-/** How often it is looked whether the Deployments are there yet. */
+/** Interval of checks for the Deployments. */
 const LOOK_MS = 500;
 
 interface Deployment {
@@ -48,11 +48,10 @@ interface Data {
 export interface Pods {
   readonly images: readonly string[];
   readonly processes: readonly ManagedProcess[];
-  /** Where hosts reach the server. */
   readonly hostEndpoint: string;
 }
 
-/** Waits until the Deployments are applied, then runs what is in them. */
+/** Waits until the Deployments are applied, then runs their programs. */
 export async function runPods(
   cluster: Cluster,
   { build, directory, signal }: { build: string; directory: string; signal: AbortSignal },
@@ -104,7 +103,7 @@ async function untilApplied(cluster: Cluster, signal: AbortSignal): Promise<read
   }
 }
 
-/** Its variables; mounted files are below `place`, and what names them says so. */
+/** Its variables. Mounted files are below `place`, and variables with their paths are changed to match. */
 async function environmentOf(
   cluster: Cluster,
   { containers: [{ env = [], envFrom = [], volumeMounts = [] }], volumes = [] }: PodSpec,
@@ -141,7 +140,7 @@ async function read(cluster: Cluster, kind: 'configmaps' | 'secrets', name: stri
   return (await cluster.admin.call<Data>('GET', `${NAMESPACE}/${kind}/${name}`)).data;
 }
 
-/** With a token of the ServiceAccount, as a pod has it. */
+/** With a token of the ServiceAccount, as in a pod. */
 async function kubeconfigOf(cluster: Cluster, account: string, place: string): Promise<string> {
   const { status } = await cluster.admin.call<{ status: { token: string } }>(
     'POST',

@@ -1,6 +1,6 @@
 /**
- * What a rendered config wants of a host. Decodes everything by itself, with Node's own means: product
- * code would agree with its own mistakes.
+ * The state that a rendered config wants on a host. Decodes with Node's own means only: product code would agree with its
+ * own mistakes.
  */
 
 import { gunzipSync } from 'node:zlib';
@@ -50,7 +50,7 @@ export interface IgnitionUnit {
   readonly dropins?: readonly { readonly name: string; readonly contents?: string }[];
 }
 
-/** By number or by name; neither is root. */
+/** By number or by name; neither = root. */
 export interface Account {
   readonly id?: number;
   readonly name?: string;
@@ -59,17 +59,17 @@ export interface Account {
 export type Wanted =
   | {
       readonly kind: 'file';
-      /** `after` = goes behind what was there before any config had the path; absent = whatever is there. */
+      /** `after` = appended to what was there before any config had the path; absent = any contents. */
       readonly bytes?: () => Buffer;
       readonly after?: true;
-      /** Absent, as are the accounts: the config does not say, and the file has its own. */
+      /** Absent, like the accounts = the config does not set it. */
       readonly mode?: number;
       readonly user?: Account;
       readonly group?: Account;
     }
   | { readonly kind: 'mask' }
   | { readonly kind: 'absent' }
-  /** A unit without contents that is not to be masked. */
+  /** A unit without contents that must not be masked. */
   | { readonly kind: 'unmasked' };
 
 export type WantedPaths = ReadonlyMap<string, Wanted>;
@@ -77,11 +77,11 @@ export type RenderedConfigs = ReadonlyMap<string, RenderedConfig>;
 
 export const UNITS = '/etc/systemd/system';
 const SSH_KEYS = '/home/core/.ssh/authorized_keys.d/ignition';
-/** The only user whom configs may speak of. */
+/** The only user that configs may have. */
 export const CORE = 'core';
 const ROOT: Account = { id: 0 };
 
-/** Every rendered config that there is, of each pool, by name. */
+/** Every rendered config of every pool, by name. */
 export async function renderedConfigs(api: ApiClient): Promise<RenderedConfigs> {
   const { items } = await api.call<{ readonly items: readonly RenderedConfig[] }>(
     'GET',
@@ -91,7 +91,7 @@ export async function renderedConfigs(api: ApiClient): Promise<RenderedConfigs> 
   return new Map(rendered.map((config) => [config.metadata.name, config]));
 }
 
-/** Every path that the config says something of. Of two entries for one path the later one counts. */
+/** Every path of the config. Of two entries for one path the later one counts. */
 export function wantedPaths({ spec }: RenderedConfig): WantedPaths {
   const wanted = new Map<string, Wanted>();
   for (const file of spec.config.storage?.files ?? []) wanted.set(file.path, wantedFile(file));
@@ -143,7 +143,7 @@ function decoded({ source = 'data:,', compression }: IgnitionResource): Buffer {
   return compression === 'gzip' ? gunzipSync(bytes) : bytes;
 }
 
-/** RFC 2397, by the book. */
+/** RFC 2397. */
 function fromUrl(url: string): Buffer {
   const [, base64, data = ''] = /^data:[^,]*?(;base64)?,(.*)$/s.exec(url) ?? [];
   return base64 === undefined

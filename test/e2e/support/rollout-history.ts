@@ -1,4 +1,4 @@
-/** What the rollouts of a pool did, as Temporal wrote it down: for the failure of a wait. */
+/** The histories of a pool's rollouts in Temporal, for the message of a failed wait. */
 
 import { Client, Connection, type WorkflowExecutionInfo } from '@temporalio/client';
 import type { temporal } from '@temporalio/proto';
@@ -9,7 +9,7 @@ type HistoryEvent = temporal.api.history.v1.IHistoryEvent;
 
 const RUNS = 3;
 const EVENTS = 60;
-/** They say when a worker was asked and answered, not what came of it. */
+/** These events show when a worker ran, not the result. */
 const SILENT = /^(workflowTask|activityTaskStarted|upsertWorkflow|markerRecorded)/;
 
 /** The last runs of the pool's rollout, latest first, with the last events of each. */
@@ -17,7 +17,7 @@ export function rolloutHistory(temporal: Server, pool: string): Promise<string> 
   return historyOf(temporal, poolRolloutId(pool));
 }
 
-/** The same of the updates of a node. */
+/** The last runs of a node's update. */
 export function updateHistory(temporal: Server, node: string): Promise<string> {
   return historyOf(temporal, updateNodeId(node));
 }
@@ -64,7 +64,7 @@ function timeOf({ eventTime }: HistoryEvent): string {
     .slice(11, 23);
 }
 
-/** Names only: payloads are long, and none of them says more. */
+/** Names only: payloads are long and add nothing. */
 function detailOf(attributes: unknown): string {
   const { signalName, activityType, workflowId, workflowExecution, failure, acceptedRequest } =
     attributes as {

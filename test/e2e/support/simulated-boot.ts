@@ -1,4 +1,4 @@
-/** What a simulated machine has booted, compared with the operating system that a rendered config wants. */
+/** Compares the booted system of a simulated machine with a rendered config. */
 
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -13,14 +13,14 @@ interface Deployment {
 
 interface SimulatedMachine {
   readonly booted: Deployment;
-  /** Lost in the next boot while it is locked. */
+  /** The next boot drops it while it is locked. */
   readonly staged?: Deployment & { readonly locked?: boolean };
-  /** What the next boot starts instead, or tries again. */
+  /** Started by the next boot instead, or retried. */
   readonly next?: Deployment;
   readonly pending?: Deployment;
 }
 
-/** Empty also for a machine that is not simulated: its own tests look at that. */
+/** Also empty for a machine that is not simulated; its own tests check that. */
 export async function bootDifferences(
   root: string,
   { spec }: RenderedConfig,

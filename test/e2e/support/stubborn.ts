@@ -1,4 +1,4 @@
-/** Pods that only one node can run, and that a person may forbid to evict: whoever drains it stands still. */
+/** Pods that only one node can run, and whose eviction a person may forbid: they block the drain of that node. */
 
 import type { World } from './world';
 
@@ -8,14 +8,13 @@ const BUDGETS = '/apis/policy/v1/namespaces/shop/poddisruptionbudgets';
 const inShop = (node: string) => ({ name: `${STUBBORN}-${node}`, namespace: 'shop' });
 const labelsOn = (node: string) => ({ app: STUBBORN, on: node });
 
-/** One such pod for each node, which may be evicted at first. */
 export async function placeStubbornPods(world: World): Promise<void> {
   for (const node of world.workers) await world.stack.manifests.applyObject(stubborn(node));
 }
 
 /**
- * The one pod that runs on such a node only may not be evicted: whoever drains it stands still. Other
- * pods would not do: none of them is left on a node that was the last to reboot.
+ * Forbids to evict these pods, which blocks the drains. Other pods would not do: the last rebooted node has none
+ * of them.
  */
 export async function hold(world: World, nodes: readonly string[]): Promise<void> {
   for (const node of nodes) {
@@ -33,7 +32,6 @@ export async function hold(world: World, nodes: readonly string[]): Promise<void
   }
 }
 
-/** Every pod may be evicted again. */
 export async function letGo({ api }: Pick<World, 'api'>): Promise<void> {
   await api.call('DELETE', `${BUDGETS}?labelSelector=app%3D${STUBBORN}`);
 }

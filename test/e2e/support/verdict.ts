@@ -1,21 +1,19 @@
-/** The word of the observer in its own process, when a suite is over. */
+/** The verdict of the observer in its own process, at the end of a suite. */
 
-import type { Assignment } from '../../../tools/observer/protocol';
-import { observeInOwnProcess, type ObserverProcess } from '../../../tools/observer/own-process';
-import { describeViolation, type Fault } from '../../../tools/observer/violation';
+import type { Assignment } from '../../observer/protocol';
+import { observeInOwnProcess, type ObserverProcess } from '../../observer/own-process';
+import { describeViolation, type Fault } from '../../observer/violation';
 import type { Cluster } from '../../../tools/cluster';
 import type { TemporalServer } from '../../../tools/temporal';
 
-/** Whom it looks at. */
 export interface Judged extends Pick<Assignment, 'nodeSelector' | 'pool' | 'minAvailable'> {
   readonly cluster: Pick<Cluster, 'adminKubeconfig' | 'auditLog'>;
   readonly temporal: Pick<TemporalServer, 'address' | 'namespace'>;
-  /** How long Temporal has for one answer; absent = as long as suites that take it away can wait. */
+  /** Time limit for one answer of Temporal; absent = long enough for suites that stop Temporal. */
   readonly patienceMs?: number;
   readonly maxUnavailable: number;
 }
 
-/** Resolves when it watches. */
 export function startJudge({
   cluster,
   temporal,
@@ -33,10 +31,10 @@ export function startJudge({
 }
 
 /**
- * Lets it judge the pool at rest, ends it, and says what it found.
+ * Lets it judge the pool at rest, ends it, and returns its findings.
  *
- * @param broken - what the suite breaks with its own hands: it cuts the power, and boots by itself
- * @throws Error with every other violation, and when it had not lived to judge until now
+ * @param broken - what the suite itself breaks: it cuts the power and boots machines
+ * @throws Error with every other violation, or when the observer ended early
  */
 export async function hearVerdict(
   judge: ObserverProcess,

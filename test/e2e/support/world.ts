@@ -1,15 +1,15 @@
-/** A whole Slipway, an observer that judges it, and the hands of a person: kubectl and the CLI. */
+/** A whole Slipway, an observer that judges it, and the tools of a person: kubectl and the CLI. */
 
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
 import type { ApiClient } from '../../../tools/cluster';
-import type { Observer } from '../../../tools/observer/observer';
-import { startObserver } from '../../../tools/observer/observer';
-import type { ObserverProcess } from '../../../tools/observer/own-process';
-import type { ObservedNode } from '../../../tools/observer/observed';
-import type { RolloutRecord } from '../../../tools/observer/record';
-import { until } from '../../../tools/observer/until';
+import type { Observer } from '../../observer/observer';
+import { startObserver } from '../../observer/observer';
+import type { ObserverProcess } from '../../observer/own-process';
+import type { ObservedNode } from '../../observer/observed';
+import type { RolloutRecord } from '../../observer/record';
+import { until } from '../../observer/until';
 import { repositoryRoot } from '../../../tools/repository-root';
 import type { Stack, StackOptions } from '../../../tools/stack/stack';
 import { startStack } from '../../../tools/stack/stack';
@@ -20,12 +20,12 @@ import { judgeDisks } from './disk-at-rest';
 import { explain } from './explain';
 import { hearVerdict, startJudge } from './verdict';
 
-/** Time limit of one story; a story that hangs fails earlier, at the point where it hangs. */
+/** Time limit of one story; a wait inside it that hangs fails earlier. */
 export const STORY_MS = 240_000;
 export const START_MS = 240_000;
-/** More than a judgement at rest waits for statuses, so that it is the judgement that is told. */
+/** Longer than the judgement at rest waits, so that its message is the one reported. */
 export const STOP_MS = 180_000;
-/** A command that is still there after this long hangs. */
+/** A command that runs longer hangs. */
 const CLI_PATIENCE_MS = 180_000;
 
 export const POOL = 'worker';
@@ -43,41 +43,37 @@ export interface World {
   readonly stack: Stack;
   readonly api: ApiClient;
   readonly record: RolloutRecord;
-  /** Judges in a process of its own; what it has found at the end fails the suite. */
+  /** Judges in its own process; its findings at the end fail the suite. */
   readonly judge: ObserverProcess;
   readonly workers: readonly string[];
-  /** Runs `slipway` as a child process, as a person would; `env` is added to the environment. */
+  /** Runs `slipway` as a child process; `env` is added to the environment. */
   slipway(args: readonly string[], env?: Readonly<Record<string, string>>): Promise<CliRun>;
-  /** The same; Ctrl-C is pressed as soon as this is on standard output. */
+  /** Runs `slipway` and presses Ctrl-C when this is on standard output. */
   slipwayUntilCtrlC(args: readonly string[], shown: string): Promise<CliRun>;
   /**
-   * Runs it again until it answers as wanted. A rollout hears of the end of an update after the last
-   * write to its Node, so who has seen the Node may still be ahead of what the rollout says.
+   * Repeats the command until it answers as wanted. A rollout learns of the end of an update after the last write
+   * to its Node, so a test that reads the Node may be ahead of the rollout.
    *
-   * @throws Error with the last answer when none is as wanted
+   * @throws Error with the last answer on timeout
    */
   slipwayUntil(args: readonly string[], isWanted: (run: CliRun) => boolean): Promise<CliRun>;
-  /** Has a failed or held node tried again, once its last update has ended. */
   retry(node: string): Promise<CliRun>;
-  /** The node as it is now. */
   node(name: string): ObservedNode;
-  /** Config that the pool is to be on. */
   target(): string;
-  /** Applies a MachineConfig and returns the name of the rendered config that came of it. */
+  /** Applies a MachineConfig and returns the name of the rendered config with it. */
   roll(object: object): Promise<string>;
-  /** The next rendered config of the pool after this one. */
   targetAfter(before: string): Promise<string>;
   cordon(node: string, unschedulable: boolean): Promise<void>;
-  /** Resolves when every worker is on the config, verified and in service. */
+  /** Resolves when every worker has the config, verified and in service. */
   allUpdatedTo(config: string, nodes?: readonly string[]): Promise<void>;
-  /** Budgets of the workloads: no pod may go, or as before. */
+  /** Budgets of the workloads: forbid every eviction, or restore them. */
   allowEvictions(allowed: boolean): Promise<void>;
   until(what: string, holds: () => boolean): Promise<void>;
-  /** @throws Error with all that the judge has found, or with every disk at rest that is not on its config */
+  /** @throws Error with all findings of the judge, or with every disk at rest that differs from its config */
   stop(): Promise<void>;
 }
 
-/** Reboots in half a second, applies in a fifth: the order of things is what is tested. */
+/** Reboots in half a second, applies in a fifth: only the order matters. */
 const DEFAULTS: WorldOptions = {
   nodes: { master: 3, worker: 6 },
   zones: 3,
@@ -98,7 +94,7 @@ const DEFAULTS: WorldOptions = {
 };
 
 export interface WorldOptions extends StackOptions {
-  /** How long a story may take to come to its next point. */
+  /** Time limit for one wait in a story. */
   readonly patienceMs?: number;
 }
 
@@ -126,7 +122,7 @@ export async function startWorld(options: Partial<WorldOptions> = {}): Promise<W
       () => record.pods.filter(({ ready }) => ready).length === pods,
     );
     const judge = await startJudge({ ...judged, pool: POOL, cluster, temporal });
-    // In the opposite order: disks are at rest when the judge has seen the pool at rest.
+    // Ends in opposite order: disks are at rest when the judge has seen the pool at rest.
     stops.push(
       () => judgeDisks(cluster.admin, stack.hostRoot),
       () => hearVerdict(judge),
@@ -138,7 +134,7 @@ export async function startWorld(options: Partial<WorldOptions> = {}): Promise<W
   }
 }
 
-/** All of them, also when one fails; the first failure is what is said. */
+/** Stops all of them, also when one fails; reports the first failure. */
 async function endAll(stops: readonly (() => Promise<void> | void)[]): Promise<void> {
   const failures: unknown[] = [];
   for (const stop of [...stops].reverse()) {
@@ -268,7 +264,7 @@ async function runCli(
   return run;
 }
 
-/** The pool as the API server has it, for what the observer does not keep. */
+/** The pool in the API server, for fields that the observer does not keep. */
 export async function readPool(api: ApiClient, name: string): Promise<PoolObject> {
   return api.call<PoolObject>('GET', `${POOLS}/${name}`);
 }

@@ -1,4 +1,4 @@
-/** One address in front of several servers: a TCP relay that tries the next one when one refuses. */
+/** One address for several servers: a TCP relay that tries the next server when one refuses. */
 
 import { once } from 'node:events';
 import { connect, createServer, type AddressInfo, type Socket } from 'node:net';
@@ -15,7 +15,7 @@ export async function startBalancer(ports: readonly number[]): Promise<Balancer>
   const server = createServer((client) => {
     open.add(client);
     client.on('close', () => open.delete(client));
-    // A client that went away is no news: its other half ends with it.
+    // When a client disconnects, its other half ends with it.
     client.on('error', () => client.destroy());
     const first = turn++;
     relay(client, [...ports.slice(first % ports.length), ...ports.slice(0, first % ports.length)]);

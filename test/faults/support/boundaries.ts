@@ -1,11 +1,11 @@
-/** The boundaries between the phases of an update, as somebody outside sees them come. */
+/** The boundaries between the phases of an update, as seen from outside. */
 
 import type { World } from '../../e2e/support/world';
 import { CURRENT_CONFIG, DESIRED_CONFIG } from '../../e2e/support/world';
 import { type UpdateOf, withOrders } from './orders';
 import { PATIENCE_MS } from './strike';
 
-/** In the order of an update with a reboot; each is where the phase has just begun. */
+/** In the order of an update with a reboot; each is the moment at which the phase begins. */
 export const BOUNDARIES = [
   'Preparing',
   'WaitingForSlot',
@@ -18,11 +18,11 @@ export const BOUNDARIES = [
 ] as const;
 export type Boundary = (typeof BOUNDARIES)[number];
 
-/** The same of an update that reloads or restarts services instead of a reboot, from its cordon on. */
+/** Boundaries of an update that reloads or restarts services instead, from its cordon on. */
 export const SERVICE_BOUNDARIES = ['Applying', 'Reloading', 'Verifying'] as const;
 export type AnyBoundary = Boundary | (typeof SERVICE_BOUNDARIES)[number];
 
-/** What the update of a node has ordered in each phase; an empty list = it waits for a message. */
+/** Activities of a node's update in each phase; an empty list = it waits for a message. */
 const ORDERED: Readonly<Record<AnyBoundary, readonly string[]>> = {
   Preparing: ['prepareUpdate'],
   WaitingForSlot: [],
@@ -39,9 +39,8 @@ type IsWanted = (node: string) => boolean;
 const ANY: IsWanted = () => true;
 
 /**
- * Looks from now on whether a node has come to the boundary on its way to the config. It is there when its
- * Node shows it and its update, which runs, waits for what belongs to the phase: before an update has
- * begun, and when Temporal has lost it, a node is nowhere.
+ * Watches for nodes at a boundary on their way to the config. A node is there when its Node shows the phase and
+ * its running update waits for what belongs to it. Without a running update, a node is at no boundary.
  */
 export class BoundaryWatch {
   readonly #boots: ReadonlyMap<string, string>;
@@ -55,7 +54,6 @@ export class BoundaryWatch {
     this.#boots = new Map(world.record.nodes.map(({ name, bootID }) => [name, bootID]));
   }
 
-  /** Nodes that are at the boundary now. */
   at(boundary: AnyBoundary): Promise<readonly string[]> {
     return withOrders(this.world.stack.temporal, (updateOf) => this.#at(boundary, ANY, updateOf));
   }
@@ -67,7 +65,6 @@ export class BoundaryWatch {
     return node;
   }
 
-  /** The same; undefined = all have passed it. */
   next(boundary: AnyBoundary, isWanted = ANY): Promise<string | undefined> {
     return withOrders(this.world.stack.temporal, async (updateOf) => {
       const deadline = performance.now() + PATIENCE_MS;
@@ -84,7 +81,6 @@ export class BoundaryWatch {
     });
   }
 
-  /** Every node is on the config and serves. */
   isOver(nodes: readonly string[] = this.world.workers): boolean {
     return nodes.every((name) => {
       const { annotations, ready, unschedulable } = this.world.node(name);
@@ -103,7 +99,7 @@ export class BoundaryWatch {
       const update = updates[index];
       return update?.config === this.config && isIn(boundary, update.steps);
     });
-    // As it is now, not as it was when Temporal was asked.
+    // Checked again: the cluster may have changed while Temporal was asked.
     return there.filter((node) => this.#isShown(node, boundary));
   }
 
@@ -111,7 +107,7 @@ export class BoundaryWatch {
     return this.world.workers.filter((node) => isWanted(node) && this.#isShown(node, boundary));
   }
 
-  /** Whether it can be there, as far as the cluster tells. */
+  /** Whether the cluster allows that the node is at the boundary. */
   #isShown(name: string, boundary: AnyBoundary): boolean {
     const { annotations, ready, bootID } = this.world.node(name);
     const targeted = annotations[DESIRED_CONFIG] === this.config;

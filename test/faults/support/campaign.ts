@@ -1,17 +1,17 @@
-/** How much is struck: a little in `npm test`, rounds of everything with `npm run faults`. */
+/** How much is struck: a sample in `npm test`, rounds of everything with `npm run faults`. */
 
 import { wholeNumberOf } from '../../../tools/whole-number';
 import { BOUNDARIES, SERVICE_BOUNDARIES, type AnyBoundary } from './boundaries';
 import { BLOWS, VICTIMS, type Blow, type Victim } from './strike';
 
-/** From the environment, because jest takes no arguments of ours. */
+/** From the environment, because jest takes no arguments of its own. */
 export interface Campaign {
   readonly seed: number;
-  /** 0 = the part of the table for `npm test`; else how often the whole table is struck. */
+  /** 0 = the sample of `npm test`; otherwise how often the whole table is struck. */
   readonly rounds: number;
 }
 
-/** Phases of the way back of a machine whose update has failed, as they begin. */
+/** The beginnings of the phases of a rollback. */
 export const WAY_BACK_MOMENTS = ['GoingBack', 'RebootingBack', 'VerifyingBack'] as const;
 export type WayBackMoment = (typeof WAY_BACK_MOMENTS)[number];
 
@@ -21,7 +21,7 @@ export interface Strike<Place = AnyBoundary> {
   readonly blow: Blow;
 }
 
-/** @throws Error that names what is no number: nothing would be struck, or the same all the time */
+/** @throws Error that names what is no number: otherwise nothing would be struck, or always the same */
 export function campaign(environment: NodeJS.ProcessEnv = process.env): Campaign {
   const numberIn = (name: string, otherwise: number): number => {
     const text = environment[name] ?? String(otherwise);
@@ -36,8 +36,8 @@ export function campaign(environment: NodeJS.ProcessEnv = process.env): Campaign
 }
 
 /**
- * The strikes of one process, in the order in which one rollout can take several of them. In the short
- * plan each process is struck in each way, and over all processes each boundary occurs.
+ * The strikes of one process, in an order in which one rollout can take several. In the sample each process is
+ * struck in each way, and each boundary occurs for some process.
  */
 export function plannedStrikes({ rounds, seed }: Campaign, victim: Victim): readonly Strike[] {
   if (rounds !== 0) return wholeTable(rounds, victim, BOUNDARIES);
@@ -54,8 +54,8 @@ export function plannedStrikes({ rounds, seed }: Campaign, victim: Victim): read
 }
 
 /**
- * The strikes of one process at updates that reload and restart services. In the short plan each process
- * is killed while services are acted on, and struck once before or after it.
+ * The strikes of one process at updates that reload and restart services. In the sample each process is killed
+ * during these actions, and struck once before or after them.
  */
 export function serviceStrikes({ rounds, seed }: Campaign, victim: Victim): readonly Strike[] {
   if (rounds !== 0) return wholeTable(rounds, victim, SERVICE_BOUNDARIES);
@@ -67,7 +67,6 @@ export function serviceStrikes({ rounds, seed }: Campaign, victim: Victim): read
   ];
 }
 
-/** The strikes of one process on the way back: one in the short plan. */
 export function wayBackStrikes(
   { rounds, seed }: Campaign,
   victim: Victim,
@@ -78,7 +77,7 @@ export function wayBackStrikes(
   return [{ victim, boundary, blow: at(BLOWS, index % BLOWS.length) }];
 }
 
-/** @throws Error where there is nothing to strike, which would be survived by everything */
+/** @throws Error when the table is empty: no strike would always be survived */
 function wholeTable<Place>(
   rounds: number,
   victim: Victim,
@@ -91,14 +90,13 @@ function wholeTable<Place>(
   return strikes;
 }
 
-/** @throws Error where there is none: no strike takes the place of another */
 export function at<T>(from: readonly T[], index: number): T {
   const found = from[index];
   if (found === undefined) throw new Error(`there is no ${index} among ${from.join(', ')}`);
   return found;
 }
 
-/** Numbers in [0, 1) that a seed gives again and again (mulberry32). */
+/** Numbers in [0, 1), the same for the same seed (mulberry32). */
 export function randomFrom(seed: number): () => number {
   let state = seed >>> 0;
   return () => {

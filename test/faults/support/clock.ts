@@ -1,13 +1,13 @@
-/** The clock of a process, as libfaketime shows it: only the time of day, never the time that passes. */
+/** The clock of a process through libfaketime: changes only the time of day, not monotonic time. */
 
 import { globSync, mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
 export interface Clock {
-  /** What a process is started with, so that its clock follows. */
+  /** Environment of a process whose clock follows. */
   readonly environment: Readonly<Record<string, string>>;
-  /** How much it is ahead of the true one from now on, in seconds; below 0 = behind. */
+  /** Sets how far it is ahead of the true time, in seconds; negative = behind. */
   step(seconds: number): void;
   remove(): void;
 }
@@ -21,7 +21,7 @@ export function createClock(): Clock {
   const directory = mkdtempSync(join(tmpdir(), 'slipway-clock-'));
   const file = join(directory, 'offset');
   const step = (seconds: number): void => {
-    // Whoever reads it sees the old one or the new one.
+    // Atomic: readers see the old or the new offset.
     writeFileSync(`${file}.new`, `${seconds < 0 ? '' : '+'}${seconds}s\n`);
     renameSync(`${file}.new`, file);
   };

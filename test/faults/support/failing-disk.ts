@@ -1,4 +1,4 @@
-/** Disks of simulated hosts that fail for a while: their host worker does not know that anybody is at it. */
+/** Disks of simulated hosts that fail for a while, without the knowledge of the host worker. */
 
 import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -15,9 +15,9 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
-/** From now on nothing can be written below the directory. @returns what makes it writable again */
+/** Makes the directory read-only. @returns a function that makes it writable again */
 export function makeReadOnly(directory: string): () => void {
-  // Made where nobody writes, and then put over it at once.
+  // Made in another place and moved over the directory in one step.
   const aside = mkdtempSync(join(tmpdir(), 'slipway-read-only-'));
   execFileSync('mount', ['--bind', directory, aside]);
   execFileSync('mount', ['-o', 'remount,bind,ro', aside]);
@@ -30,16 +30,14 @@ export function makeReadOnly(directory: string): () => void {
 }
 
 export interface SmallDisk {
-  /** Somebody else takes what is left, to the last block. */
   fill(): void;
-  /** They give it back. */
   free(): void;
-  /** The directory is where it was before, with what is in it now; nobody may be at it meanwhile. */
+  /** Moves the contents back into the directory; no process may use it meanwhile. */
   end(): void;
 }
 
 /**
- * The directory becomes a disk of its own, with what is in it; nobody may be at it meanwhile.
+ * Moves the directory to a disk of its own; no process may use it meanwhile.
  *
  * @param mebibytes - of the whole disk
  */
@@ -71,28 +69,25 @@ export function makeSmall(directory: string, mebibytes: number): SmallDisk {
   };
 }
 
-/** What a tmpfs gives at a time. */
 const BLOCK_BYTES = 4096;
 
-/** With everything that belongs to a file; what was there before goes. */
+/** With all attributes of each file; replaces what is at `to`. */
 function copy(from: string, to: string): void {
   for (const name of readdirSync(to)) rmSync(join(to, name), { recursive: true });
   execFileSync('cp', ['-a', `${from}/.`, to]);
 }
 
 export interface SlowDisk {
-  /** How many files have been held up so far. */
   heldUp(): number;
-  /** As fast as before. */
   end(): Promise<void>;
 }
 
-/** What puts a file into its place; simulated hosts sync nothing. */
+/** Calls that put a file into its place; simulated hosts sync nothing. */
 const CALLS = 'rename,renameat,renameat2';
 
 /**
- * From now on each file that the process puts into its place takes this much longer. Linux itself has the
- * call wait (ptrace), so the process is what it is.
+ * Delays each file that the process puts into its place. Linux itself delays the call (ptrace), so the process
+ * stays unchanged.
  *
  * @throws Error without Debian's package strace
  */
@@ -108,7 +103,7 @@ export async function makeSlow(pid: number, ms: number): Promise<SlowDisk> {
     { stdio: ['ignore', 'ignore', 'pipe'] },
   );
   const ended = once(tracer, 'exit');
-  // It says so for each thread that it holds.
+  // strace reports each thread that it has attached to.
   await Promise.race([
     once(tracer.stderr, 'data'),
     ended.then(() => Promise.reject(new Error('strace ended; install the package strace'))),

@@ -1,4 +1,4 @@
-/** A cordon that the API server does not answer: an admission webhook keeps its review. */
+/** Delays the API server's answer to a cordon: an admission webhook holds the review. */
 
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
@@ -9,9 +9,8 @@ import { text } from 'node:stream/consumers';
 import type { World } from '../../e2e/support/world';
 
 export interface HeldCordon {
-  /** Resolves with the node whose cordon came first. */
   readonly came: Promise<string>;
-  /** All are answered, and none is kept any more. */
+  /** Answers all held reviews and holds no more. */
   letGo(): Promise<void>;
 }
 
@@ -21,10 +20,10 @@ interface Review {
 
 const NAME = 'held-cordon.test.slipway.dev';
 const WEBHOOKS = '/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations';
-/** As long as Kubernetes allows, and as long as an attempt to cordon may take. */
+/** The maximum in Kubernetes, and the time limit of an attempt to cordon. */
 const HELD_SECONDS = 30;
 
-/** Keeps what the cluster worker writes to cordon a node; all its other writes go through. */
+/** Holds only the cordons of the cluster worker; its other writes pass. */
 export async function holdCordons(world: Pick<World, 'api' | 'stack'>): Promise<HeldCordon> {
   let letGo = (): void => undefined;
   const goesOn = new Promise<void>((resolve) => {
@@ -57,7 +56,7 @@ export async function holdCordons(world: Pick<World, 'api' | 'stack'>): Promise<
       isOpen = true;
       letGo();
       await world.api.call('DELETE', `${WEBHOOKS}/${NAME}`);
-      // What is being answered is answered first.
+      // Reviews in progress are answered first.
       server.close();
     },
   };
@@ -102,7 +101,7 @@ function webhook(server: Server, authority: Buffer) {
         name: NAME,
         admissionReviewVersions: ['v1'],
         sideEffects: 'None',
-        // Whoever is too slow to let go gets an update that is not held, and a test that says so.
+        // A test that lets go too late gets an update that is not held, and fails.
         failurePolicy: 'Ignore',
         timeoutSeconds: HELD_SECONDS,
         rules: [rule],

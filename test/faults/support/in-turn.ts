@@ -2,14 +2,13 @@
 
 import type { AnyBoundary, BoundaryWatch } from './boundaries';
 
-/** A rollout that has begun. */
 export interface Struck {
   readonly watch: BoundaryWatch;
-  /** Waits for its end and looks at every promise. */
+  /** Waits for the end of the rollout and checks every promise. */
   rest(): Promise<void>;
 }
 
-/** One rollout after the other until all strikes of the list are done, one strike a node at most. */
+/** Runs rollouts until all strikes of the list are done, at most one strike per node. */
 export async function strikeInTurn<T>(
   rollNext: () => Promise<Struck>,
   strikes: readonly T[],

@@ -1,8 +1,8 @@
-/** Who leads among the controllers, as the API server has it. */
+/** The leader of the controllers, from their Lease. */
 
 import type { KubernetesObject } from '@kubernetes/client-node';
 import { KubeConfig } from '@kubernetes/client-node';
-import { follow } from '../../../tools/observer/follow';
+import { follow } from '../../observer/follow';
 
 interface LeaseObject extends KubernetesObject {
   readonly spec?: { readonly holderIdentity?: string | null };
@@ -10,12 +10,10 @@ interface LeaseObject extends KubernetesObject {
 
 export interface LeaderWatch {
   holder(): string;
-  /** Resolves when somebody else leads. */
   changed(from: string): Promise<string>;
   stop(): void;
 }
 
-/** Follows the lease of the controllers. */
 export async function watchLeader(kubeconfig: string): Promise<LeaderWatch> {
   const config = new KubeConfig();
   config.loadFromFile(kubeconfig);

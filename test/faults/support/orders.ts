@@ -1,26 +1,25 @@
-/** What the updates of nodes have ordered and wait for, as Temporal shows it. */
+/** The steps that updates of nodes wait for, as Temporal shows them. */
 
 import { Client, Connection, ServiceError } from '@temporalio/client';
 import { NamespaceNotFoundError, WorkflowNotFoundError } from '@temporalio/common';
 import type { TemporalServer } from '../../../tools/temporal';
 import { SEARCH_ATTRIBUTE } from '../../../workflows/search-attributes';
 
-/** An update that runs. */
 export interface OpenUpdate {
   readonly config: string;
-  /** Activities that were ordered and have not ended; none = it waits for a message. */
+  /** Activities that are scheduled and not completed; none = it waits for a message. */
   readonly steps: readonly string[];
 }
 
-/** Undefined = no update runs, it is just deciding what is next, or Temporal does not answer. */
+/** Undefined = no update runs, it is deciding its next step, or Temporal does not answer. */
 export type UpdateOf = (node: string) => Promise<OpenUpdate | undefined>;
 
-/** No update yet; Temporal is away; an empty server has taken its place. */
+/** No update yet; Temporal is away; an empty server has replaced it. */
 const UNKNOWN = [WorkflowNotFoundError, ServiceError, NamespaceNotFoundError];
-/** Whoever stands still is away. */
+/** A frozen server counts as away. */
 const PATIENCE_MS = 2_000;
 
-/** Asks Temporal where it is now: it may have moved. */
+/** Uses Temporal's present address: it may have moved. */
 export async function withOrders<T>(
   { address, namespace }: Pick<TemporalServer, 'address' | 'namespace'>,
   work: (updateOf: UpdateOf) => Promise<T>,
@@ -29,7 +28,7 @@ export async function withOrders<T>(
   const client = new Client({ connection, namespace });
   const updateOf: UpdateOf = (node) => openUpdate(client, connection, node);
   try {
-    // The first question takes longer than a short phase: it connects. So it is asked before any that counts.
+    // The first question also connects, which takes longer than a short phase; so connect first.
     await updateOf('nobody');
     return await work(updateOf);
   } finally {

@@ -1,6 +1,6 @@
-/** What must hold when a rollout is over, whatever was struck on the way. */
+/** Promises that must hold when a rollout is over, whatever was struck. */
 
-import { describeViolation } from '../../../tools/observer/violation';
+import { describeViolation } from '../../observer/violation';
 import { openJournals, wrongOnDisk } from '../../e2e/support/disk-at-rest';
 import { cordonedBySlipway, rebootsOf, unverified, type Mark } from '../../e2e/support/judgements';
 import { untilLogged } from '../../e2e/support/logs';
@@ -8,7 +8,7 @@ import { renderedConfigs } from '../../e2e/support/rendered-config';
 import type { World } from '../../e2e/support/world';
 
 /**
- * Waits until all is done; then every promise is looked at: cluster, disks, journals.
+ * Waits for the end of the rollout; then checks every promise: cluster, disks, journals.
  *
  * @param reboots - false = services were reloaded or restarted, and no machine may have rebooted
  */
@@ -22,7 +22,7 @@ export async function expectRest(
   await expectWell(world, config, mark, reboots);
 }
 
-/** The same for a pool of which all nodes are known to be on the config. */
+/** Checks the promises for a pool whose nodes all have the config. */
 export async function expectWell(
   world: World,
   config: string,
@@ -32,11 +32,10 @@ export async function expectWell(
   const { record, workers, stack } = world;
   const configs = await renderedConfigs(world.api);
   for (const node of workers) {
-    // I5: one reboot each, or none.
     expect([node, rebootsOf(record, node, mark)]).toEqual([node, reboots ? [config] : []]);
     expect(unverified(record, node, config, mark, reboots)).toEqual([]);
     await journalIsQuiet(world, node);
-    // I4, I7: byte for byte on the new config, which is the one that the host names.
+    // I4, I7: byte for byte on the new config, which the host names.
     expect([node, await wrongOnDisk(configs, config, stack.hostRoot(node))]).toEqual([node, []]);
   }
   expect(cordonedBySlipway(record)).toEqual([]);
@@ -45,8 +44,8 @@ export async function expectWell(
 }
 
 /**
- * What both observers found from this place of the record on, a line each. Earlier ones failed the test
- * that they belong to, and once more the end of the whole.
+ * Findings of both observers from this place of the record on, one line each. Earlier findings fail their own test,
+ * and the whole suite at its end.
  */
 export function violationsSince(
   { record, judge }: Pick<World, 'record' | 'judge'>,
@@ -58,7 +57,7 @@ export function violationsSince(
     .map(describeViolation);
 }
 
-/** The host may still tidy up when the node serves: it says so in its log when it has. */
+/** The host may still clean up after the node is in service; its log says when that is done. */
 async function journalIsQuiet({ stack }: World, node: string): Promise<void> {
   const root = stack.hostRoot(node);
   if (openJournals(root).length === 0) return;

@@ -1,4 +1,4 @@
-/** What was struck and survived, told in a file from which `npm run faults -- --write` counts into docs/reliability.md. */
+/** Survived faults in a file, which `npm run faults -- --write` counts for docs/reliability.md. */
 
 import { spawnSync } from 'node:child_process';
 import { appendFileSync, mkdirSync } from 'node:fs';
@@ -9,17 +9,17 @@ import { campaign } from './campaign';
 /** Lines of JSON, one for each fault after which every promise held. */
 export const RESULTS_FILE = join(repositoryRoot(), '.slipway', 'faults.jsonl');
 
-/** What the counts are from: the commit, with a plus sign when files were changed since, and how much was struck. */
+/** Source of the counts: the commit (with a plus sign when files are changed) and the size of the campaign. */
 const from = { commit: commitOf(repositoryRoot()), ...campaign() };
 
-/** Counts one fault; called only after every promise was looked at. */
+/** Counts one fault; call only after every promise was checked. */
 export function tally(suite: string, fault: object): void {
   mkdirSync(dirname(RESULTS_FILE), { recursive: true });
   appendFileSync(RESULTS_FILE, `${JSON.stringify({ suite, ...fault, from })}\n`);
 }
 
 function commitOf(directory: string): string {
-  // `--exclude` leaves tags out: the hash alone.
+  // `--exclude` leaves tags out, so only the hash is printed.
   const args = ['describe', '--always', '--exclude=*', '--abbrev=7', '--dirty=+'];
   const { status, stdout } = spawnSync('git', args, { cwd: directory, encoding: 'utf8' });
   return status === 0 ? stdout.trim() : 'no repository';

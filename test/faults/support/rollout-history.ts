@@ -1,4 +1,4 @@
-/** What a rollout did, in the order in which Temporal wrote it down. */
+/** The actions of a rollout, in the order of its Temporal history. */
 
 import type { Client } from '@temporalio/client';
 
@@ -17,19 +17,17 @@ interface Payload {
   readonly data?: Uint8Array | null;
 }
 
-/** What happened since the rollout was last aimed at a config. */
+/** Events since the rollout last got a target. */
 export interface Told {
-  /** Failures that were told. */
   readonly failures: number;
-  /** Nodes that got a slot although `limit` failures had been told. */
+  /** Nodes that got a slot although `limit` failures had been reported. */
   readonly grantsAfter: readonly string[];
-  /** Nodes that got a slot for which no end was told yet. */
+  /** Nodes that got a slot, and whose end is not reported yet. */
   readonly inFlight: readonly string[];
-  /** Slots and failures as they came. */
   readonly order: readonly string[];
 }
 
-/** Reads the open rollout's history: reports that came in, slots that went out. */
+/** Reads the open rollout's history: reports received, slots granted. */
 export async function grantsAndFailures(
   client: Client,
   pool: string,

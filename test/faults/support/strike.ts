@@ -1,4 +1,4 @@
-/** Faults of processes: what is struck, and how. */
+/** Faults of processes. */
 
 import { setTimeout as delay } from 'node:timers/promises';
 import type { ClusterProcess } from '../../../tools/cluster';
@@ -16,19 +16,19 @@ export const VICTIMS = [
 ] as const;
 export type Victim = (typeof VICTIMS)[number];
 
-/** `kill` is SIGKILL, `freeze` SIGSTOP and SIGCONT, `restart` SIGTERM; each comes back. */
+/** `kill` is SIGKILL, `freeze` SIGSTOP and SIGCONT, `restart` SIGTERM; the process returns after each. */
 export const BLOWS = ['kill', 'freeze', 'restart'] as const;
 export type Blow = (typeof BLOWS)[number];
 
-/** A process that is struck is missed for a while: leases and heartbeats run out first. */
+/** Generous, because leases and heartbeats of a struck process must expire first. */
 export const PATIENCE_MS = 240_000;
 
-/** Longer than the time between two heartbeats of anything; a fault that lasts is the length of this time. */
+/** Longer than any short heartbeat interval; OUTLASTING_MS is for long faults. */
 const FROZEN_MS = 2_500;
-/** Longer than the longest heartbeat (30 s) and the lease of the controllers (15 s). */
+/** Longer than the longest heartbeat (30 s) and the Lease of the controllers (15 s). */
 export const OUTLASTING_MS = 35_000;
 
-/** Strikes, and resolves when the process is back and says that it is ready. */
+/** Strikes; resolves when the process is back and ready. */
 export async function strike(stack: Stack, victim: Victim, blow: Blow): Promise<void> {
   if (blow === 'freeze') return freeze(pidOf(stack, victim));
   const { product, temporal, cluster } = stack;
@@ -49,19 +49,16 @@ export async function strike(stack: Stack, victim: Victim, blow: Blow): Promise<
   }
 }
 
-/** A process stands still for a time of its own. */
 export function stillFor(stack: Stack, victim: Victim, forMs: number): Promise<void> {
   return freeze(pidOf(stack, victim), forMs);
 }
 
-/** A process stands still until what is returned is called. */
 export function standStill(stack: Stack, victim: Victim): () => void {
   const pid = pidOf(stack, victim);
   process.kill(pid, 'SIGSTOP');
   return () => void process.kill(pid, 'SIGCONT');
 }
 
-/** The process stands still and knows nothing of it. */
 export async function freeze(pid: number, forMs = FROZEN_MS): Promise<void> {
   process.kill(pid, 'SIGSTOP');
   try {

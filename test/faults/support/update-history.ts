@@ -1,18 +1,18 @@
-/** What an update had under way when somebody cancelled it, as Temporal wrote it down. */
+/** Running steps of an update at its cancellation, from its Temporal history. */
 
 import type { Client } from '@temporalio/client';
 import type { temporal } from '@temporalio/proto';
 
 type HistoryEvent = temporal.api.history.v1.IHistoryEvent;
 
-/** More than an update needs to hear of a cancellation; each look is a call that takes its time. */
+/** More checks than a cancellation needs to arrive; each is a call. */
 const LOOKS = 2_000;
 
 /**
- * Waits until the update of the node has been cancelled.
+ * Waits until the update of the node is cancelled.
  *
- * @returns the activities that were ordered before and had not ended, or only because they saw the hold of the
- *   person, which is written a moment before the update is told
+ * @returns the activities that were scheduled and not completed then, or that completed only because they saw the
+ * person's hold, which is written a moment before the cancellation
  */
 export async function stepsWhenCancelled(client: Client, node: string): Promise<readonly string[]> {
   const update = client.workflow.getHandle(`update-node/${node}`);

@@ -1,4 +1,4 @@
-/** A stand-in for the update of a node: it waits for ever, and says for what if it is told to. */
+/** Stands in for the update of a node: waits for ever, and names a blocker when asked to. */
 
 import { condition, setHandler } from '@temporalio/workflow';
 import { statusQuery, type NodeStatus } from '../../../workflows/messages';

@@ -1,4 +1,4 @@
-/** Updates that wait, on a real Temporal server and with a worker that answers for them. */
+/** Waiting updates on a real Temporal server, with a worker that answers for them. */
 
 import { Client, Connection } from '@temporalio/client';
 import { bundleWorkflowCode, NativeConnection, Runtime, Worker } from '@temporalio/worker';
@@ -15,10 +15,7 @@ const QUIET = {
   error: silent,
 };
 
-/**
- * Runs them for the time of the work: node → what its update says that it waits for; undefined = it says
- * nothing.
- */
+/** Runs them during `work`. Maps each node to the blocker that its update names; undefined = none. */
 export async function withWaitingUpdates(
   { address, namespace }: TemporalServer,
   updates: Readonly<Record<string, string | undefined>>,

@@ -1,4 +1,4 @@
-/** Folders that take long to make, kept by the digest of what they are made of. */
+/** Folders that are slow to make, cached by the digest of their inputs. */
 
 import { mkdir, mkdtemp, readdir, rename, rm, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
@@ -7,14 +7,14 @@ import { reportOnStderr, withProgress } from '../../../tools/binaries/progress';
 import { readSettings } from '../../../tools/binaries/settings';
 import { adoptDirectory } from '../../../tools/processes/watchdog';
 
-/** Where the folders are: below the cache of the programs, with a folder for each kind. */
+/** Parent of the cached folders, with a subfolder for each kind. */
 export function cacheFolder(): string {
   return join(readSettings().cacheDirectory, 'hosts');
 }
 
 /**
- * The folder of this kind and digest; made once, under a lock. It gets its name when it is finished,
- * so nothing half made ever has it; what a killed run left is removed, and so are older digests.
+ * The folder of this kind and digest; made once, under a lock. It gets its name when it is complete. Leftovers of
+ * killed runs and older digests are removed.
  */
 export async function cached(
   kind: string,
@@ -41,7 +41,7 @@ export async function cached(
 }
 
 const PARTIAL = '.partial-';
-/** Of each kind: the newest few stay, because people go back and forth between two states. */
+/** Per kind: the newest few stay, because people switch between states of the sources. */
 const KEPT = 2;
 
 async function removeOthers(directory: string): Promise<void> {

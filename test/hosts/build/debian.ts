@@ -10,22 +10,21 @@ import { digestOf } from './inputs';
 const PACKAGES = [
   ...['systemd', 'systemd-sysv', 'dbus', 'ostree', 'ca-certificates', 'procps', 'attr'],
   ...['containerd', 'runc', 'iproute2', 'iptables', 'containernetworking-plugins'],
-  // slipway-ostree pulls through it; the libraries are its own.
+  // slipway-ostree pulls through skopeo; the libraries are its own.
   ...['skopeo', 'libzstd1', 'libssl3', 'util-linux', 'busybox-static'],
 ];
 /**
- * Only unpacked: the units that end a staging are in a package that wants a boot loader, and the
- * registry is a program of the suite and not of the hosts.
+ * Unpacked, not installed: the units that finalize a deployment are in a package that needs a boot loader, and the
+ * registry is for the suite, not for hosts.
  */
 const UNPACKED = ['ostree-boot', 'docker-registry'];
 
-/** Where the machine's own packages come from. */
 export interface DebianSource {
   readonly mirror: string;
   readonly suite: string;
 }
 
-/** The folder with the root file system: `<folder>/root`. Made once; about two minutes. */
+/** The folder with the root file system in `<folder>/root`. Made once, in about two minutes. */
 export async function debianRoot(): Promise<string> {
   const source = await machineSource();
   const digest = await digestOf([source.suite, ...PACKAGES, ...UNPACKED]);
@@ -47,7 +46,7 @@ export async function debianRoot(): Promise<string> {
   return folder;
 }
 
-/** The source that this machine itself installs its release from. */
+/** The source from which this machine installs its own release. */
 async function machineSource(): Promise<DebianSource> {
   const release = await readFile('/etc/os-release', 'utf8');
   const suite = /^VERSION_CODENAME="?([a-z]+)"?$/m.exec(release)?.[1];

@@ -1,11 +1,11 @@
-/** Everything that an OS tree is made of, and a digest of it: equal inputs, equal tree. */
+/** A digest of all inputs of an OS tree. */
 
 import { createHash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
 import { lstat, readdir, readlink } from 'node:fs/promises';
 import { join } from 'node:path';
 
-/** Of a file, a folder with everything below it, or a text; names and modes count, times do not. */
+/** Takes a file, a folder with its contents, or a text; names and modes count, times do not. */
 export async function digestOf(
   texts: readonly string[],
   paths: readonly string[] = [],

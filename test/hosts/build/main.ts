@@ -1,7 +1,6 @@
 /**
- * Builds the OS images of the end-to-end hosts and the disk of the emulated one, and gets the engine of
- * their first boot and their registry, so that no test's own time limit pays for it; their private
- * network could not fetch anything.
+ * Builds the OS images of the end-to-end hosts and the disk of the emulated one, and gets Ignition engine and
+ * registry: no test's time limit includes that, and the hosts' private network could not download anything.
  */
 
 import { messageOf } from '../../../core/errors';

@@ -1,4 +1,4 @@
-/** An OCI image layout on disk, and images that are another image with one more layer. */
+/** An OCI image layout on disk, and images with one layer on top of another image. */
 
 import { createHash } from 'node:crypto';
 import { mkdir, mkdtemp, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
@@ -32,7 +32,7 @@ interface ImageConfig {
 const TAG = 'org.opencontainers.image.ref.name';
 const MEDIA_TYPE = 'application/vnd.oci.image';
 
-/** Writes a layout that has one image: the files of a folder and nothing below them. */
+/** Writes a layout with one image of one layer: the files of a folder. */
 export async function writeLayout(layout: string, tag: string, folder: string): Promise<void> {
   await mkdir(join(layout, 'blobs/sha256'), { recursive: true });
   await writeFile(join(layout, 'oci-layout'), JSON.stringify({ imageLayoutVersion: '1.0.0' }));
@@ -58,7 +58,7 @@ export async function writeLayout(layout: string, tag: string, folder: string): 
 }
 
 /**
- * Writes the image `tag`: what `from` is, and the files of a folder on top.
+ * Writes the image `tag`: `from` with the files of a folder on top.
  *
  * @param comment - of the layer, in the history of the image
  */
@@ -89,7 +89,6 @@ export async function addLayer(
   await writeIndex(layout, { ...index, manifests: [...others, entry] });
 }
 
-/** Digest of the manifest of an image. */
 export async function digestOfTag(layout: string, tag: string): Promise<string> {
   const { manifests } = await readIndex(layout);
   const found = manifests.find(({ annotations }) => annotations?.[TAG] === tag);

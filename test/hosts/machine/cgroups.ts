@@ -1,6 +1,6 @@
 /**
- * The control groups of one host: a group of its own in every hierarchy, so that what runs in it
- * believes that it has the machine, and no two kubelets share theirs.
+ * The control groups of one host, one in every hierarchy: its processes see only their own machine, and no two
+ * kubelets share a group.
  */
 
 import {
@@ -16,13 +16,13 @@ import { join } from 'node:path';
 const ROOT = '/sys/fs/cgroup';
 
 export interface HostGroups {
-  /** Shell words that move the shell into every group. */
+  /** Shell command that moves the shell into every group. */
   readonly join: string;
-  /** What a boot left behind; a kubelet that finds it waits for each group. */
+  /** Removes groups that a boot left behind; a kubelet would wait for each of them. */
   sweep(): void;
   /**
-   * Ends every process in them but `survivor` between two instructions: none sees another one go.
-   * The survivor is whoever started the first one, and can tell when the last one is gone.
+   * Ends every process in the groups except `survivor` between two instructions, so that none sees another end.
+   * The survivor is the parent of the first one, and notices when the last one has ended.
    */
   cut(survivor: number): void;
   remove(): void;
@@ -63,7 +63,7 @@ interface Freezer {
   thaw(): void;
 }
 
-/** Of the first or of the second version of control groups; undefined where the group has none. */
+/** For version 1 or 2 of control groups; undefined where the group has no freezer. */
 function freezerOf(group: string): Freezer | undefined {
   const [first, second] = [join(group, 'freezer.state'), join(group, 'cgroup.freeze')];
   if (existsSync(first)) {
@@ -103,11 +103,11 @@ function processesBelow(group: string): readonly number[] {
 
 interface Hierarchy {
   readonly mount: string;
-  /** Group of this process in it. */
+  /** Group of this process in the hierarchy. */
   readonly path: string;
 }
 
-/** `<number>:<controllers>:<path>`; an empty list of controllers is the unified hierarchy. */
+/** Parses `<number>:<controllers>:<path>`; an empty list of controllers is the unified hierarchy. */
 function hierarchies(): readonly Hierarchy[] {
   return readFileSync('/proc/self/cgroup', 'utf8')
     .split('\n')

@@ -1,11 +1,11 @@
-/** How long a story may take to come to its next point on a busy machine. */
+/** Time limit of one wait in a story, on a busy machine. */
 export const PATIENCE_MS = 150_000;
 
 /**
- * What a promise answers, if it does so in time.
+ * The value of a promise that settles in time.
  *
  * @param what - for the error, as a sentence: `worker-1 has booted`
- * @param patienceMs - for what takes longer than anything else
+ * @param patienceMs - for unusually slow waits
  */
 export async function withDeadline<T>(
   what: string,

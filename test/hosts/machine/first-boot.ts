@@ -1,6 +1,6 @@
 /**
- * The first boot of a machine, as its initramfs does it: Ignition fetches the config through the
- * machine's own cable and writes it to the deployment, before anything of the system has run.
+ * The first boot of a machine as its initramfs does it: Ignition fetches the config over the machine's own network
+ * and writes it to the deployment before the system starts.
  */
 
 import { existsSync } from 'node:fs';
@@ -14,7 +14,7 @@ import { varOf } from './sysroot';
 const PRESETS = 'etc/systemd/system-preset/20-ignition.preset';
 
 /**
- * Writes what the pointer config says, and what it points at, to the deployment that boots first.
+ * Writes the pointer config, and the config that it refers to, to the deployment of the first boot.
  *
  * @param pointer - Ignition config of the version that it names
  */
@@ -36,8 +36,8 @@ export async function firstBoot(machine: Machine, pointer: object): Promise<void
 }
 
 /**
- * What systemd's first boot does for the units of the config. The image is a plain Debian, whose own
- * presets would enable everything that is installed: only those of Ignition are applied.
+ * Does what systemd's first boot does for the units of the config. Only Ignition's presets are applied: those of plain
+ * Debian would enable every installed unit.
  */
 async function applyPresets(root: string): Promise<void> {
   const path = join(root, PRESETS);

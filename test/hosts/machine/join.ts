@@ -1,4 +1,4 @@
-/** A machine joins its pool: started with where its first config is, and with who it is. */
+/** A machine joins its pool: it gets a pointer config and its own settings. */
 
 import type { Cluster } from '../../../tools/cluster';
 import { readCredentials } from '../../../tools/cluster';
@@ -9,19 +9,17 @@ import { CONTROL_PLANE } from './network';
 
 export interface MachineSettings {
   readonly cluster: Cluster;
-  /** `host:port` of Temporal. */
   readonly temporal: string;
   readonly hostEndpoint: string;
-  /** More settings of the host worker, by name. */
   readonly settings?: Readonly<Record<string, string>>;
 }
 
 export interface JoinOptions extends MachineSettings {
-  /** `slipway pointer-config`: where the config of its pool is, with a token. */
+  /** From `slipway pointer-config`: the address of the pool's config, with a token. */
   readonly pointer: object;
 }
 
-/** Starts it for the first time, as far as its initramfs. The machine is off, and stays so. */
+/** Runs its first boot as far as the initramfs. The machine is off before and after. */
 export async function joinPool(machine: Machine, options: JoinOptions): Promise<void> {
   const files = await ownFiles(machine, options);
   const storage = {
@@ -38,7 +36,7 @@ export async function joinPool(machine: Machine, options: JoinOptions): Promise<
 /** Path → text, mode. */
 type OwnFiles = ReadonlyMap<string, readonly [text: string, mode?: number]>;
 
-/** What belongs to this one machine: its name, its credentials, the settings of its host worker. */
+/** Files of this one machine: its name, its credentials, the settings of its host worker. */
 async function ownFiles(machine: Machine, options: MachineSettings): Promise<OwnFiles> {
   const { cluster } = options;
   const { name } = machine;
@@ -69,7 +67,7 @@ function hostSettings(node: string, options: MachineSettings): string {
     authorityFile: '/etc/kubernetes/ca.crt',
     certificateFile: '/etc/kubernetes/kubelet-client.crt',
     keyFile: '/etc/kubernetes/kubelet-client.key',
-    // Machines that boot in a second: what is not healthy soon will never be.
+    // Short, because these machines boot in a second.
     kubeletHealthSeconds: '20',
     startJitterSeconds: '0',
     inhibitorSeconds: '5',

@@ -1,6 +1,6 @@
 /**
- * What firmware, boot loader and kernel are to a machine: starts the deployment that the newest boot
- * entry names, again after each reboot, and can cut the power.
+ * Stands in for firmware, boot loader and kernel: starts the deployment of the newest boot entry, again after each
+ * reboot, and can cut the power.
  */
 
 import { type ChildProcess, spawn } from 'node:child_process';
@@ -14,12 +14,12 @@ import { withDeadline } from './deadline';
 import type { HostNetwork } from './network';
 import { nextBoot, varOf } from './sysroot';
 
-/** `systemd-nspawn --keep-unit` ends with this when the machine inside asked for a reboot. */
+/** Exit status of `systemd-nspawn --keep-unit` when the machine asked for a reboot. */
 const ASKED_TO_REBOOT = 133;
 
 export interface LauncherOptions {
   readonly name: string;
-  /** For what is not on the machine's disk: the command line, the console. */
+  /** For files outside the machine's disk: the command line, the console. */
   readonly directory: string;
   readonly sysroot: string;
   readonly network: HostNetwork;
@@ -27,17 +27,16 @@ export interface LauncherOptions {
 }
 
 export interface Launcher {
-  /** How often it was started. */
   boots(): number;
-  /** Process of the machine's first process, as seen from here; undefined while it is off. */
+  /** ID of the machine's first process, as seen from here; undefined while it is off. */
   firstProcess(): number | undefined;
   /** Turns it on; resolves when its first process runs. */
   powerOn(): Promise<void>;
-  /** Ends everything inside at once. It stays off until turned on. */
+  /** Ends everything inside at once; the machine stays off until it is turned on. */
   cutPower(): Promise<void>;
-  /** Settles when it goes off by itself or by a cut; a reboot is no end. */
+  /** The console of the machine, over all its boots. */
   readonly consoleFile: string;
-  /** Resolves as soon as it was started that often. @throws Error when it takes too long */
+  /** Resolves at that number of starts. @throws Error on timeout */
   untilBoots(count: number): Promise<void>;
 }
 
@@ -49,12 +48,12 @@ export function createLauncher(options: LauncherOptions): Launcher {
   let ended: Promise<void> = Promise.resolve();
   const waiting = new Set<() => void>();
 
-  /** @returns how it ended; undefined = the power went before it began */
+  /** @returns how it ended; undefined = the power was cut before it began */
   const bootOnce = async (log: WriteStream): Promise<number | null | undefined> => {
     options.groups.sweep();
     await options.network.renew();
     const args = await bootArguments(options);
-    // Cut between two boots, when there was nothing to end: nothing may begin either.
+    // Cut between two boots: nothing ran, and nothing may start.
     if (!isOn) return undefined;
     const child = start(options, args);
     current = child;
@@ -111,7 +110,7 @@ export function createLauncher(options: LauncherOptions): Launcher {
       isOn = false;
       const first = firstProcess();
       const nspawn = current?.pid;
-      // nspawn ends by itself when the last process inside is gone; killed, it would not wait for that.
+      // nspawn ends by itself after the last process inside; if it were killed, it would not wait for that.
       if (first !== undefined && nspawn !== undefined) options.groups.cut(nspawn);
       else current?.kill('SIGKILL');
       await ended;
@@ -119,7 +118,7 @@ export function createLauncher(options: LauncherOptions): Launcher {
   };
 }
 
-/** What the boot loader has read from the disk: the arguments of the next boot. */
+/** The kernel arguments that a boot loader would read from the disk. */
 async function bootArguments(options: LauncherOptions): Promise<readonly string[]> {
   const { name, sysroot, network, directory } = options;
   const entry = await nextBoot(sysroot);
@@ -139,7 +138,7 @@ async function bootArguments(options: LauncherOptions): Promise<readonly string[
   ];
 }
 
-/** GRUB takes the quotes off each argument, and puts new ones around one with blanks. */
+/** GRUB removes the quotes of each argument, and quotes an argument with blanks again. */
 function asGrubSaysIt(options: string): string {
   const words = options.match(/(?:"[^"]*"|[^\s"])+/g) ?? [];
   const bare = words.map((word) => word.replaceAll('"', ''));
@@ -147,7 +146,7 @@ function asGrubSaysIt(options: string): string {
 }
 
 function start({ groups }: LauncherOptions, args: readonly string[]): ChildProcess {
-  // The shell goes into the groups, and nspawn makes them the machine's own.
+  // The shell joins the groups, and nspawn makes them the machine's own.
   return spawn('/bin/sh', ['-c', `${groups.join} && exec systemd-nspawn "$@"`, 'sh', ...args], {
     stdio: ['ignore', 'pipe', 'pipe'],
     detached: true,

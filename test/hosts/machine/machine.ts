@@ -1,4 +1,4 @@
-/** One host: disk, cable, power, and the hands of a person at its console. */
+/** One machine: disk, network, power and console. */
 
 import { spawn } from 'node:child_process';
 import { mkdir } from 'node:fs/promises';
@@ -26,11 +26,11 @@ export interface Machine {
   /** The deployment that the next boot starts, as a folder here. */
   deployment(): Promise<string>;
   entries(): Promise<readonly BootEntry[]>;
-  /** Runs a command inside, as root at the console; refused while the machine is off. */
+  /** Runs a command inside, as root at the console; fails while the machine is off. */
   run(...command: readonly string[]): Promise<CommandResult>;
-  /** The same, and what it printed. @throws Error when it fails */
+  /** Like `run`, and returns the output. @throws Error when the command fails */
   output(...command: readonly string[]): Promise<string>;
-  /** Resolves as soon as the host worker has logged, in this boot, a line with all of these texts. */
+  /** Resolves when the host worker has logged, in this boot, a line with all of these texts. */
   untilLogged(...texts: readonly string[]): Promise<void>;
   remove(): Promise<void>;
 }
@@ -38,13 +38,11 @@ export interface Machine {
 export interface MachineOptions {
   readonly directory: string;
   readonly name: string;
-  /** From 1. */
   readonly number: number;
   readonly image: string;
   readonly kernelArguments: readonly string[];
 }
 
-/** Installs it; it stays off. */
 export async function createMachine(options: MachineOptions): Promise<Machine> {
   const { name, number, image } = options;
   const directory = join(options.directory, name);
@@ -84,7 +82,7 @@ export async function createMachine(options: MachineOptions): Promise<Machine> {
   };
 }
 
-/** The suite's folder is in the name, so that a later run can tell whose the groups were. */
+/** Has the suite's folder in it, so that a later run can find out whose the groups were. */
 function groupName({ directory, name }: MachineOptions): string {
   const run = /slipway-hosts-[A-Za-z0-9]+/.exec(directory)?.[0] ?? 'slipway-hosts';
   return `${run}-${name}`;
@@ -92,9 +90,9 @@ function groupName({ directory, name }: MachineOptions): string {
 
 const PATH = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin';
 /**
- * Stays outside of the machine's processes and collects the command when it ends. An nsenter that forks
- * would do as its child does: a machine that shuts down stops all that runs in it, nsenter would stop
- * with it for ever, and a machine whose dead are not collected never goes down.
+ * Stays outside of the machine's processes and reaps the command. An nsenter that forks would stop with its child:
+ * during shutdown a machine stops all its processes, nsenter would stop for ever, and a machine with unreaped
+ * processes never powers off.
  */
 const OUTSIDE = `trap 'kill "$pid"' TERM; "$@" & pid=$!; wait "$pid"`;
 

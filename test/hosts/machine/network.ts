@@ -1,31 +1,30 @@
 /**
- * The network of the suite: a bridge in the namespace that the suite runs in, and a namespace and a
- * cable to that bridge for each host. The machine's own interfaces are never touched.
+ * The network of the suite: a bridge in the suite's namespace, and for each host a namespace with a cable to that
+ * bridge. The real interfaces are never touched.
  */
 
 import { readlinkSync } from 'node:fs';
 import { execute } from '../execute';
 
-/** Where hosts find control plane, registry and server. */
+/** Address of control plane, registry and server for hosts. */
 export const CONTROL_PLANE = '10.211.0.1';
 const BRIDGE = 'hosts0';
 
-/** One host's cable. */
 export interface HostNetwork {
   readonly address: string;
-  /** Path of the namespace, for whoever starts something in it. */
+  /** Path of the namespace, for processes to be started in it. */
   readonly namespace: string;
-  /** Pulls the cable, or puts it back. */
+  /** Unplugs the cable, or plugs it in. */
   connect(connected: boolean): Promise<void>;
-  /** Loses all that the host sends to this TCP port of the control plane, until `heal`. */
+  /** Drops all packets of the host to this TCP port of the control plane, until `heal`. */
   cut(port: number): Promise<void>;
   heal(): Promise<void>;
-  /** As a boot finds it: nothing that the machine did to its own side of the cable is left. */
+  /** Resets the machine's side of the cable, as a boot does. */
   renew(): Promise<void>;
   remove(): Promise<void>;
 }
 
-/** True in a namespace that is not the one of the machine's first process. */
+/** Whether this namespace is not that of process 1. */
 export function isPrivateNetwork(): boolean {
   return process.env['SLIPWAY_HOSTS_NAMESPACE'] === readlinkSync('/proc/self/ns/net');
 }
@@ -43,7 +42,7 @@ export async function createBridge(): Promise<void> {
   await ip('link', 'set', BRIDGE, 'up');
 }
 
-/** @param number - from 1; the last part of the address comes from it */
+/** @param number - from 1; gives the last part of the address */
 export async function createHostNetwork(name: string, number: number): Promise<HostNetwork> {
   const address = `10.211.0.${10 + number}`;
   const outside = `host${number}`;
@@ -56,7 +55,7 @@ export async function createHostNetwork(name: string, number: number): Promise<H
     await within('link', 'set', 'lo', 'up');
     await within('address', 'replace', `${address}/24`, 'dev', 'host0');
     await within('link', 'set', 'host0', 'up');
-    // The kubelet looks for a default route before it believes in its address.
+    // The kubelet needs a default route to accept its address.
     await within('route', 'replace', 'default', 'via', CONTROL_PLANE);
   };
   await renew();

@@ -1,5 +1,3 @@
-/** The registry of the suite with the OS images in it. */
-
 import { join } from 'node:path';
 import { type Registry, startRegistry } from '../../../tools/registry';
 import { OS_VERSIONS, type OsVersion } from '../build/images';
@@ -7,10 +5,10 @@ import { digestOfTag } from '../build/oci-layout';
 import { execute } from '../execute';
 import { CONTROL_PLANE } from './network';
 
-/** As the hosts know it; their settings of registries name it, too. */
+/** Address for hosts; their registry settings contain it, too. */
 export const REGISTRY = `${CONTROL_PLANE}:5000`;
 
-/** Starts it with every version pushed. */
+/** Starts the registry of the suite with every version pushed. */
 export async function startOsRegistry(
   directory: string,
   layout: string,
@@ -27,7 +25,7 @@ export async function startOsRegistry(
   return { registry, images: images as Record<OsVersion, string> };
 }
 
-/** Copies an image of a layout into the repository `os`; answers the reference with its digest. */
+/** Copies an image of a layout into the repository `os`; returns the reference with its digest. */
 async function push(layout: string, tag: string): Promise<string> {
   await execute('skopeo', [
     ...['copy', '--quiet', '--dest-tls-verify=false', '--preserve-digests'],

@@ -12,13 +12,11 @@ export const OS_NAME = 'slipway';
 export interface BootEntry {
   readonly version: number;
   readonly file: string;
-  /** Kernel arguments, `ostree=` included. */
   readonly options: string;
-  /** The deployment that it boots, as a folder of the machine that runs the suite. */
+  /** The deployment that it boots, as a folder of this machine. */
   readonly deployment: string;
 }
 
-/** Makes an empty sysroot and deploys the image. */
 export async function makeSysroot(
   directory: string,
   image: string,
@@ -36,7 +34,7 @@ export async function makeSysroot(
   ]);
 }
 
-/** What the boot loader would start: the entry with the highest version. */
+/** The entry that a boot loader would start: the one with the highest version. */
 export async function nextBoot(sysroot: string): Promise<BootEntry> {
   const entries = await bootEntries(sysroot);
   const [first] = entries;
@@ -64,7 +62,7 @@ export function varOf(sysroot: string): string {
   return join(sysroot, 'ostree/deploy', OS_NAME, 'var');
 }
 
-/** Deployments are immutable, and a removal that does not say otherwise stops half-way. */
+/** Deployments are immutable, so a plain removal would stop half-way. */
 export async function removeSysroot(sysroot: string): Promise<void> {
   if (existsSync(join(sysroot, 'ostree/deploy'))) {
     await execute('chattr', ['-R', '-f', '-i', join(sysroot, 'ostree/deploy')]).catch(() => '');

@@ -1,6 +1,6 @@
 /**
- * A machine that is emulated down to its processor: firmware, boot loader and kernel are what a real one
- * has. Followed at its first serial port, where all of them speak, and used at its second one.
+ * An emulated machine with real firmware, boot loader and kernel. All of them write to its first serial port;
+ * commands use the second one.
  */
 
 import { type ChildProcess, spawn } from 'node:child_process';
@@ -14,29 +14,26 @@ import { followLines, type Lines } from './lines';
 import { listen } from './shell';
 
 export interface Computer {
-  /** What came out of the first serial port; firmware, boot loader, kernel and boot attempts. */
+  /** Output of the first serial port: firmware, boot loader, kernel, boot attempts. */
   readonly console: Lines;
-  /** Resolves when that many boots have succeeded. @throws Error with what a console last said */
+  /** Resolves after that many successful boots. @throws Error with the last lines of the console */
   untilUp(count: number): Promise<void>;
   /** Runs a command as root at the second serial port. @throws Error when it fails */
   output(command: string): Promise<string>;
   /** Types a command and does not wait: the machine may be gone before it answers. */
   type(command: string): void;
-  /** Takes the power away. */
   powerOff(): Promise<void>;
 }
 
 export interface ComputerOptions {
-  /** For the console, and for what the machine writes to its disk. */
   readonly directory: string;
-  /** Stays as it is: what the machine writes is in its directory. */
+  /** Unchanged: the machine's writes go to its directory. */
   readonly disk: string;
 }
 
 const MEMORY_MIB = 1024;
 const SUCCEEDED = 'boot attempts: this boot succeeded';
 
-/** Turns it on. */
 export async function startComputer({ directory, disk }: ComputerOptions): Promise<Computer> {
   await mkdir(directory, { recursive: true });
   const port = join(directory, 'shell');
@@ -53,7 +50,7 @@ export async function startComputer({ directory, disk }: ComputerOptions): Promi
   let isOn = true;
   let current: ChildProcess | undefined;
   const run = async (): Promise<void> => {
-    // Each reboot is a new process: one that has run another kernel before loads the next much more slowly.
+    // A new process for each reboot: one that has already run a kernel loads the next much more slowly.
     while (isOn) {
       current = spawn('qemu-system-x86_64', hardware(written, port), {
         stdio: ['ignore', 'pipe', 'pipe'],
@@ -80,10 +77,9 @@ export async function startComputer({ directory, disk }: ComputerOptions): Promi
   };
 }
 
-/** How the process ends when the machine resets, as it is told below to do. */
+/** Exit status of a reset, by the flags below. */
 const REBOOTED = 0;
 
-/** Follows a process until it has ended. @returns its status; undefined = it was killed, or never began */
 async function bootOnce(
   machine: ChildProcess,
   hear: (line: string) => void,
@@ -97,7 +93,7 @@ async function bootOnce(
       hear(`the machine did not start: ${error.message}`);
       resolve(undefined);
     });
-    // With all that it has said.
+    // After all its output.
     machine.once('close', (code) => resolve(code ?? undefined));
   });
   disown();

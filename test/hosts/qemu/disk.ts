@@ -1,7 +1,4 @@
-/**
- * The disk of the machine: boot loader, a partition that the boot loader reads, and an ostree sysroot. A
- * file, made without mounts.
- */
+/** The disk of the machine, a file made without mounts: boot loader, a boot partition, and an ostree sysroot. */
 
 import { copyFile, mkdir, open, readFile, rename, rm, truncate, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -28,27 +25,26 @@ const ROOT = { start: BOOT.start + BOOT.sectors, sectors: 4_194_304 - BOOT.start
 const BOOTABLE_FLAG = 0x80;
 const LINUX = 0x83;
 
-/** What the installer gave the machine. Without `panic=` a kernel that fails waits for a person. */
+/** Arguments of the installer. Without `panic=` a failed kernel waits for a person. */
 export const INSTALLED_ARGUMENTS = [
   ...['root=/dev/vda2', 'rw', 'console=ttyS0', 'panic=1', 'quiet', 'systemd.show_status=0'],
-  // An emulated processor is slow at what these make a kernel not do.
+  // These turn off what is slow on an emulated processor.
   ...['mitigations=off', 'nokaslr', 'no_timer_check', 'rcupdate.rcu_expedited=1', 'lsm='],
 ];
 
-/** A file that is there before the machine boots for the first time. */
+/** A file that is there before the first boot. */
 export interface InstalledFile {
   readonly path: string;
   readonly content: string;
 }
 
-/** A machine as it is installed. */
 export interface Installed {
   readonly files: readonly InstalledFile[];
-  /** Beside those that every machine has. */
+  /** Added to those that every machine has. */
   readonly kernelArguments: readonly string[];
 }
 
-/** @returns the disk in a file, which nobody may write to: other runs begin with it, too */
+/** @returns the disk in a read-only file, which other runs use, too */
 export async function installedDisk({ files, kernelArguments }: Installed): Promise<string> {
   const installed = [...INSTALLED_ARGUMENTS, ...kernelArguments];
   const layout = await qemuImages();
@@ -69,12 +65,12 @@ export async function installedDisk({ files, kernelArguments }: Installed): Prom
   return join(folder, 'disk.raw');
 }
 
-/** The reference that an image of the layout has in the registry of the suite. */
+/** The reference of an image of the layout in the suite's registry. */
 export async function referenceOf(layout: string, tag: string): Promise<string> {
   return `${REGISTRY}/os@${await digestOfTag(layout, tag)}`;
 }
 
-/** ostree writes the menu in the form of syslinux, which the boot loader reads, too. */
+/** ostree writes the menu in the form of syslinux, which the boot loader also reads. */
 async function install(
   sysroot: string,
   layout: string,
@@ -90,7 +86,7 @@ async function install(
   for (const folder of ['loader.0', 'syslinux', 'grub']) await mkdir(join(boot, folder));
   await execute('ln', ['-s', 'loader.0', join(boot, 'loader')]);
   await execute('ln', ['-s', '../loader/syslinux.cfg', join(boot, 'syslinux/syslinux.cfg')]);
-  // Without a time to choose in, the first entry would be all that there is.
+  // Without a timeout the boot loader would only know the first entry.
   await writeFile(join(boot, 'loader.0/syslinux.cfg'), 'TIMEOUT 1\n');
   await copyFile(join(bootFiles, 'grub.cfg'), join(boot, 'grub/grub.cfg'));
   await execute('grub-editenv', [join(boot, 'grub/grubenv'), 'create']);
@@ -117,7 +113,7 @@ async function writeDisk(disk: string, directory: string, sysroot: string): Prom
   await writeFile(disk, '');
   await truncate(disk, (ROOT.start + ROOT.sectors) * SECTOR);
   await writeBootLoader(disk, directory);
-  // Each file system is made of a folder, and /boot is one of its own.
+  // Each file system is made from a folder; /boot is separate.
   const boot = join(directory, 'boot');
   await rename(join(sysroot, 'boot'), boot);
   await mkdir(join(sysroot, 'boot'));
@@ -131,7 +127,7 @@ interface Partition {
   readonly sectors: number;
 }
 
-/** Without the features that this boot loader does not know yet. */
+/** Without features that this boot loader does not know. */
 async function makeFileSystem(
   disk: string,
   folder: string,
@@ -143,7 +139,7 @@ async function makeFileSystem(
   ]);
 }
 
-/** The first sector loads the sectors behind it, and what is there reads the file system. */
+/** The first sector loads the sectors behind it, which can read the file system. */
 async function writeBootLoader(disk: string, directory: string): Promise<void> {
   const core = join(directory, 'core.img');
   await execute('grub-mkimage', [
@@ -166,7 +162,7 @@ async function writeBootLoader(disk: string, directory: string): Promise<void> {
   await rm(core);
 }
 
-/** The partition table at the end of the first sector, an entry of 16 bytes for each. */
+/** The partition table at the end of the first sector: entries of 16 bytes. */
 const TABLE_AT = 446;
 
 function writePartition(sector: Buffer, index: number, part: Partition, flag: number): void {

@@ -1,13 +1,13 @@
-/** Configs as Ignition leaves them on the disk of a machine, which lacks their kernel arguments. */
+/** Configs as Ignition leaves them on the disk of a machine that lacks their kernel arguments. */
 
-import { CURRENT_CONFIG_FILE } from '../../../activities/host/records';
+import { CURRENT_CONFIG_FILE } from '../../../host/records/configs';
 import { digestOfTag } from '../build/oci-layout';
 import { REGISTRY } from '../machine/os-registry';
 import { type InstalledFile, installedDisk } from './disk';
 import { BOOTABLE, qemuImages } from './images';
 
 const NODE = 'qemu-0';
-/** Arguments of which each spelling but one is another than that of the boot loader. */
+/** Arguments that the boot loader spells differently, except one. */
 export const QUOTED = [
   'cgroup_no_v1="all"',
   'dyndbg="file not-there.c +p"',
@@ -16,33 +16,33 @@ export const QUOTED = [
   "slipway.single='a b'",
   String.raw`slipway.escaped=64M\$0x1000`,
 ];
-/** A config that the machine boots with. */
+/** A config that boots. */
 export const GOOD = {
   name: 'rendered-worker-good',
   kernelArguments: ['slipway.story=arrived', 'audit=0', ...QUOTED, ''],
 };
-/** What the machine is on before, as if its first boot had been cut off. */
+/** The state before, as if the first boot had been cut off. */
 const BEFORE = {
   name: `${GOOD.name}-from-ignition`,
   kernelArguments: ['slipway.gone="for good"', 'slipway.short="all"'],
 };
-/** The same as the installer spelled them. */
+/** The same arguments as the installer spelled them. */
 export const GONE = ['"slipway.gone=for good"', 'slipway.short=all'];
-/** One that it does not: the kernel is to hand the machine to a program that the image has not. */
+/** A config that does not boot: its init program is not in the image. */
 export const UNBOOTABLE = {
   name: 'rendered-worker-unbootable',
   kernelArguments: [...GOOD.kernelArguments, 'init=/usr/lib/not-there'],
 };
 
-/** Where the second config waits for a test to put it in place of the first. */
+/** The test replaces the first config with this one. */
 export const UNBOOTABLE_FILE = '/etc/unbootable.json';
-/** What Ignition leaves: the config that was served, and that its first boot is not complete. */
+/** As Ignition leaves it: the served config, and a first boot that is not complete. */
 export const LEFT_FILES = [
   '/etc/mcs-machine-config-content.json',
   '/etc/ignition-machine-config-encapsulated.json',
 ] as const;
 
-/** The disk that the story begins with; the other files are who the machine is. */
+/** The disk of the story; the other files identify the machine. */
 export async function storyDisk(): Promise<string> {
   const image = `${REGISTRY}/os@${await digestOfTag(await qemuImages(), BOOTABLE)}`;
   const good = served(GOOD, image);

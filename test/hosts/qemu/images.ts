@@ -1,4 +1,4 @@
-/** An OS image that a real kernel boots: one more layer on an image of the other hosts. */
+/** An OS image that a real kernel boots: one layer on top of an image of the other hosts. */
 
 import { existsSync } from 'node:fs';
 import { cp, mkdir, readdir, rm, symlink, writeFile } from 'node:fs/promises';
@@ -12,22 +12,21 @@ import { addLayer } from '../build/oci-layout';
 import { KERNEL, overlay } from '../build/tree';
 import { kernelAndInitramfs, QEMU_FOLDER } from './kernel';
 
-/** Its tag. */
 export const BOOTABLE = 'bootable';
 
-/** Raised by hand when this code changes what it makes. */
+/** Raise it when the code changes the image. */
 const RECIPE = '2';
-/** Its environment is how boot loader and system talk. */
+/** Boot loader and system communicate through its environment. */
 const GRUB_EDITENV = '/usr/bin/grub-editenv';
 
-/** Of no use to a machine without a cluster; the host worker would wait for its control plane. */
+/** Useless without a cluster; the host worker would wait for its control plane. */
 const NOT_STARTED = ['kubelet', 'containerd', 'crio', 'node-images', 'node-prep', 'slipway-host'];
-/** What Debian starts by itself: nothing here needs it, and an emulated machine is slow. */
+/** Units that Debian starts, which nothing here needs; an emulated machine is slow. */
 const DEBIAN_TARGETS = ['sysinit', 'sockets', 'timers', 'multi-user'];
-/** A log on disk, and who may log in. Programs write to the console instead. */
+/** A log on disk, and logins. Programs write to the console instead. */
 const NEVER_STARTED = ['systemd-journald', 'dbus', 'systemd-logind', 'systemd-tmpfiles-clean'];
 
-/** Thousands of files that nothing here reads: every deployment has a link to each. */
+/** Thousands of unused files: every deployment has a link to each. */
 const LEFT_OUT = [
   'usr/share',
   ...['apt', 'cni', 'dpkg', 'gnupg', 'locale', 'mime', 'terminfo', 'udev', 'node/images'].map(
@@ -38,7 +37,7 @@ const LEFT_OUT = [
   ...['apt', 'ssl', 'terminfo', 'perl'].map((name) => `etc/${name}`),
 ];
 
-/** The OCI layout with it; made once for equal inputs. */
+/** The OCI layout with the image; cached by its inputs. */
 export async function qemuImages(): Promise<string> {
   const base = await osImages();
   const kernel = await kernelAndInitramfs();
@@ -80,7 +79,7 @@ async function makeSystem(layer: string, { kernel, system }: SystemParts): Promi
     await link(layer, `etc/systemd/system/${name}`, '/dev/null');
   for (const path of LEFT_OUT) {
     await mkdir(join(layer, dirname(path)), { recursive: true });
-    // In a layer, this name removes what is behind the prefix.
+    // In a layer, a name with the prefix `.wh.` removes the file of the name behind it.
     await writeFile(join(layer, dirname(path), `.wh.${basename(path)}`), '');
   }
   const generators = join(await debianRoot(), 'root/usr/lib/systemd/system-generators');
@@ -89,7 +88,7 @@ async function makeSystem(layer: string, { kernel, system }: SystemParts): Promi
   }
 }
 
-/** Units that would start by themselves and are of no use here. */
+/** Units that would start and are not needed here. */
 async function notStarted(): Promise<ReadonlySet<string>> {
   const root = join(await debianRoot(), 'root');
   const names = [...NOT_STARTED, ...NEVER_STARTED].map((name) => `${name}.service`);

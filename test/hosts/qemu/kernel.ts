@@ -1,4 +1,4 @@
-/** A real kernel, and the smallest initramfs that brings it to an ostree deployment. */
+/** A real kernel, and the smallest initramfs that reaches an ostree deployment. */
 
 import { chmod, cp, mkdir, readdir, readFile, rm } from 'node:fs/promises';
 import { basename, join } from 'node:path';
@@ -8,9 +8,9 @@ import { debianRoot } from '../build/debian';
 import { digestOf } from '../build/inputs';
 import { execute } from '../execute';
 
-/** Debian's kernel for virtual machines: small, and with the file system built in. */
+/** Debian's kernel for virtual machines: small, with the file system built in. */
 const PACKAGE = 'linux-image-cloud-amd64';
-/** For the disk; what they need is loaded before them. */
+/** For the disk; their dependencies are loaded first. */
 const DRIVERS = ['virtio_pci', 'virtio_blk'];
 const PREPARE_ROOT = 'usr/lib/ostree/ostree-prepare-root';
 const RECIPE = '1';
@@ -37,7 +37,7 @@ export async function kernelAndInitramfs(): Promise<string> {
   });
 }
 
-/** The package is empty and depends on the newest kernel, which only its field knows. */
+/** The package is empty and depends on the newest kernel, whose name is only in that field. */
 async function unpackKernel(directory: string, unpacked: string): Promise<void> {
   const meta = await download(directory, PACKAGE);
   const depends = await execute('dpkg-deb', ['--field', meta, 'Depends']);
@@ -72,14 +72,14 @@ async function makeInitramfsTree(tree: string, parts: InitramfsParts): Promise<v
   for (const library of await librariesOf(debian)) {
     await execute('cp', ['-L', '--parents', library, tree], { cwd: join(debian, 'root') });
   }
-  // The init loads them in the order of their names.
+  // The init program loads them in the order of their names.
   for (const [index, path] of (await inLoadingOrder(modules)).entries()) {
     const place = String(index).padStart(2, '0');
     await cp(path, join(tree, 'modules', `${place}-${basename(path)}`));
   }
 }
 
-/** Of ostree's program, by the loader of the Debian root: paths below that root. */
+/** Libraries of ostree's program, by the loader of the Debian root, as paths below that root. */
 async function librariesOf(debian: string): Promise<readonly string[]> {
   const root = join(debian, 'root');
   const folders = ['lib/x86_64-linux-gnu', 'usr/lib/x86_64-linux-gnu'];
@@ -93,7 +93,7 @@ async function librariesOf(debian: string): Promise<readonly string[]> {
   return [...inside.map((path) => path.slice(root.length + 1)), loader];
 }
 
-/** Modules say themselves what they need: nothing of them is known here but the names of the drivers. */
+/** Modules name their own dependencies; only the names of the drivers are known here. */
 async function inLoadingOrder(modules: string): Promise<readonly string[]> {
   const listing = await execute('find', [modules, '-name', '*.ko']);
   const paths = new Map(
@@ -115,7 +115,7 @@ async function inLoadingOrder(modules: string): Promise<readonly string[]> {
   return [...ordered];
 }
 
-/** Not compressed much: an emulated machine unpacks more slowly than it reads. */
+/** Weak compression: an emulated machine unpacks more slowly than it reads. */
 async function pack(tree: string, busybox: string, file: string): Promise<void> {
   const script = 'cd "$1" && find . | "$2" cpio -o -H newc 2>/dev/null | gzip -1 >"$3"';
   await execute('/bin/sh', ['-c', script, 'sh', tree, busybox, file]);

@@ -1,28 +1,26 @@
-/** Lines that somebody else writes, waited for by what they say. */
+/** Waits for lines with a given text in the output of another program. */
 
 import { messageOf } from '../../../core/errors';
 import { withDeadline } from '../machine/deadline';
 
-/** An emulated machine on cores that others use, too. */
+/** An emulated machine on a busy machine. */
 const LINE_PATIENCE_MS = 600_000;
 const SHOWN = 25;
 
 export interface Lines {
   all(): readonly string[];
   /**
-   * The first line with this text, from that many lines on.
+   * The first line with this text, from that line number on.
    *
-   * @throws Error with the last lines when it takes too long, or there will be no more of them
+   * @throws Error with the last lines, on timeout or at the end of the output
    */
   until(text: string, from?: number): Promise<string>;
   /** Resolves when that many lines have this text. @throws as `until` */
   untilCount(text: string, count: number): Promise<void>;
   add(line: string): void;
-  /** Nothing comes any more. */
   end(): void;
 }
 
-/** @param who - for errors: `the console` */
 export function followLines(who: string): Lines {
   const lines: string[] = [];
   const waiting = new Set<() => void>();

@@ -6,7 +6,7 @@ import { createInterface } from 'node:readline';
 import { followLines, type Lines } from './lines';
 
 export interface Shell {
-  /** Runs a command to its end. @throws Error when it fails, or the machine goes off before it has ended */
+  /** Runs a command to its end. @throws Error when it fails, or the machine goes off first */
   output(command: string): Promise<string>;
   /** Types a command and does not wait: the machine may be gone before it answers. */
   type(command: string): void;
@@ -18,14 +18,14 @@ interface Connected {
   readonly answers: Lines;
 }
 
-/** @param path - of the socket; the machine connects to it each time that it is turned on */
+/** @param path - of the socket, to which the machine connects at each start */
 export async function listen(path: string): Promise<Shell> {
   let connected: Connected | undefined;
   let commands = 0;
   const server = createServer((socket) => {
     const answers = followLines('the shell');
     connected = { socket, answers };
-    // Its end is the machine's.
+    // Its end is the machine's end.
     socket.on('error', () => undefined);
     socket.on('close', () => answers.end());
     createInterface(socket).on('line', (line) => answers.add(line.replace(/\r$/, '')));
@@ -43,7 +43,7 @@ export async function listen(path: string): Promise<Shell> {
       commands += 1;
       const end = `end of ${commands}`;
       const from = answers.all().length;
-      // On a line of its own, also after what does not end its last one.
+      // On a line of its own, also after output without a final line end.
       socket.write(`{ ${command}; } 2>&1; status=$?; echo; echo "${end}: $status"\n`);
       const last = await answers.until(end, from);
       const said = answers.all().slice(from);

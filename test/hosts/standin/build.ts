@@ -1,4 +1,4 @@
-/** Builds the stand-ins for rpm-ostree, bootc and podman, once for every state of their sources. */
+/** Builds the stand-ins for rpm-ostree, bootc and podman, once per state of their sources. */
 
 import { createHash } from 'node:crypto';
 import { chmod, copyFile, mkdir, rename } from 'node:fs/promises';
@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { requireCargo, requireLibraries } from '../../../tools/binaries/cargo';
 import { withLock } from '../../../tools/binaries/lock';
 import { reportOnStderr, withProgress } from '../../../tools/binaries/progress';
-import { run } from '../../../tools/binaries/run';
+import { run } from '../../../tools/binaries/run-program';
 import { sourceDigest } from '../../../tools/binaries/rust-programs';
 import { isExecutable } from '../../../tools/binaries/search-path';
 import { readSettings, type BinarySettings } from '../../../tools/binaries/settings';
@@ -15,15 +15,15 @@ import { repositoryRoot } from '../../../tools/repository-root';
 export const STAND_INS = ['rpm-ostree', 'bootc', 'podman'] as const;
 export type StandIn = (typeof STAND_INS)[number];
 
-/** What the programs of tools/ostree-container are built in: their dependencies are compiled once. */
-const TARGET = join('ostree-container', 'target');
-const LOCK = 'ostree-container.lock';
+/** Shared with programs/slipway-ostree, so that dependencies are compiled once. */
+const TARGET = join('slipway-ostree', 'target');
+const LOCK = 'slipway-ostree.lock';
 
 const OVERRIDE = 'SLIPWAY_STANDINS';
 
 /**
- * The paths of the programs, by name: those of the directory that SLIPWAY_STANDINS names, else built with
- * the lock file when their sources changed.
+ * Paths of the programs, by name: from the directory in SLIPWAY_STANDINS, or built with the lock file after a
+ * change of their sources.
  */
 export async function ensureStandIns(
   settings: BinarySettings = readSettings(),
@@ -32,7 +32,7 @@ export async function ensureStandIns(
   if (named !== undefined && named !== '') return programsIn(named);
   const root = repositoryRoot();
   const crate = join(root, 'test', 'hosts', 'standin');
-  const library = join(root, 'tools', 'ostree-container');
+  const library = join(root, 'programs', 'slipway-ostree');
   const digests = await Promise.all([sourceDigest(crate), sourceDigest(library)]);
   const name = createHash('sha256').update(digests.join()).digest('hex').slice(0, 16);
   const directory = join(settings.cacheDirectory, 'standin', name);

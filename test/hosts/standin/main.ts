@@ -1,4 +1,4 @@
-/** Builds the stand-ins, so that no test's own time limit pays for it. */
+/** Builds the stand-ins, so that no test's own time limit includes it. */
 
 import { messageOf } from '../../../core/errors';
 import { ensureStandIns } from './build';

@@ -1,8 +1,8 @@
-/** How often machines were started, where power is cut and the observer cannot tell which boots had an order. */
+/** Counts starts of machines when power is cut, where the observer cannot tell which boots had an order. */
 
 import type { Machine } from '../machine/machine';
 
-/** @returns how often each was started since, by name */
+/** @returns the number of later starts of each machine, by name */
 export function countBoots(machines: readonly Machine[]): () => Readonly<Record<string, number>> {
   const before = machines.map(({ launcher }) => launcher.boots());
   return () =>

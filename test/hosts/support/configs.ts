@@ -1,4 +1,4 @@
-/** MachineConfigs of the stories: what a person writes, with an OS image where the story has one. */
+/** MachineConfigs of the stories, as a person writes them. */
 
 import { type ConfigParts, machineConfig } from '../../e2e/support/configs';
 
@@ -22,7 +22,6 @@ export function hostConfig(name: string, parts: HostConfigParts) {
   };
 }
 
-/** A service that stays up; enabled. */
 export function service(name: string, command: string) {
   return {
     name,

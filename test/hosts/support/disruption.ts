@@ -1,8 +1,6 @@
-/** Disruption policies of the stories, as a person gives them to the cluster. */
-
 import type { Manifests } from '../../../tools/stack/manifests';
 
-/** From now on, a change of this file costs a restart of this service and nothing else. */
+/** Sets a disruption policy: a change of this file only restarts this service. */
 export async function restartOnChange(
   manifests: Manifests,
   path: string,

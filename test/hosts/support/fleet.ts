@@ -1,4 +1,4 @@
-/** A whole Slipway with real machines: control plane, registry, product, and hosts that boot. */
+/** A whole Slipway with real machines: control plane, registry, product and hosts. */
 
 import { join } from 'node:path';
 import type { RolloutPolicySpec } from '../../../core/pool/types';
@@ -22,10 +22,9 @@ export const POOL = 'worker';
 
 export interface FleetOptions {
   readonly hosts: number;
-  /** The cluster has no other Node; default: there is one more, on which nothing runs, so that nodes are drained. */
+  /** The cluster has no other Node; default: one more Node without workloads, so that nodes are drained. */
   readonly alone?: true;
   readonly policy?: RolloutPolicySpec;
-  /** More settings of the host workers, by name. */
   readonly settings?: Readonly<Record<string, string>>;
   readonly temporalUi?: boolean;
   readonly maxUnavailable?: number;
@@ -41,15 +40,15 @@ export interface Fleet {
   readonly machines: readonly Machine[];
   /** Reference with digest of each version. */
   readonly images: Readonly<Record<OsVersion, string>>;
-  /** Rendered config that the machines began with. */
+  /** Rendered config of the first boot. */
   readonly firstConfig: string;
-  /** What new machines of the pool are started with; it has a token. */
+  /** Pointer config for new machines of the pool; it has a token. */
   readonly pointer: object;
   readonly cliEnvironment: Readonly<Record<string, string>>;
   stop(): Promise<void>;
 }
 
-/** Everything runs and every kubelet was started when it resolves; Ready comes a moment later. */
+/** Resolves when everything runs and every kubelet was started; Ready comes a moment later. */
 export async function startFleet(options: FleetOptions): Promise<Fleet> {
   const step = options.onStep ?? (() => undefined);
   const directory = process.env['SLIPWAY_HOSTS_DIRECTORY'];
@@ -139,7 +138,7 @@ export async function startFleet(options: FleetOptions): Promise<Fleet> {
   }
 }
 
-/** What a person gives new machines: `slipway pointer-config`, with a token that it makes. */
+/** From `slipway pointer-config`, which makes a token. */
 async function pointerConfig(cluster: Cluster, product: Product): Promise<object> {
   const text = await execute(
     process.execPath,
@@ -158,7 +157,7 @@ const ELSEWHERE = {
   taints: [{ key: 'story.example.com/no-machine', effect: 'NoSchedule' as const }],
 };
 
-/** Of a stack without simulated hosts. */
+/** Settings of a stack without simulated hosts. */
 const NO_SIMULATION = {
   stageSeconds: 0,
   applySeconds: 0,

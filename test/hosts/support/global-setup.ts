@@ -1,4 +1,4 @@
-/** Says at once what is missing, before any test times out on it. */
+/** Reports missing requirements at once, before a test times out. */
 
 import { isPrivateNetwork } from '../machine/network';
 

@@ -1,25 +1,25 @@
-/** A machine that is stopped at a command of its operating system's program, however fast or slow it is. */
+/** Stops a machine at a command of its OS program, independent of speed. */
 
 import type { Machine } from '../machine/machine';
 
 const PROGRAM = '/usr/bin/slipway-ostree';
-/** Gone with the next boot, as is what is mounted over the program. */
+/** A boot removes it, and the mount over the program. */
 const FOLDER = '/run/held-program';
 const REAL = `${FOLDER}/real`;
 const IN_PLACE = `${FOLDER}/in-place`;
-/** Pipes: whoever writes waits for whoever reads. */
+/** Pipes: the writer waits for the reader. */
 const REACHED = `${FOLDER}/reached`;
 const GO_ON = `${FOLDER}/go-on`;
 
 export interface HeldProgram {
   /** Resolves once the machine waits there. */
   untilReached(): Promise<void>;
-  /** Lets it go on, and puts the program back. */
+  /** Lets it go on, and restores the program. */
   release(): Promise<void>;
 }
 
 /**
- * From now on the program waits at this command, before it does anything of it.
+ * Stops the program at this command, before it does anything.
  *
  * @param command - its first word, such as `kernel-arguments`
  */
@@ -42,7 +42,7 @@ export async function holdAt(machine: Machine, command: string): Promise<HeldPro
   return {
     untilReached: async () => void (await inside(`read -r line <${REACHED}`)),
     release: async () => {
-      // Lazily: the shell that waits has it open.
+      // Lazily, because the waiting shell has it open.
       await inside(`umount --lazy ${PROGRAM}`, `echo >${GO_ON}`);
     },
   };

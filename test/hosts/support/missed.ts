@@ -1,4 +1,4 @@
-/** That Temporal has missed a host: a cut that nobody notices proves nothing. */
+/** Whether Temporal noticed that a host is away: a cut without effect verifies nothing. */
 
 import type { WorkflowHandle } from '@temporalio/client';
 import type { HostActivities } from '../../../workflows/host-contracts';
@@ -6,7 +6,7 @@ import { PATIENCE_MS } from '../machine/deadline';
 import type { Fleet } from './fleet';
 import { withUpdate } from './node-updates';
 
-/** A step that no host has begun in this time waits for one that is away. */
+/** A step that no host has started in this time waits for a host that is away. */
 const NOT_BEGUN_MS = 10_000;
 const ASK_AGAIN_MS = 500;
 
@@ -22,10 +22,10 @@ type PendingActivities = NonNullable<
 >;
 
 /**
- * Resolves when the update of the node waits for a host that is away: the heartbeats of a step were missed, so
- * that it is tried again, or a step that was ordered is not begun.
+ * Resolves when the update of the node waits for a host that is away: a step missed its heartbeats and is retried,
+ * or a scheduled step was not started.
  *
- * @throws Error when that has not come about in time, with what is pending instead
+ * @throws Error on timeout, with the pending activities
  */
 export async function untilMissed({ temporal }: Fleet, node: string): Promise<void> {
   await withUpdate(temporal, node, async (update) => {

@@ -1,10 +1,8 @@
-/** The updates of nodes, as Temporal has them. */
-
 import { Client, Connection, type WorkflowHandle } from '@temporalio/client';
 import { updateNodeId } from '../../../core/names';
 import type { Fleet } from './fleet';
 
-/** Asks about the last update of the node, over a connection that is closed when the work is done. */
+/** Queries the last update of the node, over a connection that is closed after `work`. */
 export async function withUpdate<T>(
   { address, namespace }: Fleet['temporal'],
   node: string,

@@ -1,4 +1,4 @@
-/** What the disks of machines show, by no word of the product but their own records (I4, I7). */
+/** The disks of machines, judged without the product's code except for the host's own records (I4, I7). */
 
 import { wrongOrLeft } from '../../e2e/support/disk-at-rest';
 import { renderedConfigs } from '../../e2e/support/rendered-config';
@@ -6,10 +6,10 @@ import { rootOf } from './picture';
 import type { World } from './world';
 
 /**
- * Whoever waits for a slot has changed nothing yet, and may be asked for, too.
+ * Hosts that wait for a slot have changed nothing yet, and may be judged, too.
  *
- * @returns all that is not as it must be; empty = each machine is byte for byte on the config, by its own record, too,
- *   and keeps nothing for a way back
+ * @returns all violations; empty = each machine has the config byte for byte, also by its own record, and keeps
+ * nothing for rollback
  */
 export async function wrongOnDisks(
   { api, machines }: World,
@@ -24,7 +24,7 @@ export async function wrongOnDisks(
   return found;
 }
 
-/** The same once their updates have ended, which they do after their nodes are done. */
+/** Like `wrongOnDisks`, once their updates have ended, which is after their nodes are done. */
 export async function wrongAtRest(world: World, config: string): Promise<readonly string[]> {
   for (const { name } of world.machines) await world.atRest(name);
   return wrongOnDisks(world, config);

@@ -1,4 +1,4 @@
-/** Whom a host talks to, by the port that a cut of the network names. */
+/** The peers of a host, by the port that a network cut names. */
 
 import type { Fleet } from './fleet';
 

@@ -1,6 +1,6 @@
 /**
- * A machine as an outsider sees it: two equal pictures are equal machines. Taken with the programs of
- * the machine's own distribution; none of the product's code is in it.
+ * The state of a machine, taken from outside with the programs of its distribution and without the product's code:
+ * equal pictures are equal machines.
  */
 
 import { readFile, realpath } from 'node:fs/promises';
@@ -10,16 +10,16 @@ import type { Machine } from '../machine/machine';
 export interface Picture {
   /** Every path of /etc: type, mode, owner, link target, digest, extended attributes. */
   readonly etc: readonly string[];
-  /** What the machine keeps for logins and local programs. */
+  /** Files for logins and local programs. */
   readonly state: readonly string[];
   /** Image and kernel arguments of each deployment, the next to boot first. */
   readonly deployments: readonly string[];
   readonly commandLine: string;
-  /** `unit state preset`, and what failed. */
+  /** `unit state preset`, and failed units. */
   readonly units: readonly string[];
 }
 
-/** Made anew by every boot, or by the passing of time. */
+/** Every boot, or the passing of time, makes them anew. */
 const VOLATILE = /^etc\/(\.updated|resolv\.conf|mtab|ld\.so\.cache|\.pwd\.lock)\b/;
 
 export async function pictureOf(machine: Machine): Promise<Picture> {
@@ -47,7 +47,7 @@ export async function pictureOf(machine: Machine): Promise<Picture> {
   };
 }
 
-/** The image, and the arguments without the path, whose numbers change with every change of entries. */
+/** The image, and the arguments without the ostree path, whose numbers change with every new entry. */
 async function deploymentsOf(machine: Machine): Promise<readonly string[]> {
   const entries = await machine.entries();
   return Promise.all(
@@ -68,7 +68,7 @@ function withoutDeployment(options: string): string {
     .join(' ');
 }
 
-/** The machine's / as a folder here, for as long as this boot lasts. */
+/** The machine's root as a folder here, valid during this boot. */
 export function rootOf(machine: Machine): string {
   const pid = machine.launcher.firstProcess();
   if (pid === undefined) throw new Error(`${machine.name} is off`);

@@ -1,4 +1,4 @@
-/** A machine whose disk has an end: its folder is a file system of its own, which a story can fill. */
+/** A machine with a small disk: its folder is a file system of its own, which a story can fill. */
 
 import { execFileSync } from 'node:child_process';
 import { rmSync, statfsSync } from 'node:fs';
@@ -7,20 +7,18 @@ import { join } from 'node:path';
 import { execute } from '../execute';
 
 export interface SmallDisk {
-  /**
-   * Leaves a megabyte. At once: when it returns the disk is full, and whoever writes next finds it so.
-   */
+  /** Fills all but a megabyte; the disk is full when it returns. */
   fill(): void;
-  /** Takes away what `fill` has put there. */
+  /** Removes what `fill` wrote. */
   free(): void;
-  /** After the machine was removed. */
+  /** Call it after the machine was removed. */
   remove(): Promise<void>;
 }
 
 const MIB = 1024 * 1024;
 
 /**
- * Mounts it where the machine of this name is going to be installed.
+ * Mounts it where the machine of this name will be installed.
  *
  * @param mebibytes - of the whole disk, operating system included
  */

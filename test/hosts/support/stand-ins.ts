@@ -1,4 +1,4 @@
-/** Machines that carry rpm-ostree or bootc, and images of packages for them (test/hosts/standin). */
+/** Machines with rpm-ostree or bootc, and images of packages for them (test/hosts/standin). */
 
 import { chmod, copyFile, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
@@ -9,12 +9,12 @@ import type { Machine } from '../machine/machine';
 import { varOf } from '../machine/sysroot';
 import { ensureStandIns, STAND_INS, type StandIn } from '../standin/build';
 
-/** Where a person puts programs on a machine whose /usr is read-only: below /var, in every deployment. */
+/** Place for added programs on a machine with a read-only /usr: below /var, the same in every deployment. */
 const PROGRAMS = 'usrlocal/bin';
 
 /**
- * Puts these programs on a machine, takes the others away, and has the host worker choose its driver
- * again; it has, when this resolves.
+ * Puts these programs on a machine, removes the others, and has the host worker choose its driver again; resolves
+ * after that.
  */
 export async function carry(
   machine: Machine,
@@ -34,7 +34,7 @@ export async function carry(
   await machine.untilLogged(`"driver":"${driver}"`, 'OS driver chosen');
 }
 
-/** Where an extensions image has its packages. */
+/** Place of the packages in an extensions image. */
 const PACKAGES = 'usr/share/rpm-ostree/extensions';
 
 /**

@@ -1,4 +1,4 @@
-/** Images that a story makes for itself: one of the OS images with more layers, which nobody has yet. */
+/** Images for one story: an OS image with more layers, which no host has yet. */
 
 import { mkdir, mkdtemp, readdir, rm, symlink, writeFile } from 'node:fs/promises';
 import { copyFile } from 'node:fs/promises';
@@ -11,29 +11,28 @@ import { execute } from '../execute';
 export interface StoryImage {
   /** `host:port/os@sha256:…`. */
   readonly reference: string;
-  /** Digests of the layers that were put on top, the lowest first. */
+  /** Digests of the added layers, the lowest first. */
   readonly added: readonly string[];
 }
 
-/** What an image is made of, by its manifest. */
 export interface ImageBlobs {
   readonly config: string;
   readonly layers: readonly string[];
-  /** Of each layer, compressed, in bytes. */
+  /** Compressed size of each layer, in bytes. */
   readonly sizes: ReadonlyMap<string, number>;
 }
 
 export interface StoryImageOptions {
   readonly registry: Registry;
-  /** Name of the image; its layers have other bytes than those of any other name. */
+  /** Name of the image; its layers differ from those of any other name. */
   readonly tag: string;
   readonly from: OsVersion;
   readonly layers: number;
-  /** Of each layer; they do not compress. */
+  /** Size of each layer; they do not compress. */
   readonly bytes: number;
 }
 
-/** Pushes it. The file `/usr/lib/story/<tag>` of the machine says that it is there. */
+/** Pushes it. The file `/usr/lib/story/<tag>` shows that a machine has it. */
 export async function publishStoryImage(options: StoryImageOptions): Promise<StoryImage> {
   const { registry, tag, from, layers, bytes } = options;
   const work = await mkdtemp(join(registry.directory, 'story-image-'));
@@ -61,7 +60,6 @@ export async function publishStoryImage(options: StoryImageOptions): Promise<Sto
   }
 }
 
-/** @param reference - of an image of the registry, with its digest */
 export async function blobsOf(registry: Registry, reference: string): Promise<ImageBlobs> {
   const [, name = '', digest = ''] = /^[^/]+\/(.*)@(.*)$/.exec(reference) ?? [];
   const answer = await fetch(`http://${registry.address}/v2/${name}/manifests/${digest}`, {
@@ -79,7 +77,7 @@ export async function blobsOf(registry: Registry, reference: string): Promise<Im
   };
 }
 
-/** A layout with the images of another one, to which more can be added without a change of that one. */
+/** A layout with the images of another one; additions do not change that one. */
 async function linkedLayout(from: string, to: string): Promise<string> {
   const blobs = join('blobs', 'sha256');
   await mkdir(join(to, blobs), { recursive: true });

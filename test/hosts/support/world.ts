@@ -1,4 +1,4 @@
-/** Real machines, an observer that judges from outside, and the hands of a person. */
+/** Real machines, an observer that judges from outside, and the tools of a person. */
 
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -6,11 +6,11 @@ import { join } from 'node:path';
 import { WorkflowFailedError } from '@temporalio/client';
 import { WorkflowNotFoundError } from '@temporalio/common';
 import type { ApiClient } from '../../../tools/cluster';
-import { type Observer, startObserver } from '../../../tools/observer/observer';
-import type { ObservedNode } from '../../../tools/observer/observed';
-import type { RolloutRecord } from '../../../tools/observer/record';
-import { until } from '../../../tools/observer/until';
-import type { Invariant } from '../../../tools/observer/violation';
+import { type Observer, startObserver } from '../../observer/observer';
+import type { ObservedNode } from '../../observer/observed';
+import type { RolloutRecord } from '../../observer/record';
+import { until } from '../../observer/until';
+import type { Invariant } from '../../observer/violation';
 import { repositoryRoot } from '../../../tools/repository-root';
 import { retryNode, type CliRun } from '../../e2e/support/ask-until';
 import { hearVerdict, startJudge } from '../../e2e/support/verdict';
@@ -37,28 +37,26 @@ export interface World {
   readonly machine: Machine;
   node(name: string): ObservedNode;
   target(): string;
-  /** Applies a MachineConfig; answers the rendered config that came of it. */
+  /** Applies a MachineConfig; returns the rendered config with it. */
   roll(object: object): Promise<string>;
-  /** Deletes one; answers the rendered config that came of it. */
+  /** Deletes a MachineConfig; returns the rendered config without it. */
   unroll(name: string): Promise<string>;
-  /** Resolves when these nodes are on the config, verified and in service. */
+  /** Resolves when these nodes have the config, verified and in service. */
   allUpdatedTo(config: string, nodes?: readonly string[]): Promise<void>;
-  /** Resolves when the node says that its update failed, and is in service on its old config. */
+  /** Resolves when the Node reports a failed update and is in service on its old config. */
   failedAndBack(node: string, config: string): Promise<string>;
   /** Resolves when a condition of the node's MachineConfigNode has this status. */
   untilCondition(node: string, type: string, status: string): Promise<void>;
-  /** Resolves when nothing works on the machine any more: the last step on the host comes after Done. */
+  /** Resolves when no workflow works on the machine any more: the last step on the host comes after Done. */
   atRest(node: string): Promise<void>;
   slipway(...args: readonly string[]): Promise<CliRun>;
-  /** Has a failed or held node tried again, once its last update has ended. */
   retry(node: string): Promise<CliRun>;
   until(what: string, holds: () => boolean): Promise<void>;
-  /** @throws Error with what the observer in its own process has found */
   stop(): Promise<void>;
 }
 
 export interface WorldOptions extends FleetOptions {
-  /** What the stories break with their own hands: they cut the power, and reboot by themselves. */
+  /** Promises that the stories themselves break: they cut the power and reboot machines. */
   readonly broken?: readonly Invariant[];
 }
 
@@ -73,7 +71,7 @@ export async function startWorld(options: WorldOptions): Promise<World> {
     const { cluster, temporal } = fleet;
     const observer = await startObserver({ ...judged, kubeconfig: cluster.adminKubeconfig });
     const { allUpdatedTo } = describeWorld(fleet, observer, () => Promise.resolve());
-    // The first boots are no updates.
+    // The first boots are not updates.
     await allUpdatedTo(fleet.firstConfig);
     const judge = await startJudge({ ...judged, pool: POOL, cluster, temporal });
     return describeWorld(fleet, observer, () => hearVerdict(judge, options.broken));
@@ -86,7 +84,7 @@ export async function startWorld(options: WorldOptions): Promise<World> {
   }
 }
 
-/** The last words of a machine, for the error of whoever waited for it in vain. */
+/** The last log lines of a machine, for the message of a timeout. */
 export async function journalOf(machine: Machine): Promise<string> {
   const { out, err } = await machine.run(
     ...['journalctl', '--boot', '--no-pager', '--lines=60', '--output=short'],
@@ -183,10 +181,7 @@ function describeWorld(fleet: Fleet, observer: Observer, verdict: () => Promise<
   };
 }
 
-/**
- * Remembers that something never came about. Every later story would wait for it in vain, and for
- * minutes each, so they end at once instead.
- */
+/** Remembers a timeout. Every later story would wait minutes for the same thing, so they fail at once instead. */
 function createHealth() {
   let trouble: string | undefined;
   return {
@@ -198,7 +193,7 @@ function createHealth() {
         throw error;
       }
     },
-    /** @throws Error with what an earlier story has waited for in vain */
+    /** @throws Error with the timeout of an earlier story */
     check: (): void => {
       if (trouble === undefined) return;
       throw new Error(`not tried, because of an earlier story: ${trouble}`);
@@ -210,7 +205,7 @@ async function lastUpdateEnded({ temporal }: Fleet, node: string): Promise<void>
   try {
     await withUpdate(temporal, node, (update) => update.result());
   } catch (error) {
-    // How it ended is for the story to judge; a machine that was never updated is at rest, too.
+    // The story judges how it ended; a machine without an update is at rest, too.
     const isEnd = error instanceof WorkflowFailedError || error instanceof WorkflowNotFoundError;
     if (!isEnd) throw error;
   }

@@ -1,7 +1,7 @@
-/** The cluster activities on a real cluster, with the attempt played by the test. */
+/** The cluster activities on a real cluster; the test plays the attempt. */
 
-import { createClusterActivities } from '../../../activities/cluster';
-import type { ActivityRun, ClusterPorts } from '../../../activities/ports';
+import { createClusterActivities } from '../../../activities/cluster/cluster-activities';
+import type { ActivityRun, ClusterPorts } from '../../../activities/cluster/ports';
 import { NodePods } from '../../../adapters/kube/node-pods';
 import { MACHINE_CONFIGS } from '../../../adapters/kube/resources';
 import {
@@ -16,11 +16,10 @@ import type { ClusterCaches } from '../../../adapters/kube/cluster-caches';
 import { createNodes } from '../../../tools/cluster';
 import { applyManifest, inCache, type KubeFixture } from '../kube/fixture';
 
-/** One attempt, recorded. */
 export interface PlayedRun extends ActivityRun {
   readonly heartbeats: unknown[];
   cancel(): void;
-  /** The next heartbeat for which this holds. */
+  /** The next heartbeat for which the condition holds. */
   heartbeatWith(condition: (progress: DrainProgress) => boolean): Promise<DrainProgress>;
 }
 
@@ -87,7 +86,9 @@ export function activitiesFor(fixture: KubeFixture, caches: ClusterCaches, run =
   return createClusterActivities(portsFor(fixture, caches, () => run));
 }
 
-/** The pool of all workers, which has room for each of them; and a node of no pool, so that none is the only one. */
+/**
+ * A pool of all workers with a slot for each of them, and one node outside of it, so that no node is the only one.
+ */
 export async function theWorkerPool(fixture: KubeFixture, caches: ClusterCaches): Promise<void> {
   const role = 'worker';
   await applyManifest(fixture.admin, {

@@ -1,4 +1,4 @@
-/** The wait for a node where its API server is away, or its watch says nothing any more. */
+/** Waits for a node while the API server is away or its watch is silent. */
 
 import { connectKube, type KubeClient } from '../../../adapters/kube/client';
 import { startBreakableProxy, throughProxy, type BreakableProxy } from '../kube/breakable-proxy';
@@ -19,7 +19,6 @@ const CONFIG = 'rendered-worker-1';
 let fixture: KubeFixture;
 let proxy: BreakableProxy;
 let proxied: KubeClient;
-/** Through the proxy, and without it. */
 let running: RunningCaches;
 let direct: RunningCaches;
 
@@ -47,7 +46,7 @@ async function status(name: string, change: object): Promise<void> {
   await fixture.cluster.admin.call('PATCH', `/api/v1/nodes/${name}/status`, { status: change });
 }
 
-/** As a kubelet says it whose network is gone; strategic, so the other conditions stay. */
+/** As a kubelet without network reports it; a strategic patch, so the other conditions stay. */
 async function isNotReady(name: string): Promise<void> {
   const path = `/api/v1/nodes/${name}`;
   const { status: is } = await fixture.cluster.admin.call<{
@@ -87,7 +86,7 @@ it('takes no time from a node while the API server is away, and says that it wai
     ...stepFor('outage', CONFIG),
     ...{ bootId: 'second', readySeconds: 0, timeoutSeconds: 8 },
   });
-  // Five seconds lie between two of them.
+  // Five seconds lie between two checks.
   await eventually(() => {
     const said = run.heartbeats.map((told) => (told as { readonly blocker: string }).blocker);
     const away = said.filter((blocker) => blocker.startsWith('the Kubernetes API server'));

@@ -2,9 +2,9 @@ import { Writable } from 'node:stream';
 import { Client, Connection, WorkflowFailedError } from '@temporalio/client';
 import { CLUSTER_QUEUE, poolRolloutId } from '../../../core/names';
 import { startTemporal, type TemporalServer } from '../../../tools/temporal';
-import { runClusterWorker } from '../../../workers/cluster-worker';
-import { clusterWorkerSettings } from '../../../workers/config';
-import { createLogger } from '../../../workers/logging';
+import { runClusterWorker } from '../../../workers/cluster/worker';
+import { clusterWorkerSettings } from '../../../process/settings';
+import { createLogger } from '../../../process/logging';
 import { applyManifest, eventually, startKubeFixture, type KubeFixture } from '../kube/fixture';
 
 jest.setTimeout(300_000);
@@ -121,7 +121,7 @@ it('waits for both servers, works when they are there, says when one goes, and s
   await eventually(async () => expect((await get(`${metrics}/readyz`)).status).toBe(200));
   const answers = lines.filter(({ msg }) => msg === 'server answers').map(({ server }) => server);
   const back = `Temporal at ${temporal.address}`;
-  // The API server says what it allows only a moment after it answers; who asks in that moment says so once more.
+  // The API server grants rights only a moment after it answers; a check in between logs the line once more.
   expect(answers.filter((server) => server !== 'the Kubernetes API')).toEqual([back, back]);
   expect(lines.filter(({ msg }) => msg === 'Kubernetes API answers again')).toHaveLength(1);
 

@@ -35,7 +35,7 @@ afterAll(async () => {
 const WRITES = ['create', 'replace', 'patch', 'apply', 'delete', 'post'];
 const READS = ['get', 'list', 'watch'];
 
-/** The same client, with the names of its calls written down. */
+/** Records the names of the client's calls. */
 function counting(client: KubeClient): { readonly client: KubeClient; readonly calls: string[] } {
   const calls: string[] = [];
   const proxy = new Proxy(client, {

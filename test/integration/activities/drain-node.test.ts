@@ -116,7 +116,7 @@ it('evicts what can go, leaves DaemonSet and mirror pods, and counts recreated p
   expect(result).toEqual({ evicted: 3, left: 1 });
   const { items } = await fixture.admin.list(PODS, { fieldSelector: 'spec.nodeName=plain' });
   expect(items.map(({ metadata }) => metadata.labels?.['app'])).toEqual(['agent']);
-  // The ReplicaSet has made new ones, which wait for a node.
+  // The ReplicaSet has made new pods, which wait for a node.
   await eventually(() => {
     const replaced = pods.list().filter(({ metadata }) => metadata.labels?.['app'] === 'shop');
     expect(replaced.filter(({ metadata }) => !before.includes(metadata.uid))).toHaveLength(3);
@@ -228,7 +228,7 @@ it('waits for an admission policy that denies an eviction as for a budget, and n
   await expect(draining).resolves.toEqual({ evicted: 1, left: 0 });
 });
 
-/** A policy of the cluster's operators; it is in force when this returns. */
+/** An admission policy; it is in force when this returns. */
 async function denyEvictionsOf(app: string): Promise<{ lift(): Promise<void> }> {
   const apiVersion = 'admissionregistration.k8s.io/v1';
   const metadata = { name: app };
@@ -334,7 +334,7 @@ it('ends when somebody uncordons the node meanwhile', async () => {
   const draining = activitiesFor(fixture, caches, run).drainNode(input('uncordoned'));
   await run.heartbeatWith(({ remainingCount }) => remainingCount === 1);
 
-  // It may end before the answer to the PATCH is here.
+  // The drain may end before the answer to the PATCH arrives.
   const ended = expect(draining).rejects.toMatchObject({
     name: 'UncordonedByUser',
     message: expect.stringContaining(

@@ -1,4 +1,4 @@
-/** A process that stood still wakes up with a wish about a pool that a person has changed since. */
+/** A frozen process resumes with a write to a pool that a person has changed meanwhile. */
 
 import type { ClusterCaches } from '../../../adapters/kube/cluster-caches';
 import { MACHINE_CONFIG_POOLS } from '../../../adapters/kube/resources';
@@ -132,7 +132,7 @@ describe.each(WISHES)('%s', (wish, paused, annotations, act) => {
     let asked = 0;
     const isAwaited = async (): Promise<boolean> => {
       asked += 1;
-      // The process stands still here: another attempt has done it, and a person has changed it again.
+      // The process is frozen here: another attempt has done the write, and a person has changed it again.
       if (asked === 1) await touch(name);
       return asked === 1;
     };

@@ -1,6 +1,6 @@
-/** A process that stood still wakes up with a step of an update that another one has ended since. */
+/** A frozen process resumes with a step of an update that has ended meanwhile. */
 
-import { createClusterActivities } from '../../../activities/cluster';
+import { createClusterActivities } from '../../../activities/cluster/cluster-activities';
 import type { ClusterCaches } from '../../../adapters/kube/cluster-caches';
 import { NODES, PODS } from '../../../adapters/kube/resources';
 import { ANNOTATION, FIELD_MANAGER } from '../../../core/names';
@@ -59,7 +59,7 @@ const first = (node: string) => ({ ...stepFor(node, NEW), run: FIRST });
 const second = (node: string) => ({ ...stepFor(node, NEWER), run: SECOND });
 const how = { unreconcilable: false, reason: 'a test', hostIsBack: true };
 
-/** One step of the earlier update, late: its own clock says that it has just begun. */
+/** A late step of the earlier update, which by its own clock has just begun. */
 const LATE = {
   cordonNode: (node: string) =>
     activities().cordonNode({ ...first(node), cordon: true, summary: 'reboot: a test' }),
@@ -71,7 +71,6 @@ const LATE = {
 } as const;
 const steps = Object.entries(LATE).map(([step, late], index) => [step, late, index] as const);
 
-/** The earlier update has come to its end. */
 async function updatedOnce(node: string): Promise<void> {
   await aWorker(fixture, node, {
     [ANNOTATION.CURRENT_CONFIG]: OLD,
@@ -89,7 +88,7 @@ async function expectSuperseded(node: string, late: Promise<unknown>): Promise<v
   expect(writtenByUs(await readNode(node))).toEqual(writtenByUs(before));
 }
 
-/** Not the whole Node: the controller manager follows a cordon with a taint of its own when it gets to it. */
+/** Not the whole Node: the controller manager adds a taint some time after a cordon. */
 function writtenByUs({ metadata, spec }: Node): object {
   const { labels, annotations } = metadata;
   return { labels, annotations, unschedulable: spec?.unschedulable ?? false };
@@ -114,7 +113,7 @@ it.each(steps)('writes nothing while the next update runs: %s', async (_step, la
 it.each(steps)('writes nothing after the next update: %s', async (_step, late, index) => {
   const node = `later-${index}`;
   await updatedOnce(node);
-  // It found the machine on its config, and never cordoned the node.
+  // The second update found the machine on its config, and never cordoned the node.
   await activities().completeNode(second(node));
 
   await expectSuperseded(node, late(node));
@@ -181,7 +180,7 @@ describe('a mark that is ahead of the clock of the Temporal server', () => {
       [ANNOTATION.CURRENT_CONFIG]: NEWER,
       [ANNOTATION.UPDATE_RUN]: `v1/${SECOND.startedAt}/${SECOND.id}/over`,
     });
-    // Once: from then on the mark is its own.
+    // Once: after that the mark is its own.
     expect(asked).toEqual([`ahead ${SECOND.id}`]);
   });
 
@@ -214,7 +213,7 @@ describe('a mark that is ahead of the clock of the Temporal server', () => {
 describe('a drain that comes late', () => {
   const drain = { drain: DRAIN, startedAt: new Date().toISOString() };
 
-  /** Nobody may take it away, until `letGo`. */
+  /** A pod that cannot be evicted until `letGo`. */
   async function aPodOn(node: string, minAvailable = 0): Promise<void> {
     await aWorkload(fixture, { name: node, node, replicas: 1, minAvailable });
     await eventually(async () => {
@@ -233,7 +232,6 @@ describe('a drain that comes late', () => {
       spec: { minAvailable: 0, selector: { matchLabels: { app: name } } },
     });
 
-  /** As a person does it. */
   const cordonedAs = (node: string, cordonedBy: string | null, mark?: null) =>
     fixture.cluster.admin.call('PATCH', `/api/v1/nodes/${node}`, {
       metadata: {
@@ -349,7 +347,7 @@ describe.each([
     const run = { ...playedRun(), isAwaited: () => Promise.resolve(false) };
     await expect(hold(run, node)).rejects.toMatchObject({ name: 'Conflict' });
 
-    // The controller manager writes on new Nodes, too: their version says nothing.
+    // The controller manager also writes to new Nodes, so their version says nothing.
     const { annotations = {} } = (await readNode(node)).metadata;
     expect(annotations[ANNOTATION.HELD_FOR]).toBe(heldFor);
     expect(annotations[ANNOTATION.HELD_REASON]).toBeUndefined();

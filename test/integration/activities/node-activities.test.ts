@@ -1,4 +1,4 @@
-import { createClusterActivities } from '../../../activities/cluster';
+import { createClusterActivities } from '../../../activities/cluster/cluster-activities';
 import type { ClusterCaches } from '../../../adapters/kube/cluster-caches';
 import {
   MACHINE_CONFIG_NODES,
@@ -71,10 +71,10 @@ async function adopted(name: string): Promise<void> {
 const cordon = (name: string, config = NEW) =>
   activities().cordonNode({ ...stepFor(name, config), cordon: true, summary: 'reboot: a test' });
 
-/** What `kubectl cordon` is called by. */
+/** Field manager of `kubectl cordon`. */
 const BY_PERSON = { fieldManager: 'kubectl' };
 
-/** A pool of these nodes, of which one may be unavailable. */
+/** A pool of these nodes with maxUnavailable 1. */
 async function aNarrowPool(name: string, nodes: readonly string[]): Promise<void> {
   await applyManifest(fixture.admin, {
     apiVersion: 'machineconfiguration.openshift.io/v1',
@@ -142,7 +142,7 @@ it('sees its own write at once, and writes nothing the second time', async () =>
   expect(mcnAfter.metadata.resourceVersion).toBe(mcn.metadata.resourceVersion);
 });
 
-/** Takes over while the first worker stands still, and brings the update to its end. */
+/** Takes over while the first worker is frozen, and completes the update. */
 async function finishedByAnother(name: string): Promise<MachineConfigNode> {
   await activities().completeNode(stepFor(name, NEW));
   return readMcn(name);
@@ -250,7 +250,7 @@ it('completes: currentConfig, Done and uncordoned in one write, Updated on the M
   const mcn = await readMcn('complete');
   expect(mcn.status?.configVersion).toEqual({ desired: NEW, current: NEW });
   expect(conditionsOf(mcn)).toMatchObject({ Updated: 'True', RebootedNode: 'False' });
-  // A report that was under way arrives late and is ignored.
+  // A late report is ignored.
   await activities().reportNodePhase({
     ...stepFor('complete', NEW),
     phase: 'Rebooting',
@@ -295,7 +295,7 @@ it('takes a cordon away that its own picture does not show yet', async () => {
   const node = await readNode('behind');
   expect(node.spec?.unschedulable).toBeUndefined();
   expect(annotationsOf(node)).toMatchObject(onOld);
-  // Not more: the taint of the cordon is taken away a moment later, by somebody else.
+  // No stricter check: the controller manager removes the taint of the cordon a moment later.
   expect(written?.inService).toBe(true);
   expect(Number(written?.resourceVersion)).toBeGreaterThan(cordonedAt);
 });
@@ -314,7 +314,7 @@ it('completes a node that its owner uncordoned meanwhile, and takes only its own
   expect(annotationsOf(node)).not.toHaveProperty([ANNOTATION.CORDONED_BY]);
 });
 
-/** An update ends in this way, and the cordon of a person stays, without its mark. */
+/** The update ends in this way, and the person's cordon stays, without Slipway's mark. */
 async function expectLeftCordoned(how: string, step: ReturnType<typeof stepFor>): Promise<void> {
   const failed = { outcome: 'failed', unreconcilable: false, reason: 'no space left' } as const;
   await (how === 'completes'
@@ -337,7 +337,7 @@ it.each(['completes', 'releases'])(
       fixture.admin.patch(NODES, { name }, { spec: { unschedulable } }, BY_PERSON);
     await cordoned(null);
     await cordoned(true);
-    // The mark is still there: the controllers have not come to it.
+    // The controllers have not removed the mark yet.
     const marked = { [ANNOTATION.CORDONED_BY]: `update-node/${name}` };
     expect(annotationsOf(await readNode(name))).toMatchObject(marked);
 
@@ -358,7 +358,7 @@ it('takes its own cordon away, whatever a person has written on the node beside 
   expect((await readNode('beside')).spec?.unschedulable).toBeUndefined();
 });
 
-/** What `kubectl apply --server-side` is called by. */
+/** Field manager of `kubectl apply --server-side`. */
 const applied = (name: string, spec: object) =>
   fixture.admin.apply(NODES, { metadata: { name }, spec }, BY_PERSON);
 
@@ -496,7 +496,7 @@ it('minds the pods of a node on its way back only while it is Ready', async () =
   });
 });
 
-/** Bound by hand, whatever the cordon says; its scheduler is one that does not run. */
+/** Bound by hand in spite of the cordon; its scheduler does not run. */
 async function bindLate(name: string, node: string): Promise<void> {
   const pods = '/api/v1/namespaces/default/pods';
   const spec = { schedulerName: 'late', containers: [{ name: 'c', image: 'none' }] };
@@ -557,11 +557,11 @@ it('does not cordon one more node than the pool has room for now', async () => {
 
   await expect(cordonOf('two')).rejects.toMatchObject({
     name: 'SlotNeeded',
-    message: 'pool narrow has no room any more: maxUnavailable is 1, and out of service are one',
+    message: 'pool narrow has no free slot: maxUnavailable is 1, and out of service are one',
   });
 
   expect((await readNode('two')).spec?.unschedulable).toBeUndefined();
-  // One that is cordoned already takes no more room.
+  // A node that is cordoned already takes no further slot.
   await expect(cordonOf('one')).resolves.toEqual({ cordoned: true });
   await fixture.admin.delete(MACHINE_CONFIG_POOLS, { name: 'narrow' });
 });
@@ -619,7 +619,7 @@ it('keeps the cordon of a node whose host could not be taken back', async () => 
     [ANNOTATION.STATE]: 'Degraded',
     [ANNOTATION.CORDONED_BY]: 'update-node/lost',
     [ANNOTATION.REASON]:
-      'step 3 of 9 failed; the host could not be taken back, so the node is cordoned',
+      'step 3 of 9 failed; the host could not be rolled back, so the node is cordoned',
   });
 });
 
@@ -822,7 +822,7 @@ describe('a pool', () => {
       'moves',
       ({ metadata }) => metadata.labels?.['color'] === undefined,
     );
-    // Known to the server, and not yet to the picture below.
+    // Known to the server, and not yet to the cache below.
     await applyManifest(fixture.admin, {
       apiVersion: 'v1',
       kind: 'Node',
@@ -841,7 +841,7 @@ describe('a pool', () => {
         { node: 'goes', deleted: true, reason: 'node goes was deleted' },
       ],
     });
-    // A picture that is behind takes nobody for gone who has joined since.
+    // A cache that is behind does not report a node as gone that has joined meanwhile.
     const behind = await ask(stale.caches, [{ node: 'joins' }]);
     expect(behind).not.toHaveProperty('departed');
     const twice = await ask(caches, [

@@ -4,7 +4,7 @@ import { openConnections } from '../../../cli/connections';
 import { EXIT } from '../../../cli/exit-codes';
 import type { Terminal } from '../../../cli/terminal';
 import { startTemporal, type TemporalServer } from '../../../tools/temporal';
-import { missingInTemporal } from '../../../workers/temporal-needs';
+import { missingInTemporal } from '../../../process/temporal/requirements';
 import { SEARCH_ATTRIBUTE_NAMES } from '../../../workflows/search-attributes';
 
 jest.setTimeout(180_000);
@@ -22,7 +22,7 @@ afterAll(async () => {
   await server.stop();
 });
 
-/** Runs the command on a namespace; the lines that it printed. */
+/** Runs the command on a namespace. @returns the printed lines */
 async function setUp(temporalNamespace: string, retentionSeconds?: number) {
   const flags = { color: false, temporalAddress: server.address, temporalNamespace };
   const opened = openConnections(flags, {}, new AbortController().signal);

@@ -1,4 +1,4 @@
-/** A real API server with the controllers on it: what the controllers' tests stand on. */
+/** A real API server with the controllers on it. */
 
 import { pino } from 'pino';
 import type { CacheEvent } from '../../../adapters/kube/cache';
@@ -26,15 +26,15 @@ import type { MachineConfigPool } from '../../../core/pool/types';
 import type { ClusterNews } from '../../../workflows/messages';
 import { QUIET, startApiServer, type TestApiServer } from '../crds/api-server';
 
-/** How long anything may take before a test gives up; nothing is expected to take that long. */
+/** Time limit of every wait. */
 const PATIENCE_MS = 30_000;
 
 export const ROLE = 'machineconfiguration.openshift.io/role';
 
-/** A Temporal that remembers what it was asked, and can be away. */
+/** A Temporal that records its requests, and can be away. */
 export class FakeRollouts implements RolloutGateway {
   readonly asked: string[] = [];
-  /** What was asked while it was away. */
+  /** Requests while it was away. */
   readonly unanswered: string[] = [];
   readonly open = new Map<string, string>();
   away = false;
@@ -62,12 +62,12 @@ export class FakeRollouts implements RolloutGateway {
     return this.open.has(pool);
   }
 
-  /** Resolves when something was asked that matches. */
+  /** Resolves at a matching request. */
   async until(matches: (asked: string) => boolean): Promise<void> {
     await this.#untilIn(this.asked, matches);
   }
 
-  /** Resolves when something was asked in vain that matches. */
+  /** Resolves at a matching request while it is away. */
   async untilUnanswered(matches: (asked: string) => boolean): Promise<void> {
     await this.#untilIn(this.unanswered, matches);
   }
@@ -90,7 +90,7 @@ export class FakeRollouts implements RolloutGateway {
   }
 }
 
-/** An independent picture of the cluster, and what it has seen. */
+/** An independent view of the cluster, with its history. */
 export class Observer {
   readonly pools: WatchCache<MachineConfigPool>;
   readonly configs: WatchCache<MachineConfig>;
@@ -126,7 +126,6 @@ export class Observer {
     this.#stop.abort();
   }
 
-  /** Waits until a pool is as wanted. */
   async pool(
     name: string,
     wanted: (pool: MachineConfigPool) => boolean,
@@ -143,7 +142,7 @@ export class Observer {
     return look() as MachineConfigPool;
   }
 
-  /** Waits until something holds that depends on one kind of object. */
+  /** Waits for a condition on one kind of object. */
   async until<T extends KubeObject>(
     cache: WatchCache<T>,
     holds: () => boolean,
@@ -153,7 +152,6 @@ export class Observer {
     await eventually(holds, (check) => cache.subscribe(check), describe);
   }
 
-  /** Records every change from now on. */
   record<T extends KubeObject>(cache: WatchCache<T>): CacheEvent<T>[] {
     const seen: CacheEvent<T>[] = [];
     cache.subscribe((event) => seen.push(event));
@@ -195,7 +193,7 @@ export interface RunningControllers {
   readonly url: string;
   readonly lines: string[];
   stop(): Promise<void>;
-  /** What `runControllers` ended with, if it ended by itself. */
+  /** Settles when `runControllers` ends by itself. */
   readonly ended: Promise<void>;
 }
 
@@ -241,7 +239,7 @@ export async function startControllers(
   };
 }
 
-/** An API server, an observer and the controllers; gone when the tests of a file are. */
+/** An API server, an observer and the controllers; they end after the tests of a file. */
 export interface Bench {
   readonly api: TestApiServer;
   readonly observer: Observer;
@@ -249,9 +247,9 @@ export interface Bench {
 }
 
 /**
- * Starts one for the tests of a file, in `beforeAll`; its parts are there from then on.
+ * Starts one in `beforeAll`; use its parts only in tests.
  *
- * @param prepare - what must be there before the controllers, and how to start them
+ * @param prepare - creates what must exist before the controllers, and returns how to start them
  */
 export function useBench(prepare?: (api: TestApiServer) => Promise<ControllersStart>): Bench {
   let bench: Bench | undefined;
@@ -312,7 +310,6 @@ export function aFile(path: string, text: string, more: object = {}): object {
   };
 }
 
-/** A MachineConfig with an Ignition 3.2 config of these files. */
 export function aConfig(
   name: string,
   role: string,
@@ -350,7 +347,7 @@ export async function createNode(client: KubeClient, node: Node): Promise<void> 
   );
 }
 
-/** What a node update leaves on the Node. */
+/** Sets what an update leaves on the Node. */
 export async function putOn(client: KubeClient, name: string, config: string): Promise<void> {
   const prefix = 'machineconfiguration.openshift.io';
   await client.patch(

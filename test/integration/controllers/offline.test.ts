@@ -1,4 +1,4 @@
-/** The same MachineConfigs give the same rendered config in a cluster and without one. */
+/** The same MachineConfigs give the same rendered config in a cluster and offline. */
 
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -48,7 +48,7 @@ function offline(objects: readonly ManifestObject[]): OfflineRender {
   return result;
 }
 
-/** Each document as it is written: read by the API server, and not by the reader that is tested. */
+/** The API server parses each document as written; the tested parser does not touch it. */
 async function create(text: string): Promise<void> {
   for (const yaml of text.split(/^---$/m)) {
     const kind = /^kind: *(\w+)$/m.exec(yaml)?.[1];
@@ -58,7 +58,7 @@ async function create(text: string): Promise<void> {
   }
 }
 
-/** Waits for the controllers' render of each pool and compares it, bytes and all. */
+/** Waits for the controllers' render of each pool and compares its bytes. */
 async function expectSame({ pools }: OfflineRender): Promise<void> {
   for (const { pool, rendered, sources } of pools) {
     const inCluster = await bench.observer.pool(
@@ -97,7 +97,7 @@ it('the samples and the examples, filled in', async () => {
   await expectSame(result);
 });
 
-/** What people write, with what the API server drops or changes on the way. */
+/** As people write it, with fields that the API server drops or changes. */
 const ODD = `
 apiVersion: ${GROUP}/v1
 kind: MachineConfigPool
@@ -183,7 +183,7 @@ it('a custom pool with Ignition 2, arguments, extensions, another image, nulls a
 
 it('what generators and people write, which the real API server takes', async () => {
   const objects = await read(PEOPLE);
-  // The pool comes last: nothing that a running machine cannot change comes after its first render.
+  // The pool comes last, because a later change that a running machine cannot apply would be refused.
   const poolLast = [...objects].sort((a, b) => (a.kind < b.kind ? -1 : 1));
   for (const { kind, value } of poolLast) {
     const resource = RESOURCES.find((one) => one.kind === kind);

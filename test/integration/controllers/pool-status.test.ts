@@ -132,8 +132,8 @@ describe('the status of a pool', () => {
 
   it('is not written when nothing changed', async () => {
     await aRenderedPool('calm');
-    // Rendering has its own last word, and may have it after the status. A pool that was seen before its
-    // MachineConfig was degraded for that long, which the status takes back last.
+    // The render controller may write after the status. A pool that was seen before its MachineConfig was degraded
+    // until then, which the status corrects last.
     const isCalm = (pool: MachineConfigPool): boolean =>
       is('Updated', 'True')(pool) &&
       is('RenderDegraded', 'False')(pool) &&
@@ -143,7 +143,7 @@ describe('the status of a pool', () => {
     const before = await bench.api.client.get(MACHINE_CONFIG_POOLS, { name: 'calm' });
     const changes = bench.observer.record(bench.observer.pools);
 
-    // A change that every pool is computed for, and another pool's status after it as proof.
+    // Triggers the status of every pool; the status of another pool then shows that all are handled.
     await createNode(bench.api.client, aNode('w3', ['worker']));
     await bench.observer.pool('worker', ({ status }) => status?.machineCount === 3);
 
@@ -328,7 +328,7 @@ describe('a MachineConfigNode', () => {
 });
 
 describe('fields that the API server would refuse today', () => {
-  /** Pools that were stored before the rules existed. */
+  /** Stores pools without the validation rules of the CRD. */
   async function createWithoutRules(pools: readonly MachineConfigPool[]): Promise<void> {
     const name = 'machineconfigpools.machineconfiguration.openshift.io';
     const crd = JSON.parse(JSON.stringify(await bench.api.client.get(CRDS, { name }))) as never;
@@ -359,7 +359,6 @@ describe('fields that the API server would refuse today', () => {
 
   function withoutRules(value: unknown): void {
     if (typeof value !== 'object' || value === null) return;
-    // A merge patch removes what is null.
     if ('x-kubernetes-validations' in value) value['x-kubernetes-validations'] = null;
     for (const member of Object.values(value)) withoutRules(member);
   }

@@ -32,7 +32,7 @@ it('what the controllers write is printed in the columns of each kind', async ()
     [ANNOTATION.REASON]: 'disk full',
   };
   await client.patch(NODES, { name: 'e4' }, { metadata: { annotations } });
-  // Still updated, but not ready: so every count is another number.
+  // Still updated, but not ready, so that all counts differ.
   await client.patch(NODES, { name: 'e3' }, { spec: { unschedulable: true } });
   await bench.observer.pool(
     'edge',
@@ -52,7 +52,7 @@ it('what the controllers write is printed in the columns of each kind', async ()
   });
   expect(await printed(MACHINE_CONFIG_POOLS, 'edge')).toEqual({
     Name: 'edge',
-    // Of what the whole pool is on, which is nothing yet.
+    // The config of the whole pool, which has none yet.
     Config: null,
     Updated: 'False',
     Updating: 'True',

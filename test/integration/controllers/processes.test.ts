@@ -25,10 +25,10 @@ let api: TestApiServer;
 let observer: Observer;
 const running: RunningControllers[] = [];
 
-/** Short terms, so that a handover takes seconds. */
+/** Short, so that a handover takes seconds. */
 const TERMS = { leaseSeconds: 3, renewDeadlineSeconds: 2, leaseRetrySeconds: 0.3 };
 
-/** Terms that no busy disk under the API server outlasts: who leads does so until it is stopped. */
+/** Longer than a busy disk delays the API server, so that the leader leads until it is stopped. */
 const LONG_TERMS = { leaseSeconds: 60, renewDeadlineSeconds: 50 };
 
 beforeAll(async () => {
@@ -58,7 +58,6 @@ async function leaderOf(): Promise<string> {
 }
 
 let changes = 0;
-/** A change to a pool, and the config that it leads to. */
 async function changeAndAwait(pool: string): Promise<string> {
   changes += 1;
   const before = observer.pools.get(pool)?.spec.configuration?.name;
@@ -77,7 +76,7 @@ const isLeader = (controllers: RunningControllers): Promise<number> =>
   metric(controllers.metrics, 'slipway_controllers_leader', {});
 
 async function untilLeads(controllers: RunningControllers): Promise<void> {
-  // Every renewal changes the Lease, so looking at it is waiting for the election.
+  // Every renewal changes the Lease, so this waits for the election.
   while ((await isLeader(controllers)) !== 1) await leaderOf();
 }
 
@@ -138,13 +137,13 @@ describe('a leader that loses its lease', () => {
       Boolean(spec.configuration?.source?.some(({ name }) => name === '90-late'));
     await observer.pool('fenced', isRendered);
     expect(controllers.lines.some((line) => line.includes('lost the lease'))).toBe(true);
-    // Versions count up over all objects: nothing was written before the lease was back.
+    // Versions count up over all objects: nothing was written before the Lease was back.
     const backAgain = () => {
       const stolen = leases.findIndex(({ object }) => object.spec?.holderIdentity === 'thief');
       if (stolen < 0) return undefined;
       return leases.slice(stolen).find(({ object }) => object.spec?.holderIdentity === 'mine');
     };
-    // Each kind has a watch of its own, and this one may be behind that of the pools.
+    // Each kind has its own watch, and this one may be behind that of the pools.
     await observer.until(observer.leases, () => backAgain() !== undefined);
     const back = backAgain();
     const rendered = pools.find(({ object }) => isRendered(object));
@@ -180,7 +179,7 @@ describe('an API server that goes away', () => {
       .map((line) => JSON.parse(line) as { level: number; msg: string; reason?: string })
       .filter(({ level, msg }) => level >= 40 && !/^(lost the lease|pool cannot)/.test(msg))
       .map(({ msg, reason }) => (msg === away ? msg : `${msg}: ${String(reason)}`));
-    // The second outage may be over before anybody asks.
+    // The second outage may be over before the next request.
     expect([[away], [away, away]]).toContainEqual(warnings);
   });
 });
@@ -221,7 +220,7 @@ describe('rendered configs', () => {
     for (let index = 0; index < 4; index++) made.push(await changeAndAwait('tidy'));
 
     const kept = (): string[] => observer.renderedFor('tidy').map(({ metadata }) => metadata.name);
-    // The newest is on the pool before this watch of the configs has to show it.
+    // The pool may name the newest config before this watch shows it.
     await observer.until(
       observer.configs,
       () => kept().length === 4 && kept().includes(made.at(-1) ?? ''),

@@ -8,7 +8,6 @@ jest.setTimeout(60_000);
 const bench = useBench();
 let pools = 0;
 
-/** A pool of its own with one good MachineConfig, rendered. */
 async function aRenderedPool(): Promise<MachineConfigPool> {
   pools += 1;
   const name = `pool${pools}`;
@@ -75,7 +74,7 @@ describe('a bad MachineConfig degrades its pool with its name, the field and the
     for (const part of [`99-${name}-bad`, ...naming]) expect(message).toContain(part);
     expect(reason).toMatch(/^(InvalidMachineConfig|InvalidIgnition|Unreconcilable)$/);
     expect(after.spec.configuration).toEqual(before.spec.configuration);
-    // Degraded follows, by the pool status controller.
+    // The pool status controller sets Degraded afterwards.
     await bench.observer.pool(name, (pool) => condition(pool, 'Degraded')?.status === 'True');
 
     await bench.api.client.delete(MACHINE_CONFIGS, { name: `99-${name}-bad` });

@@ -70,7 +70,7 @@ describe('rendering', () => {
       },
     );
 
-    // They come to the controllers together, however long the API server takes to store them.
+    // The controllers receive them together, however long the API server takes to store them.
     relay.hold();
     const applied = Promise.all(
       names.map((name) =>

@@ -100,7 +100,7 @@ it('the rights in deploy/rbac are enough for everything that the controllers do'
   await bench.api.client.delete(NODES, { name: 'w1' });
   await bench.observer.pool('worker', ({ status }) => status?.machineCount === 0);
 
-  // MachineConfigNodes may also be left to the garbage collector, which is said at level debug.
+  // MachineConfigNodes may also be left to the garbage collector, which is logged at level debug.
   const complaints = bench.controllers.lines.filter((line) => !line.includes('"level":20'));
   expect(complaints.filter((line) => line.includes('is forbidden'))).toEqual([]);
 });

@@ -6,7 +6,7 @@ import {
   Worker,
   type WorkflowBundle,
 } from '@temporalio/worker';
-import { createLogger } from '../../../workers/logging';
+import { createLogger } from '../../../process/logging';
 import { connectRollouts, type RolloutConnection } from '../../../controllers/rollout';
 import { controllerSettings } from '../../../controllers/settings';
 import { CLUSTER_QUEUE, poolRolloutId } from '../../../core/names';
@@ -20,7 +20,7 @@ let bundle: WorkflowBundle;
 let rollouts: RolloutConnection;
 let client: Client;
 
-/** How new the picture of the controllers is. */
+/** Versions in the controllers' cache. */
 const SEEN = { nodes: 12, pools: 7, policies: 0 };
 
 const silent = (): void => undefined;
@@ -55,7 +55,6 @@ afterAll(async () => {
   await server.stop();
 });
 
-/** Runs a worker for the time of the given work. */
 async function withWorker(work: () => Promise<void>): Promise<void> {
   const connection = await NativeConnection.connect({ address: server.address });
   const worker = await Worker.create({
@@ -134,14 +133,14 @@ it('starts again after Temporal has lost everything', async () => {
   });
 });
 
-/** The connection mends itself, in its own time. */
+/** The connection recovers by itself, some time later. */
 async function untilAnswers(ask: () => Promise<unknown>): Promise<void> {
   for (;;) {
     try {
       await ask();
       return;
     } catch {
-      // Away still.
+      // still away
     }
   }
 }

@@ -33,14 +33,14 @@ async function aPoolBehind(
   return pool.spec.configuration?.name ?? '';
 }
 
-/** What an open rollout was told since the mark; that somebody looks after it now and then is no word to it. */
+/** Messages to an open rollout since the mark, without the periodic checks. */
 function toldTo(pool: string, since = 0): readonly string[] {
   return rollouts.asked
     .slice(since)
     .filter((asked) => asked.split(/[ :]/)[1] === pool && !asked.startsWith('look '));
 }
 
-/** Waits until a later change of another pool has been handled: earlier ones have been, too. */
+/** Waits until a later change of another pool has been handled, and so all earlier ones. */
 async function settle(): Promise<void> {
   const name = `settle${rollouts.asked.length}`;
   await aPoolBehind(name, [`${name}-node`]);
@@ -141,7 +141,7 @@ describe('a pool whose nodes are behind', () => {
     const since = rollouts.asked.length;
 
     await annotate('w2', { [`${PREFIX}/state`]: 'Working', [`${PREFIX}/desiredConfig`]: config });
-    // Of anybody else, it would be the cordon of a person.
+    // With another field manager it would count as a person's cordon.
     const byUpdate = { fieldManager: FIELD_MANAGER.CLUSTER_WORKER };
     await bench.api.client.patch(
       NODES,

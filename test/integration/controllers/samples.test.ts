@@ -51,7 +51,6 @@ it('the samples and the examples, filled in, render, each into what it says', as
   const worker = await rendered('worker', count('worker'));
   const paths = worker.config.storage?.files?.map(({ path }) => path);
   expect(paths).toContain('/etc/chrony.conf');
-  // From Ignition 2.2.
   expect(paths).toContain('/etc/systemd/journald.conf.d/50-size.conf');
   expect(worker.config.systemd?.units?.map(({ name }) => name)).toContain('node-report.service');
   expect(worker.config.passwd?.users?.[0]?.sshAuthorizedKeys).toHaveLength(1);

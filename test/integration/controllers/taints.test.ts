@@ -12,10 +12,8 @@ const bench = useBench(() => Promise.resolve({ gateway: rollouts }));
 const OURS = { key: 'UpdateInProgress', effect: 'PreferNoSchedule' };
 const RACK = { key: 'example.com/rack', value: '7', effect: 'PreferNoSchedule' };
 
-/** As the API server shows it. */
 let nodes: WatchCache<Node>;
 const stop = new AbortController();
-/** Nodes in the order in which they were tainted. */
 const tainted: string[] = [];
 
 beforeAll(async () => {
@@ -107,6 +105,6 @@ it('is on no node that has come to the target, whoever wrote it there, and wakes
   expect(taintsOf('node-a')).toEqual([RACK]);
 
   const ofTaints = rollouts.asked.filter((asked) => asked.includes('taints of'));
-  // Of the one that is somebody else's.
+  // Only the node with another program's taint.
   expect(ofTaints.every((asked) => asked.includes('node-a'))).toBe(true);
 });

@@ -1,4 +1,4 @@
-/** A stand-in for the rollout of a pool: remembers what it was told, and stays open until it ends. */
+/** Stands in for the rollout of a pool: records its messages, and stays open until it is told to end. */
 
 import { condition, defineQuery, defineSignal, setHandler } from '@temporalio/workflow';
 import {

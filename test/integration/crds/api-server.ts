@@ -1,4 +1,4 @@
-/** etcd and a kube-apiserver with Slipway's CRDs: what the tests of API objects and controllers need. */
+/** etcd and a kube-apiserver with Slipway's CRDs, for tests of API objects and controllers. */
 
 import { readdirSync, readFileSync } from 'node:fs';
 import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
@@ -31,14 +31,14 @@ export interface TestApiServer {
   /** A kubeconfig for a user of this name, with the rights that RBAC gives. */
   kubeconfigFor(user: string): Promise<string>;
   /**
-   * Creates an object from YAML as somebody wrote it: the API server's own reader reads it.
+   * Creates an object from YAML as written: the API server parses it.
    *
    * @throws Error with the answer of the API server when it refuses
    */
   createWritten(resource: Resource, yaml: string): Promise<void>;
-  /** What `kubectl get -o wide` shows of one object, by column: the API server fills the cells. */
+  /** The columns of `kubectl get -o wide` for one object, filled in by the API server. */
   printed(resource: Resource, name: string): Promise<Readonly<Record<string, unknown>>>;
-  /** Ends the API server as a crash does; etcd stays. */
+  /** Kills the API server as a crash does; etcd stays. */
   kill(): Promise<void>;
   start(): Promise<void>;
   stop(): Promise<void>;
@@ -66,7 +66,7 @@ export const CRDS: Resource<Crd> = {
   namespaced: false,
 };
 
-/** Starts the two servers in a directory of their own and installs `deploy/crds`. */
+/** Starts the two servers in their own directory and installs `deploy/crds`. */
 export async function startApiServer(): Promise<TestApiServer> {
   const directory = await mkdtemp(join(tmpdir(), 'slipway-api-'));
   const layout = await prepareLayout(directory);
@@ -138,7 +138,6 @@ async function post(url: URL, yaml: string, credentials: TlsCredentials): Promis
   if (status !== 201) throw new Error(`POST ${url.pathname}: ${status} ${said}`);
 }
 
-/** A `meta.k8s.io/v1` Table of one object. */
 interface Table {
   readonly columnDefinitions: readonly { readonly name: string }[];
   readonly rows: readonly [{ readonly cells: readonly unknown[] }];
@@ -186,7 +185,7 @@ function isEstablished(crd: Crd): boolean {
   );
 }
 
-/** The documents of `deploy/samples` and of `deploy/examples`, filled in, by file name. */
+/** The documents of `deploy/samples` and `deploy/examples`, filled in, by file name. */
 export function filledManifests<T extends KubeObject>(): readonly T[] {
   const texts = [...readdirSync(SAMPLES).map(sample), ...readdirSync(EXAMPLES).map(filledExample)];
   return texts.flatMap((text) => parseAllDocuments(text).map((document) => document.toJS() as T));
@@ -196,7 +195,7 @@ function sample(name: string): string {
   return readFileSync(join(SAMPLES, name), 'utf8');
 }
 
-/** The documents of every file of a folder below `deploy`, by file name. */
+/** The documents of every file in a folder below `deploy`, by file name. */
 export async function manifests<T extends KubeObject>(folder: string): Promise<readonly T[]> {
   const files = (await readdir(join(DEPLOY, folder)))
     .filter((file) => file.endsWith('.yaml'))

@@ -37,7 +37,7 @@ afterAll(async () => {
   await api.stop();
 }, 60_000);
 
-/** Creates an object from any shape; what the API server says when it refuses. */
+/** Creates an object of any shape. @returns the API server's message when it refuses */
 async function refusalOf(resource: Resource, object: object): Promise<string> {
   try {
     await api.client.create(resource, object as KubeObject);
@@ -191,7 +191,7 @@ function kindOf({ group, version, kind }: Resource): object {
   return { apiVersion: `${group}/${version}`, kind };
 }
 
-/** Every field below the spec of a CRD, as null: what it holds, once for each of them. */
+/** For every field below the spec of a CRD, a spec in which it is null. */
 function specsWithNulls(schema: JsonSchema): readonly Record<string, unknown>[] {
   return Object.entries(schema.properties ?? {}).flatMap(([name, field]) => [
     { [name]: null },
@@ -209,7 +209,7 @@ describe('null for an optional field', () => {
     MachineConfigPool: aPool('nulls'),
     MachineConfiguration: { metadata: { name: 'cluster' }, spec: {} },
   };
-  /** A pool has to have both selectors, and a policy for SSH keys its actions. */
+  /** A pool needs both selectors, and a policy for SSH keys its actions. */
   const isRequired = (field: string): boolean =>
     /^{"((machineConfig|node)Selector":null|nodeDisruptionPolicy":{"sshkey":{)/.test(field);
 
@@ -232,7 +232,7 @@ describe('null for an optional field', () => {
           const ofStatus = status === undefined ? {} : { status: null };
           const whole = { ...object, ...kindOf(resource), spec: nulls, ...ofStatus };
           const answer = await api.client.post(path, whole, `create ${kind}`);
-          // What exists already was found valid first.
+          // An object that already exists was valid.
           return answer.ok || answer.status.reason === 'AlreadyExists' ? [] : [field, answer];
         }),
       );
@@ -343,7 +343,7 @@ describe('a MachineConfigNode', () => {
       columns[type] = cells.flatMap(([name, cell]) => (cell === 'True' ? [name] : []));
     }
 
-    // As MCO calls them; where it has no column, the pool says it.
+    // With MCO's names; conditions without a column in MCO show in the pool.
     const others: Partial<Record<NodeCondition, readonly string[]>> = {
       AppliedFilesAndOS: ['UpdatedFilesAndOS'],
       Cordoned: ['CordonedNode'],

@@ -1,12 +1,12 @@
-/** A boot directory that is full or read-only, as real file systems: found while an update is prepared. */
+/** A full or read-only boot directory, on real file systems, is found while an update is prepared. */
 
 import { execFileSync } from 'node:child_process';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { createHostActivities } from '../../../activities/host';
+import { createHostActivities } from '../../../activities/host/host-activities';
 import { runCommand } from '../../../adapters/host';
 import { checkBootRoom } from '../../../adapters/host/os/boot-room';
-import { aConfig, aFile, aHost, orderFor, type TestHost } from '../../unit/activities/host/a-host';
+import { aConfig, aFile, aHost, orderFor, type TestHost } from '../../unit/host/a-host';
 
 const MIB = 1024 * 1024;
 const NEW = aConfig('rendered-worker-new', {
@@ -79,7 +79,7 @@ describe('an update whose deployment has to get into the boot directory', () => 
   });
 
   it('is refused when the disk is write-protected', async () => {
-    // An overlay without an upper directory is one, for root and for every remount.
+    // An overlay without an upper directory is read-only, for root and for every remount.
     const parts = ['one', 'two'].map((name) => join(host.root, 'parts', name));
     for (const part of parts) mkdirSync(part, { recursive: true });
     mount('overlay', `lowerdir=${parts.join(':')}`, boot());

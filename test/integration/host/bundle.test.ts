@@ -1,4 +1,4 @@
-/** The bundle for machines, alone in a directory: what is in it, and that it works without the rest. */
+/** The bundle for machines, alone in a directory: its contents, and that it works without the rest. */
 
 import { execFile, type ChildProcess, spawn } from 'node:child_process';
 import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -9,7 +9,7 @@ import { promisify } from 'node:util';
 import { Client, Connection } from '@temporalio/client';
 import { hostQueue } from '../../../core/names';
 import { startTemporal, type TemporalServer } from '../../../tools/temporal';
-import type { HostReport } from '../../../workers/host-report';
+import type { MachineStatus } from '../../../host/status/machine-status';
 
 jest.setTimeout(600_000);
 const run = promisify(execFile);
@@ -22,7 +22,7 @@ let root: string;
 beforeAll(async () => {
   await run(process.execPath, [join(ROOT, 'tools/setup/host-bundle.mjs')], { cwd: ROOT });
   directory = mkdtempSync(join(tmpdir(), 'slipway-bundle-'));
-  cpSync(join(ROOT, 'dist/host'), directory, { recursive: true });
+  cpSync(join(ROOT, 'dist/host-bundle'), directory, { recursive: true });
   bundle = join(directory, 'slipway-host.cjs');
   root = join(directory, 'root');
   mkdirSync(join(root, 'etc'), { recursive: true });
@@ -42,7 +42,7 @@ it('has no Kubernetes client, no schema library, no bundler and no compiler', ()
 it('shows what a machine is, and settles it, without a server', async () => {
   const flags = ['--root', root, '--driver', 'none', '--node', 'worker-1'];
   const shown = await run(process.execPath, [bundle, 'host', 'status', '-o', 'json', ...flags]);
-  const report = JSON.parse(shown.stdout) as HostReport;
+  const report = JSON.parse(shown.stdout) as MachineStatus;
   const settled = await run(process.execPath, [bundle, 'host-settle', ...flags]);
 
   expect(report).toMatchObject({ node: 'worker-1', problems: [], driver: { name: 'none' } });

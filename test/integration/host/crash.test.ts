@@ -1,3 +1,3 @@
-import { describeCrashes } from '../../unit/activities/host/describe-crashes';
+import { describeCrashes } from '../../unit/host/update/describe-crashes';
 
 describeCrashes(1);

@@ -1,6 +1,5 @@
 /**
- * Disks that fail under a host, as real file systems: small ext4 ones, filled to the last block by
- * somebody else, or made read-only, in the middle of an update. It fails, and undoes itself.
+ * Small real ext4 file systems become full or read-only in the middle of an update, which fails and undoes itself.
  */
 
 import { execFileSync } from 'node:child_process';
@@ -18,15 +17,15 @@ import {
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { createHostActivities } from '../../../activities/host';
+import { createHostActivities } from '../../../activities/host/host-activities';
 import { type FileSystem, NODE_FILE_SYSTEM } from '../../../adapters/host';
 import { treeOf } from '../../unit/adapters/host/trees';
-import { aConfig, aFile, aHost, orderFor, type TestHost } from '../../unit/activities/host/a-host';
+import { aConfig, aFile, aHost, orderFor, type TestHost } from '../../unit/host/a-host';
 
 const MIB = 1024 * 1024;
 const file = (name: string, text: string, kib: number) =>
   aFile(`/etc/files/${name}`, text.repeat(kib * 1024));
-/** As many are replaced at a time. */
+/** Number of files that are replaced at a time. */
 const BATCH = 64;
 const TEMPORARY = '/.slipway-';
 const NAMES = Array.from({ length: BATCH + 16 }, (_, index) => `file-${index}`);
@@ -36,18 +35,17 @@ const OLD = aConfig('rendered-worker-old', {
     storage: { files: [...NAMES.map((name) => file(name, 'o', 16)), file('gone', 'g', 64)] },
   },
 });
-/** Smaller, so that going back takes more room than it frees. */
+/** Smaller, so that the undo needs more space than it frees. */
 const NEW = aConfig('rendered-worker-new', {
   config: { storage: { files: [...NAMES.map((name) => file(name, 'n', 1)), file('new', 'x', 8)] } },
 });
 
-/** These tests mount file systems. */
 function refuseWithoutRoot(): void {
   if (process.getuid?.() === 0) return;
   throw new Error('run these tests as root: they mount file systems');
 }
 
-/** Mounting and syncing take as long as they take. */
+/** Mounting and syncing may be slow. */
 jest.setTimeout(120_000);
 
 describe('a host whose disk fails', () => {
@@ -68,7 +66,6 @@ describe('a host whose disk fails', () => {
     rmSync(images, { recursive: true, force: true });
   });
 
-  /** A small disk of its own at a directory, with what was there. */
   function diskAt(path: string, mib: number): void {
     const image = join(images, path.replaceAll('/', '_'));
     const kept = `${image}-kept`;
@@ -80,7 +77,7 @@ describe('a host whose disk fails', () => {
     try {
       execFileSync('mount', ['-o', 'loop', image, at(path)], { stdio: 'pipe' });
     } catch {
-      // Machines without loop devices: full and read-only are the same words there.
+      // On machines without loop devices; full and read-only give the same errors there.
       execFileSync('mount', ['-t', 'tmpfs', '-o', `size=${mib}m`, 'slipway-test', at(path)]);
     }
     mounts.push(at(path));
@@ -88,7 +85,7 @@ describe('a host whose disk fails', () => {
     rmSync(kept, { recursive: true });
   }
 
-  /** Somebody else takes what is left, to the last block. */
+  /** Fills the disk to the last block. */
   function fill(path: string): void {
     const fd = openSync(join(at(path), 'filler'), 'a');
     for (const size of [64 * 1024, 4096, 512]) {
@@ -105,7 +102,7 @@ describe('a host whose disk fails', () => {
   const remount = (path: string, how: 'ro' | 'rw'): void =>
     void execFileSync('mount', ['-o', `remount,${how}`, at(path)]);
 
-  /** A process on this host; `happens` comes once, when half of the files are replaced. */
+  /** A process on this host; `happens` is called once, when half of the files are replaced. */
   async function activities(happens?: () => void) {
     let replaced = 0;
     const fs: FileSystem = {
@@ -114,7 +111,7 @@ describe('a host whose disk fails', () => {
         await NODE_FILE_SYSTEM.rename(from, to);
         replaced += 1;
       },
-      // No file is open for writing now: a disk could not become read-only.
+      // No file is open for writing now: otherwise the disk could not become read-only.
       async open(path, flags, mode) {
         const isDue =
           replaced >= BATCH && typeof flags === 'number' && String(path).includes(TEMPORARY);
@@ -123,7 +120,7 @@ describe('a host whose disk fails', () => {
         return NODE_FILE_SYSTEM.open(path, flags, mode);
       },
     };
-    // The way back is patient with a disk.
+    // The rollback pauses between attempts.
     return createHostActivities({ ...(await host.ports(fs)), pause: async () => undefined });
   }
 
@@ -182,7 +179,7 @@ describe('a host whose disk fails', () => {
         name: 'ApplyFailed',
         message: expect.stringMatching(/no space left on device \(ENOSPC\)/) as string,
       });
-      // What was not to be replaced any more has left its blocks: somebody is faster.
+      // Fills blocks that the failed update has freed.
       fill(disk);
 
       await step('goBack');

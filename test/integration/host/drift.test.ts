@@ -104,7 +104,7 @@ const CLEAN: DriftReport = { config: CONFIG, findings: [], count: 0, repairs: []
 
 describe('a file that somebody changes on a host', () => {
   it('is shown by path within seconds, never by content, and goes when it is put back', async () => {
-    // A Node without a config: its host has said what it came with.
+    // A Node without a config: its host has reported the one that it came with.
     expect((await shown('worker-0', 'False')).status?.drift).toMatchObject({ config: CONFIG });
 
     write('worker-0', '/etc/motd', 'a secret of the one who changed it');

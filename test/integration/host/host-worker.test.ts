@@ -6,9 +6,9 @@ import { ApplicationFailure } from '@temporalio/common';
 import { NODES } from '../../../adapters/kube/resources';
 import { hostQueue } from '../../../core/names';
 import { startTemporal, type TemporalServer } from '../../../tools/temporal';
-import { freeLoopbackPort } from '../../../workers/health-server';
-import { createLogger } from '../../../workers/logging';
-import { installTemporalRuntime } from '../../../workers/temporal-runtime';
+import { freeLoopbackPort } from '../../../process/health-server';
+import { createLogger } from '../../../process/logging';
+import { installTemporalRuntime } from '../../../process/temporal/runtime';
 import type { ConfigReference, HostActivities, HostOrder } from '../../../workflows/host-contracts';
 import { eventually } from '../kube/fixture';
 import { startEndpoint, type EndpointFixture } from '../server/endpoint-fixture';
@@ -40,7 +40,7 @@ let endpoint: EndpointFixture;
 let temporal: TemporalServer;
 let client: Client;
 let hosts: HostsHere;
-/** Where the SDK says what it does. */
+/** Address of the SDK's metrics. */
 let sdkMetrics: string;
 let first: ConfigReference;
 let second: ConfigReference;
@@ -113,7 +113,7 @@ async function reportedBoot(node: string) {
   return { bootId: status?.nodeInfo?.bootID, ready };
 }
 
-/** Open polls of this process, by the queue that they are for. */
+/** Open polls of this process, by queue. */
 async function openPolls(): Promise<Readonly<Record<string, number>>> {
   const text = await (await fetch(`http://${sdkMetrics}/metrics`)).text();
   const lines = text.split('\n').filter((line) => line.startsWith('temporal_num_pollers{'));
@@ -126,7 +126,7 @@ async function openPolls(): Promise<Readonly<Record<string, number>>> {
   );
 }
 
-/** The name of the catalogue entry with which an order failed. */
+/** The catalogue name with which an order failed. */
 async function failureOf(attempt: Promise<unknown>): Promise<string | undefined> {
   const error: unknown = await attempt.then(
     () => undefined,
@@ -185,7 +185,7 @@ describe('simulated hosts on a real Temporal server', () => {
     const back = await give('goBack', 'worker-1');
     await give('verifyBack', 'worker-1');
 
-    // The boot loader fell back to the old deployment, and its files were put back at once.
+    // The boot loader fell back to the old deployment, whose files were undone at once.
     expect(back.rebooting).toBe(false);
     expect(motd('worker-1')).toBe('one');
     expect(existsSync(join(hosts.directory, 'worker-1/var/lib/slipway/desired.json'))).toBe(false);

@@ -1,9 +1,9 @@
-/** Configs that are small and unpack to much, or have very many paths: carried out in little memory, or refused. */
+/** Small configs that unpack to much, or have very many paths, are applied in little memory, or refused. */
 
 import { readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
-import { createHostActivities } from '../../../activities/host';
+import { createHostActivities } from '../../../activities/host/host-activities';
 import { type FileSystem, NODE_FILE_SYSTEM } from '../../../adapters/host';
 import {
   aConfig,
@@ -12,13 +12,13 @@ import {
   orderFor,
   type TestConfig,
   type TestHost,
-} from '../../unit/activities/host/a-host';
+} from '../../unit/host/a-host';
 
 jest.setTimeout(60_000);
 
 const MIB = 1024 * 1024;
 
-/** A file of so many zeros, packed to a thousandth. */
+/** A file of so many zeros, compressed to a thousandth. */
 function zeros(path: string, packed: Buffer) {
   const source = `data:;base64,${packed.toString('base64')}`;
   return { path, mode: 0o644, overwrite: true, contents: { source, compression: 'gzip' } };
@@ -29,7 +29,7 @@ const named = (name: string, files: readonly object[]): TestConfig =>
 let host: TestHost;
 afterEach(() => host.remove());
 
-/** A host that has nothing yet, and watches how much is held outside of the heap. */
+/** A new host, with a measurement of its memory outside of the heap. */
 async function hostFor(config: TestConfig) {
   host = await aHost([config]);
   const most = { bytes: 0 };
@@ -73,7 +73,7 @@ it('writes contents of 100 MiB, one file after the other', async () => {
 
   for (const { path } of files) expect(statSync(join(host.root, path)).size).toBe(100 * MIB);
   expect(most.bytes).toBeGreaterThan(before);
-  // Unpacked twice over at most while one of them is written: what was before is collected late.
+  // At most two unpacked copies while a file is written: garbage is collected late.
   expect(most.bytes - before).toBeLessThan(420 * MIB);
   await activities.goBack(orderFor(config, 'goBack'));
   expect(readdirSync(host.root)).not.toContain('srv');

@@ -21,7 +21,7 @@ import {
   orderFor,
   type TestConfig,
   type TestHost,
-} from '../../unit/activities/host/a-host';
+} from '../../unit/host/a-host';
 
 const OLD = aConfig('rendered-worker-old', {
   config: { storage: { files: [aFile('/etc/first', 'old'), aFile('/etc/x', 'old')] } },
@@ -38,7 +38,6 @@ const withKeys = (name: string, key: string) =>
 const fileOnly = (name: string, path: string, text = 'text') =>
   aConfig(name, { config: { storage: { files: [aFile(path, text)] } } });
 
-/** These tests mount file systems, give files to others and set the immutable flag. */
 function refuseWithoutRoot(): void {
   if (process.getuid?.() === 0) return;
   throw new Error('run these tests as root: they mount file systems and make devices');
@@ -76,7 +75,6 @@ describe('a host on which something is in the way', () => {
     return activities[name]({ ...orderFor(config, name), orderId });
   }
 
-  /** A file system of its own at a directory, with what was there. */
   function mountAt(path: string, options: string): void {
     const kept = `${host.root}-kept`;
     execFileSync('cp', ['-a', at(path), kept]);
@@ -92,7 +90,7 @@ describe('a host on which something is in the way', () => {
     execFileSync('mount', ['-o', 'remount,bind,ro', at(path)]);
   }
 
-  /** Takes what is left, so that not a byte more can be written. */
+  /** Fills the file system to the last byte. */
   function fill(path: string): void {
     const { bavail, bsize } = statfsSync(at(path));
     writeFileSync(join(at(path), 'filler'), Buffer.alloc(Number(bavail) * Number(bsize)));
@@ -335,12 +333,12 @@ describe('a host on which something is in the way', () => {
     happen();
 
     await expect(step(NEW, 'applyUpdate')).rejects.toMatchObject({
-      // The undo journal is there, and is written before anything else.
+      // The undo journal is there, and is written first.
       name: what.startsWith('/var') ? 'JournalFailed' : 'ApplyFailed',
       message: expect.stringMatching(message) as string,
     });
 
-    // Whoever is in charge makes room; until then the journal says what is to be put back.
+    // An administrator frees space; until then the journal keeps what must be undone.
     if (what.startsWith('/var')) {
       rmSync(at('/var/lib/slipway/filler'), { force: true });
       if (what.endsWith('read-only')) execFileSync('umount', [mounts.pop() ?? '']);
@@ -362,7 +360,7 @@ describe('a host on which something is in the way', () => {
 
     const { journal } = await host.ports();
     const open = await journal.open();
-    // More than what is left of the log's last page.
+    // More than the rest of the log's last page.
     await open?.mark({ kind: 'goingBack', bootId: 'boot'.repeat(2048) });
     await open?.undo();
     await open?.close();

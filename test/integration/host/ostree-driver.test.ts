@@ -1,7 +1,6 @@
 /**
- * The ostree driver with its real program, a real registry and real ostree sysroots. The sysroots are not
- * booted, so the program deploys at once what it would stage on a running machine; staging, its lock and
- * the reboot are tested on machines that boot (test/hosts).
+ * The ostree driver with its real program, a real registry and real ostree sysroots. These are not booted, so the
+ * program deploys at once instead of staging; test/hosts covers staging, its lock and the reboot.
  */
 
 import { spawn } from 'node:child_process';
@@ -12,7 +11,7 @@ import { join } from 'node:path';
 import { runCommand, type RunCommand } from '../../../adapters/host/os/command';
 import type { OsDriver } from '../../../adapters/host/os/driver';
 import { createOstreeDriver } from '../../../adapters/host/os/ostree';
-import type { PullProgress, StepContext } from '../../../adapters/host/types';
+import type { PullProgress, StepContext } from '../../../adapters/host/os/os-status';
 import { ensureRustProgram } from '../../../tools/binaries';
 import {
   createImageBuilder,
@@ -25,7 +24,7 @@ import {
 } from '../../../tools/registry';
 import { createTinySysroot, type TinySysroot } from './tiny-sysroot';
 
-// The program is built here if nobody did before.
+// The program may have to be built.
 jest.setTimeout(30 * 60_000);
 
 const LAYER_BYTES = 200_000;
@@ -78,7 +77,7 @@ afterEach(async () => {
   await sysroot.remove();
 });
 
-/** The machine's own configuration of registries stays as it is: skopeo reads that of its home first. */
+/** The machine's registry configuration stays unchanged: skopeo reads that of its home first. */
 async function allowPlainHttp(
   home: string,
   addresses: readonly string[],
@@ -95,7 +94,6 @@ async function allowPlainHttp(
 const withEnvironment: RunCommand = (name, args, options) =>
   runCommand(name, args, { ...options, environment });
 
-/** An image with one layer per seed. */
 function push(
   name: string,
   seeds: Readonly<Record<string, string>>,
@@ -215,7 +213,7 @@ describe('kernel arguments', () => {
     await driver.stage(v1, context());
     await driver.setKernelArguments({ from: ['absent'], to: ['a=1 quiet', 'b="x y"'] }, context());
     expect((await deployments())[0]?.kernelArguments).toEqual(['a=1', 'quiet', 'b="x y"']);
-    // As somebody else spells them.
+    // With another spelling.
     await driver.setKernelArguments({ from: ['a="1" "quiet"'], to: ['quiet', 'c'] }, context());
     expect((await deployments())[0]?.kernelArguments).toEqual(['b="x y"', 'quiet', 'c']);
     await driver.stage(v2, context());
@@ -350,7 +348,7 @@ describe('a registry', () => {
 });
 
 describe('a pull that is cut off', () => {
-  /** Lets some blobs through and holds the next one until the pull is ended. */
+  /** Lets some blobs pass and holds the next one until the pull is ended. */
   async function holdAfter(blobs: number, end: () => Promise<void>): Promise<void> {
     gate.decide((_digest, index) => (index < blobs ? 'pass' : 'hold'));
     await gate.held();

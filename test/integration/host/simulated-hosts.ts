@@ -9,12 +9,12 @@ import {
   startSimulatedHosts,
   type SimulatedHosts,
   type SimulatedHostsSettings,
-} from '../../../workers/host-worker';
-import { createLogger, type Logger } from '../../../workers/logging';
+} from '../../../workers/host/worker';
+import { createLogger, type Logger } from '../../../process/logging';
 import type { EndpointFixture } from '../server/endpoint-fixture';
 
 export interface HostsHere {
-  /** Holds the root of every host, by its name. */
+  /** Has the root of every host, by its name. */
   readonly directory: string;
   readonly configOf: SimulatedHosts['configOf'];
   stop(): Promise<void>;
@@ -22,7 +22,7 @@ export interface HostsHere {
 
 export interface HostsOptions {
   readonly nodes: readonly string[];
-  /** Name of the config that they are on. */
+  /** Name of their config. */
   readonly firstBoot: string;
   readonly rebootSeconds?: number;
   readonly failures?: SimulatedHostsSettings['failures'];

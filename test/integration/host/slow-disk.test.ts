@@ -1,16 +1,19 @@
-/** A disk on which every call takes long: the host worker still gives its signs of life. */
+/** On a disk with slow calls the host worker still sends heartbeats. */
 
 import { MockActivityEnvironment } from '@temporalio/testing';
-import { createHostActivities, currentStep, withHeartbeats } from '../../../activities/host';
+import {
+  createHostActivities,
+  currentStep,
+  withHeartbeats,
+} from '../../../activities/host/host-activities';
 import { type FileSystem, NODE_FILE_SYSTEM } from '../../../adapters/host';
-import { aConfig, aFile, aHost, orderFor, type TestHost } from '../../unit/activities/host/a-host';
+import { aConfig, aFile, aHost, orderFor, type TestHost } from '../../unit/host/a-host';
 
 jest.setTimeout(120_000);
 
 const FILES = 100;
-/** A disk that is busy with something else. */
 const CALL_MS = 80;
-/** Every three seconds, late by a batch of files, which are looked at in one go; not by all of them. */
+/** Every three seconds, plus one batch of files, which is checked in one go; not plus all files. */
 const LONGEST_SILENCE_MS = 3_000 + 64 * CALL_MS;
 
 const config = (name: string, text: string) =>
@@ -26,7 +29,7 @@ const NEW = config('rendered-worker-new', 'new');
 
 describe('a host with a slow disk', () => {
   let host: TestHost;
-  /** Time on this disk: every call takes some, and nothing else does. */
+  /** Virtual time: only calls on this disk take time. */
   let now = 0;
 
   beforeEach(async () => {
@@ -55,7 +58,7 @@ describe('a host with a slow disk', () => {
     rename: slowly(NODE_FILE_SYSTEM.rename),
   };
 
-  /** Carries a step out; returns when it gave signs of life, in the time of the disk. */
+  /** Runs a step. @returns the times of its heartbeats on this disk */
   async function heartbeatsOf(step: 'prepareUpdate' | 'applyUpdate'): Promise<readonly number[]> {
     const ports = { ...(await host.ports(slow)), context: currentStep };
     const activities = withHeartbeats(createHostActivities(ports));
@@ -64,7 +67,7 @@ describe('a host with a slow disk', () => {
     environment.on('heartbeat', () => beats.push(now));
     let isOver = false;
     let fired = now;
-    // Timers fire when the event loop gets its turn, and not before.
+    // Timers fire only when the event loop gets its turn.
     const turn = (): void => {
       if (isOver) return;
       jest.advanceTimersByTime(now - fired);

@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { run } from '../../../tools/binaries/run';
+import { run } from '../../../tools/binaries/run-program';
 
 /** An ostree sysroot in a directory, with a repository and no deployment. It is not booted. */
 export interface TinySysroot {
@@ -10,7 +10,7 @@ export interface TinySysroot {
   remove(): Promise<void>;
 }
 
-/** @throws Error when this is not root: ostree changes owners and sets the immutable flag */
+/** @throws Error without root: ostree changes owners and sets the immutable flag */
 export async function createTinySysroot(): Promise<TinySysroot> {
   if (process.getuid?.() !== 0) throw new Error('ostree sysroots can only be made as root');
   const path = await mkdtemp(join(tmpdir(), 'slipway-sysroot-'));
@@ -23,7 +23,7 @@ export async function createTinySysroot(): Promise<TinySysroot> {
     async remove() {
       const deployments = join(path, 'ostree/deploy');
       if (existsSync(deployments)) {
-        // It says no to links, which have no such flag.
+        // It fails on links, which have no such flag.
         await run('chattr', ['-R', '-f', '-i', deployments], process.env).catch(() => undefined);
       }
       await rm(path, { recursive: true });

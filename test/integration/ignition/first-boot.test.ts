@@ -1,6 +1,6 @@
 /**
- * What the real Ignition engine leaves on a disk and what the host worker writes for the same config are
- * the same tree: path for path, with content, mode, owner, links, units and presets.
+ * The real Ignition engine and the host worker write the same tree for the same config: paths, contents, modes,
+ * owners, links, units and presets.
  */
 
 import { chmod, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
@@ -13,7 +13,7 @@ import { applyPresets, describeTree, type Distribution, makeMachineTree } from '
 import { ODD_CONFIGS } from './odd-configs';
 import { differences, PRESETS } from './trees';
 
-// The engine is built here if nobody did before.
+// The engine may have to be built.
 jest.setTimeout(15 * 60_000);
 
 let work: string;
@@ -24,7 +24,7 @@ beforeEach(async () => {
 });
 afterEach(() => rm(work, { recursive: true }));
 
-/** What Ignition and systemd make of a machine on its first boot. */
+/** The tree after a first boot with Ignition and systemd. */
 async function firstBoot(config: object, distribution: Distribution, furnish = makeMachineTree) {
   const root = join(work, 'ignition');
   await furnish(root, distribution);
@@ -38,7 +38,7 @@ async function firstBoot(config: object, distribution: Distribution, furnish = m
   return describeTree(root);
 }
 
-/** What the host worker makes of the same machine. */
+/** The tree that the host worker writes on the same machine. */
 async function hostWorker(config: object, distribution: Distribution, furnish = makeMachineTree) {
   const root = join(work, 'host');
   await furnish(root, distribution);
@@ -46,7 +46,7 @@ async function hostWorker(config: object, distribution: Distribution, furnish = 
   return describeTree(root);
 }
 
-/** Of each kind something that a config brings. */
+/** An example of each kind of path. */
 const WRITTEN = [
   '/etc/of/many/levels/base64',
   '/etc/systemd/system/new.service',
@@ -64,7 +64,7 @@ describe.each(['coreos', 'debian'] as const)('on a machine like %s', (distributi
     const ours = await hostWorker(config, distribution);
 
     expect(differences(ignition, ours)).toEqual([]);
-    // It does not compare nothing: files, units, keys and the password of the config are there.
+    // The comparison is not empty: files, units, keys and the password of the config are there.
     expect([...ignition.keys()]).toEqual(expect.arrayContaining(WRITTEN));
   });
 });
@@ -148,7 +148,7 @@ describe('a machine that Ignition wrote', () => {
 
     const tree = await describeTree(root());
     expect(tree.has(PRESETS)).toBe(false);
-    // Nobody asks for it any more, and the distribution does not want it.
+    // Neither the new config nor the distribution enables it.
     expect(tree.has('/etc/systemd/system/multi-user.target.wants/dormant.service')).toBe(false);
     expect(tree.has('/etc/systemd/system/multi-user.target.wants/new.service')).toBe(true);
   });

@@ -1,4 +1,4 @@
-/** A config with everything that a file, a unit and a user can have, in each version of Ignition 3. */
+/** A config with every property of files, units and users, in each version of Ignition 3. */
 
 import { createHash } from 'node:crypto';
 import { gzipSync } from 'node:zlib';
@@ -9,7 +9,7 @@ export const KEYS = [
   'ssh-ed25519 AAAAC3NzaC1lZDI1NTE5 one@example',
   'ssh-rsa AAAAB3Nza two@example',
 ];
-/** Of the word `secret`; only its place matters. */
+/** Hash of the word `secret`; only its place matters. */
 const PASSWORD_HASH =
   '$6$salt$IxDD3jeSOb5eB1CX5LBsqZFVkJdido3OUILO5Ifz5iwMuTS4XMS130MTSuDDl3aCI6WouIL9AjRbLCelDCy.g.';
 

@@ -1,10 +1,12 @@
-/** The host worker's own transaction, on a directory that it takes for its machine. */
+/** The host worker's own transaction, on a directory in place of a machine. */
 
 import { gunzipSync } from 'node:zlib';
-import { createHostActivities, type HostPorts, installFirstConfig } from '../../../activities/host';
-import { findDrift } from '../../../activities/host/drift';
-import type { UpdateHeader, UpdateMark } from '../../../activities/host/ports';
-import { readUnordered, writeCurrentConfig } from '../../../activities/host/records';
+import { createHostActivities } from '../../../activities/host/host-activities';
+import { installFirstConfig } from '../../../host/first-boot/first-boot';
+import type { HostPorts } from '../../../host/ports';
+import { findDrift } from '../../../host/drift/compare';
+import type { UpdateHeader, UpdateMark } from '../../../host/ports';
+import { readUnordered, writeCurrentConfig } from '../../../host/records/configs';
 import {
   createHostFiles,
   createHostUsers,
@@ -18,7 +20,7 @@ import type { RenderedSpec } from '../../../core/machine-config/types';
 
 const NODE = 'worker-0';
 
-/** The config as the render controller makes it: 3.5, whatever it was written in. */
+/** The config as the render controller makes it: always 3.5. */
 export function renderedConfig(name: string, config: object) {
   const raw = readRawIgnition(config, { gunzip: (bytes) => gunzipSync(bytes) });
   const spec: RenderedSpec = {
@@ -36,7 +38,7 @@ export function renderedConfig(name: string, config: object) {
 
 type Rendered = ReturnType<typeof renderedConfig>;
 
-/** Ports of a machine whose operating system is left alone, and which is asked for one config. */
+/** Ports of a machine that has one config, and whose operating system stays unchanged. */
 function portsOf(root: string, config?: Rendered): HostPorts {
   const files = createHostFiles({ root, sync: false });
   return {
@@ -64,14 +66,14 @@ export async function writeWithHostWorker(root: string, config: Rendered): Promi
   await installFirstConfig(portsOf(root), name, config.bytes, async () => undefined);
 }
 
-/** Makes the host worker believe that the machine is on the config, and asks it what it sees. */
+/** Records the config as the machine's current one. @returns the drift that the host worker finds */
 export async function takeOver(root: string, config: Rendered): Promise<string | undefined> {
   const ports = portsOf(root);
   await writeCurrentConfig(ports.files, config);
   return (await findDrift(ports, config.spec))?.reason;
 }
 
-/** Brings a machine from the config that it is on to the next one, as an update does it. */
+/** Updates a machine from its config to the next one. */
 export async function update(root: string, config: Rendered): Promise<void> {
   const activities = createHostActivities(portsOf(root, config));
   const order = (orderId: string) => ({

@@ -1,9 +1,9 @@
 /**
- * A machine joins: the real engine fetches its first config over TLS, through a pointer config with a
- * token and an authority, and writes it.
+ * A machine joins: the real engine fetches its first config over TLS, with token and authority from a pointer
+ * config, and writes it.
  */
 
-import { createHash, randomBytes } from 'node:crypto';
+import { randomBytes } from 'node:crypto';
 import { chmod, mkdtemp, readFile, rm } from 'node:fs/promises';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -28,15 +28,11 @@ import { applyPresets, describeTree, makeMachineTree } from './machine-tree';
 import { FACTS, renderedPool } from './pools';
 import { differences } from './trees';
 
-// The engine is built here if nobody did before.
+// The engine may have to be built.
 jest.setTimeout(15 * 60_000);
 
 const POOL = 'worker';
 const machineConfig = renderedPool(POOL, [POOL]);
-const ports = {
-  randomBytes,
-  sha256Hex: (text: string) => createHash('sha256').update(text).digest('hex'),
-};
 
 let work: string;
 let authority: Credentials;
@@ -49,7 +45,7 @@ beforeAll(async () => {
   // The engine writes the keys of a user as that user.
   await chmod(work, 0o755);
   authority = await newAuthority('root of the cluster');
-  const made = newJoinToken(ports);
+  const made = newJoinToken(randomBytes);
   token = made.text;
   server = await listen(made);
 });
@@ -107,7 +103,7 @@ function pointer(more: { readonly token?: string; readonly authority?: string } 
     token,
     ...more,
   });
-  // Without it, the engine asks a server that it does not believe until somebody turns it off.
+  // Otherwise the engine retries an untrusted server for ever.
   return { ...rest, ignition: { ...(ignition as object), timeouts: { httpTotal: 5 } } };
 }
 
@@ -150,7 +146,7 @@ describe('a machine that joins', () => {
   });
 
   it.each([
-    ['a wrong token', () => ({ token: newJoinToken(ports).text }), /Unauthorized/],
+    ['a wrong token', () => ({ token: newJoinToken(randomBytes).text }), /Unauthorized/],
     ['no token', () => ({ token: '' }), /Unauthorized/],
   ])('gets nothing with %s', async (_name, more, refusal) => {
     const engine = await engineOf('stranger');
@@ -168,7 +164,7 @@ describe('a machine that joins', () => {
   });
 });
 
-/** Whether a path is the other one, below it, or on the way to it. */
+/** Whether a path equals the other one, or is below or above it. */
 function isPartOf(path: string, own: string): boolean {
   return path === own || path.startsWith(`${own}/`) || own.startsWith(`${path}/`);
 }

@@ -1,4 +1,4 @@
-/** The root of a machine that was never booted: accounts, units, presets of a distribution. */
+/** The root of a machine before its first boot: accounts, units, presets of a distribution. */
 
 import {
   chmod,
@@ -11,7 +11,7 @@ import {
   writeFile,
 } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { run } from '../../../tools/binaries/run';
+import { run } from '../../../tools/binaries/run-program';
 
 /** Distributions differ in where their sshd looks for keys. */
 export type Distribution = 'coreos' | 'debian';
@@ -24,7 +24,7 @@ const OS_RELEASE: Readonly<Record<Distribution, string>> = {
 const unit = (name: string): string =>
   `[Unit]\nDescription=${name}\n\n[Service]\nExecStart=/bin/true\n\n[Install]\nWantedBy=multi-user.target\n`;
 
-/** Path → text, mode. What a config may find already. */
+/** Path → text, mode; files that exist before the config. */
 const FILES: Readonly<Record<string, readonly [text: string, mode: number]>> = {
   'etc/passwd': [
     'root:x:0:0:root:/root:/bin/bash\ncore:x:1000:1000:CoreOS Admin:/home/core:/bin/bash\ndaemon:x:2:2::/:/bin/false\n',
@@ -47,7 +47,7 @@ const FILES: Readonly<Record<string, readonly [text: string, mode: number]>> = {
   ],
 };
 
-/** Makes a tree; presets are applied already, as image builds do it. */
+/** Makes a tree with presets applied, as image builds do. */
 export async function makeMachineTree(root: string, distribution: Distribution): Promise<void> {
   if (process.getuid?.() !== 0) throw new Error('the root of a machine can only be made as root');
   const files = {
@@ -68,13 +68,13 @@ export async function makeMachineTree(root: string, distribution: Distribution):
   await applyPresets(root);
 }
 
-/** What systemd does on the first boot of a machine. */
+/** Does what systemd does on the first boot of a machine. */
 export async function applyPresets(root: string): Promise<void> {
   const args = [`--root=${root}`, 'preset-all', '--preset-mode=enable-only'];
   await run('systemctl', args, process.env);
 }
 
-/** Path → everything about it in one line. Hard links are known by the path that comes first. */
+/** Path → all its properties in one line. Hard links are named by their first path. */
 export async function describeTree(root: string): Promise<ReadonlyMap<string, string>> {
   const lines = new Map<string, string>();
   const inodes = new Map<number, string>();

@@ -1,4 +1,4 @@
-/** What few configs have, and two writers may understand in two ways. */
+/** Rare properties that two programs may interpret differently. */
 
 import { KEYS } from './first-configs';
 
@@ -28,7 +28,6 @@ const enabled = (install: string) => ({
   systemd: { units: [{ name: 'a.service', enabled: true, contents: of(install) }] },
 });
 
-/** What is odd → the parts of the config. */
 export const ODD_CONFIGS: Readonly<Record<string, object>> = {
   'a unit that enables a later one with Also': { systemd: { units: [service, socket] } },
   'a unit that enables an earlier one with Also': { systemd: { units: [socket, service] } },

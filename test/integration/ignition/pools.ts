@@ -1,6 +1,5 @@
-/** Pools as the render controller makes them, and all that a cluster can add to a first config. */
+/** Pools as the render controller makes them, and all additions of a cluster to a first config. */
 
-import { createHash } from 'node:crypto';
 import { gunzipSync } from 'node:zlib';
 import type { KubeObject } from '../../../adapters/kube/resources';
 import { bootstrapKubeconfig, type FirstBootFacts } from '../../../core/first-boot';
@@ -11,14 +10,10 @@ import { firstConfig } from './first-configs';
 
 const ROLE = 'machineconfiguration.openshift.io/role';
 export const ports = {
-  md5Hex: (data: string | Uint8Array) => createHash('md5').update(data).digest('hex'),
   gunzip: (bytes: Uint8Array) => gunzipSync(bytes),
-  digestHex: (algorithm: string, bytes: Uint8Array) =>
-    createHash(algorithm).update(bytes).digest('hex'),
 };
 export const PEM = '-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n';
 const AUTHORITY = Buffer.from(PEM).toString('base64');
-/** All that a cluster can add. */
 export const FACTS: FirstBootFacts = {
   kubeconfig: bootstrapKubeconfig({
     server: 'https://api.example.com:6443',
@@ -30,7 +25,7 @@ export const FACTS: FirstBootFacts = {
   registryAuthorities: { 'registry.example.com:5000': PEM },
 };
 
-/** MachineConfigs of deploy/samples and deploy/examples, and one with everything that a config can have. */
+/** MachineConfigs of deploy/samples and deploy/examples, and one with every property. */
 function sources(): readonly MachineConfig[] {
   const everything = {
     kind: 'MachineConfig',

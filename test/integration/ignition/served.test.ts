@@ -1,4 +1,4 @@
-/** Ignition's own validators accept whatever is served: every pool, every version, with all that is added. */
+/** Ignition's own validators accept every served config: every pool, every version, with all additions. */
 
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -9,10 +9,10 @@ import { ensureBinary } from '../../../tools/binaries';
 import { firstConfig, VERSIONS } from './first-configs';
 import { FACTS, PEM, ports, renderedPool } from './pools';
 
-// The validator is built here if nobody did before.
+// The validator may have to be built.
 jest.setTimeout(15 * 60_000);
 
-/** What the validator of this generation says; empty = it has nothing to say. */
+/** The messages of this generation's validator; empty = valid. */
 async function complaints(config: string, generation: 2 | 3 = 3): Promise<string> {
   const program = generation === 3 ? 'ignition-validate' : 'ignition-validate-2';
   const child = spawn(await ensureBinary(program), ['-'], {
@@ -25,7 +25,7 @@ async function complaints(config: string, generation: 2 | 3 = 3): Promise<string
   return status === 0 ? words : `exit status ${status}: ${words}`;
 }
 
-/** Files without a mode are served without one, as MCO does: a new one of Ignition 2 is for nobody then. */
+/** As in MCO, files without a mode are served without one, which Ignition 2 takes as 0000 for new files. */
 const MODE_UNSET = /warning at line \d+, column \d+\npermissions unset, defaulting to 0000\n/g;
 
 const POOLS = [

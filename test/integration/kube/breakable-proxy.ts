@@ -10,9 +10,9 @@ export interface BreakableProxy {
   /** Ends every connection, and refuses new ones until `mend`. */
   cut(): void;
   mend(): void;
-  /** From now on the connections that there are carry nothing, and stay open; new ones work. */
+  /** Present connections carry no more data, and stay open; new ones work. */
   stall(): void;
-  /** Keeps what the server says to itself, until `release`: then all of it comes at once. */
+  /** Holds all data from the server until `release`. */
   hold(): void;
   release(): void;
   close(): Promise<void>;
@@ -20,7 +20,7 @@ export interface BreakableProxy {
 
 export async function startBreakableProxy(targetPort: number): Promise<BreakableProxy> {
   const sockets = new Set<Socket>();
-  /** What each connection gets from the server. */
+  /** Client socket → server socket. */
   const answers = new Map<Socket, Socket>();
   let isCut = false;
   let isHeld = false;
@@ -33,7 +33,7 @@ export async function startBreakableProxy(targetPort: number): Promise<Breakable
     for (const socket of [client, upstream]) {
       sockets.add(socket);
       socket.on('close', () => sockets.delete(socket));
-      // A cut connection is what this proxy is for.
+      // Cut connections are the purpose of this proxy.
       socket.on('error', () => socket.destroy());
     }
     client.pipe(upstream);
@@ -78,7 +78,7 @@ export async function startBreakableProxy(targetPort: number): Promise<Breakable
   };
 }
 
-/** The cluster worker's kubeconfig, with the relay in place of the server. */
+/** The cluster worker's kubeconfig, with the address of the relay. */
 export function throughProxy(
   { cluster, workerKubeconfig }: KubeFixture,
   { port }: BreakableProxy,

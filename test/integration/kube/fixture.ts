@@ -26,7 +26,7 @@ export interface KubeFixture {
   stop(): Promise<void>;
 }
 
-/** What was logged, so that a test can count lines. */
+/** Log lines, so that a test can count them. */
 export interface RecordedLog extends Log {
   readonly lines: { readonly level: string; readonly message: string; readonly fields: object }[];
 }
@@ -87,7 +87,7 @@ export type Manifest = Required<Pick<KubeObject, 'apiVersion' | 'kind' | 'metada
   readonly [field: string]: unknown;
 };
 
-/** Server-side apply, again and again while a kind is not served yet. */
+/** Server-side apply, repeated while a kind is not served yet. */
 export async function applyManifest(admin: KubeClient, manifest: Manifest): Promise<void> {
   const resource = resourceOf(manifest);
   await eventually(async () => {
@@ -95,7 +95,7 @@ export async function applyManifest(admin: KubeClient, manifest: Manifest): Prom
   });
 }
 
-/** Enough for the kinds that the tests apply: the plural is the kind in lower case with an s. */
+/** For the kinds of the tests: the plural is the kind in lower case with an s. */
 function resourceOf({ apiVersion, kind, metadata }: Manifest): Resource {
   const [group, version] = apiVersion.includes('/') ? apiVersion.split('/') : ['', apiVersion];
   const lower = kind.toLowerCase();
@@ -109,7 +109,7 @@ function resourceOf({ apiVersion, kind, metadata }: Manifest): Resource {
   };
 }
 
-/** Tries until it does not throw; the test's own timeout ends it. */
+/** Retries until it does not throw; the test's own timeout ends it. */
 export async function eventually<T>(attempt: () => T | Promise<T>): Promise<T> {
   const deadline = Date.now() + 30_000;
   for (;;) {

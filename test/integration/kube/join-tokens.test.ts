@@ -1,4 +1,4 @@
-/** Join tokens from the command line to the server's gate, through a real API server and its rights. */
+/** Join tokens from the command line to the server, through a real API server with its rights. */
 
 import {
   createJoinToken,
@@ -79,7 +79,7 @@ afterAll(async () => {
   await kube?.stop();
 });
 
-/** The command line of somebody in the group, at this time. */
+/** The command line of a member of the group, at this time. */
 function issuerContext(now: () => number = Date.now) {
   const out: string[] = [];
   const err: string[] = [];
@@ -95,7 +95,7 @@ function issuerContext(now: () => number = Date.now) {
 const ask = (token: string, pool = 'worker') =>
   gate.ask({ pool, authorization: `Bearer ${token}`, address: '::ffff:127.0.0.1' });
 
-/** Resolves once what the watch has shown of this token is as wanted. */
+/** Resolves when the watch has shown the wanted state of this token. */
 function whenSeen(id: string, isAsWanted: () => boolean): Promise<void> {
   return new Promise((resolve) => {
     if (isAsWanted()) {

@@ -38,7 +38,7 @@ afterAll(async () => {
   await fixture?.stop();
 });
 
-/** The real client, counting what a watch costs. */
+/** The real client; counts the requests of a watch. */
 function counted(): WatchSource & { lists: number; watches: number } {
   const source = {
     lists: 0,
@@ -137,7 +137,7 @@ it('leaves a connection that carries nothing any more, and misses nothing', asyn
   });
   const { cache, stop } = follow(impatient);
   await cache.synced;
-  // Seen by the watch, so that it is there.
+  // The watch has shown it, so it runs.
   await writePool('stalled', 2);
   await inCache(cache, 'stalled', has(2));
 
@@ -147,7 +147,7 @@ it('leaves a connection that carries nothing any more, and misses nothing', asyn
   await inCache(cache, 'stalled', has(3));
   await stop();
   impatient.close();
-  // The kept connections of the client of all tests carry nothing either.
+  // The shared client's idle connections carry no data either.
   proxy.cut();
   proxy.mend();
 });

@@ -12,7 +12,7 @@ import {
 
 jest.setTimeout(120_000);
 
-/** Longer than the test: what waits for it fails. */
+/** Longer than the test, so that waiting for it fails. */
 const NEVER = 600_000;
 /** Begins a handshake whose rest never comes: the head of a record of 512 bytes. */
 const HALF_A_HELLO = Buffer.from([0x16, 0x03, 0x01, 0x02, 0x00]);
@@ -29,7 +29,7 @@ afterEach(async () => {
   for (const server of servers.splice(0)) await server.stop();
 });
 
-/** A machine in a thread, which counts in `said` what it has said: its hello, then its request. */
+/** A machine in a thread; counts its sent messages in `said`: its hello, then its request. */
 const MACHINE = `
 const { connect } = require('node:tls');
 const { parentPort, workerData } = require('node:worker_threads');
@@ -52,7 +52,7 @@ describe('a server that gets no processor for longer than a handshake may take',
   it('serves the machine whose bytes have been waiting for it', async () => {
     const server = await start({ hello: 50, handshake: 50 });
     const said = new Int32Array(new SharedArrayBuffer(4));
-    /** Nothing else happens here until the machine has said so much, and every timer is late. */
+    /** Blocks the event loop until the machine has sent that many messages, so that every timer is late. */
     const stall = (count: number): void => {
       const until = performance.now() + 100;
       while (Atomics.load(said, 0) < count || performance.now() < until) {
@@ -61,7 +61,7 @@ describe('a server that gets no processor for longer than a handshake may take',
     };
     server.onConnection(() => {
       stall(1);
-      // In this turn nothing was read; in the next one the handshake begins, and then it stalls again.
+      // This turn reads nothing; the next one begins the handshake, and then the loop blocks again.
       setImmediate(() => setImmediate(() => stall(2)));
     });
 

@@ -18,7 +18,7 @@ import {
 
 jest.setTimeout(120_000);
 
-/** Short enough to wait for; what they are in a cluster is in `connections.ts`. */
+/** Short enough to wait for; `connections.ts` has the values of a cluster. */
 const SHORT = {
   hello: 2_000,
   handshake: 2_000,
@@ -27,7 +27,7 @@ const SHORT = {
   keepAlive: 2_000,
   idle: 5_000,
 };
-/** Longer than a test: what waits for it fails. */
+/** Longer than a test, so that waiting for it fails. */
 const NEVER = 300_000;
 const FOREVER = {
   hello: NEVER,
@@ -39,12 +39,11 @@ const FOREVER = {
 };
 /** Begins a handshake whose rest never comes: the head of a record of 512 bytes. */
 const HALF_A_HELLO = Buffer.from([0x16, 0x03, 0x01, 0x02, 0x00]);
-/** Bytes of an answer that no socket takes at once. */
+/** More bytes than a socket takes at once. */
 const LARGE = 64 * 1024 * 1024;
 
 const THREAD = join(repositoryRoot(), 'dist', 'server', 'ignition', 'prepare-thread.js');
 
-/** Prepares for ever. */
 const neverPreparer: Preparer = {
   prepare: () => new Promise(() => undefined),
   close: () => Promise.resolve(),
@@ -131,7 +130,7 @@ describe('half-closed clients', () => {
     const socket = await tlsTo(server, { allowHalfOpen: true });
     const answer = allOf(socket);
     await new Promise<void>((resolve) => socket.end(`${REQUEST}\r\n`, resolve));
-    // Whoever is answered now came after the end of the other.
+    // This answer shows that the server has seen the end of the first connection.
     expect(await statusOf(server, '/healthz')).toBe('HTTP/1.1 200 OK');
     prepare();
 
@@ -163,7 +162,7 @@ describe('half-closed clients', () => {
     expect(server.counted).toEqual(['dropped gone']);
     expect(server.logged).toMatchObject([
       {
-        msg: 'first config not taken to its end',
+        msg: 'first config not received to its end',
         pool: 'worker',
         config: 'rendered-worker-1',
         address: '127.0.0.1',
@@ -185,10 +184,10 @@ describe('half-closed clients', () => {
     const server = await start({ preparer: neverPreparer, timeouts: { idle: 1_000 } });
     const socket = await tlsTo(server);
     await new Promise<void>((resolve) => socket.write(`${REQUEST}\r\n`, () => resolve()));
-    // Whoever is answered now came after the request of the other.
+    // This answer shows that the server has received the first request.
     expect(await statusOf(server, '/healthz')).toBe('HTTP/1.1 200 OK');
 
-    // Its end alone could be that of one that has said all it will say.
+    // An orderly end could be that of a client that has sent its whole request.
     socket.destroy();
 
     await server.whenCounted('dropped gone');
@@ -214,7 +213,7 @@ describe('connections from elsewhere', () => {
 });
 
 describe('silent connections', () => {
-  /** As many of each kind as they say; none of them ever goes on. */
+  /** Opens that many connections of each kind; none of them goes on. */
   async function fill(server: MachineServer, each: number): Promise<Socket[]> {
     const many = (make: () => Promise<Socket>) =>
       Promise.all(Array.from({ length: each }, () => make()));
@@ -258,7 +257,7 @@ describe('silent connections', () => {
     const asked = await tlsTo(server);
     const answer = allOf(asked);
     asked.write(`${REQUEST}Connection: close\r\n\r\n`);
-    // Whoever is answered now came after the request of the other.
+    // This answer shows that the server has received the first request.
     expect(await statusOf(server, '/healthz')).toBe('HTTP/1.1 200 OK');
 
     const silent = await fill(server, 10);
@@ -439,7 +438,7 @@ describe('a large config', () => {
     expect(await large).toBe('HTTP/1.1 200 OK');
     isOver = true;
 
-    // Preparing it here instead would answer one or two.
+    // Preparing in this process would answer one or two.
     expect(answers).toBeGreaterThan(10);
     health.destroy();
   });

@@ -2,7 +2,7 @@
 
 import { MACHINE_CONFIG_POOLS, MACHINE_CONFIGS } from '../../../adapters/kube/resources';
 import { createConfigClient, type ConfigClient } from '../../../adapters/host';
-import { digestOf } from '../../../activities/host/records';
+import { digestOf } from '../../../host/records/configs';
 import { canonicalConfig } from '../../../core/machine-config/canonical';
 import type { MachineConfigSpec } from '../../../core/machine-config/types';
 import { MCO_GROUP, MCO_VERSION } from '../../../core/names';
@@ -18,15 +18,15 @@ export interface EndpointFixture {
   readonly kube: KubeFixture;
   readonly server: RunningServer & { readonly hostUrl: string };
   readonly serverFiles: CredentialFiles;
-  /** A client as a host has it, with the node's own certificate. */
+  /** A client as on a host, with the node's own certificate. */
   clientOf(node: string): Promise<ConfigClient>;
   credentialsOf(node: string): Promise<CredentialFiles>;
-  /** Makes a rendered config that the pool owns; its digest is of what the API server keeps. */
+  /** Makes a rendered config that the pool owns; its digest is of the object in the API server. */
   addConfig(name: string, pool: string, spec: MachineConfigSpec): Promise<ConfigReference>;
   stop(): Promise<void>;
 }
 
-/** Starts it all, with these nodes as workers and one master. */
+/** Starts everything, with these nodes as workers and one master. */
 export async function startEndpoint(workers: readonly string[]): Promise<EndpointFixture> {
   const kube = await startKubeFixture();
   const stopping = new AbortController();

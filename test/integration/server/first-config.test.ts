@@ -1,4 +1,4 @@
-import { createHash, randomBytes } from 'node:crypto';
+import { randomBytes } from 'node:crypto';
 import { gunzipSync, zstdDecompressSync } from 'node:zlib';
 import { JoinTokenStore } from '../../../adapters/kube/join-tokens';
 import {
@@ -38,13 +38,8 @@ beforeAll(async () => {
 });
 afterAll(() => fixture?.stop());
 
-const ports = {
-  randomBytes,
-  sha256Hex: (text: string) => createHash('sha256').update(text).digest('hex'),
-};
-
 async function addToken(pool: string): Promise<string> {
-  const made = newJoinToken(ports);
+  const made = newJoinToken(randomBytes);
   await new JoinTokenStore(fixture.kube.admin, 'slipway-tests').create({
     id: made.id,
     hash: made.hash,
@@ -55,7 +50,7 @@ async function addToken(pool: string): Promise<string> {
   return made.text;
 }
 
-/** What the controllers write: where the pool goes, where it is, and how many are there. */
+/** The pool as the controllers write it: target, present config, number of updated nodes. */
 async function setPool(next: string, now: string, updated: number): Promise<void> {
   const { admin } = fixture.kube;
   await admin.patch(
@@ -120,7 +115,7 @@ describe('first configs of a real cluster', () => {
     await fixture.addConfig('rendered-worker-a', 'worker', spec('/etc/gone'));
     await fixture.addConfig('rendered-worker-3', 'worker', spec('/etc/three'));
     await admin.delete(MACHINE_CONFIGS, { name: 'rendered-worker-a' });
-    // Nothing is counted yet when the next config comes.
+    // No node is counted yet when the next config comes.
     await setPool('rendered-worker-2', 'rendered-worker-a', 0);
     await setPool('rendered-worker-3', 'rendered-worker-a', 0);
 
@@ -224,10 +219,10 @@ describe('first configs of a real cluster', () => {
 
       expect(answer.status).toBe(200);
       expect(answer.body).toEqual(before.body);
-      // From the first moment: this one may have been made since.
-      const unknown = newJoinToken(ports).text;
+      // 503 from the first moment of the outage: the token may be a new one.
+      const unknown = newJoinToken(randomBytes).text;
       expect((await get('/config/worker', {}, unknown)).status).toBe(503);
-      // Older than it ever gets while the API server answers, which is asked every ten seconds.
+      // Older than it gets while the API server answers, which the server asks every ten seconds.
       await eventually(async () => {
         const { headers } = await get('/config/worker');
         expect(Number(headers['slipway-config-age'])).toBeGreaterThan(11);

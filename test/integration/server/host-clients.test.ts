@@ -1,4 +1,4 @@
-/** The host endpoint and clients that do not behave; nothing of a cluster is needed for that. */
+/** The host endpoint and faulty clients, without a cluster. */
 
 import { once } from 'node:events';
 import { connect as connectTcp, type AddressInfo, type Socket } from 'node:net';
@@ -12,9 +12,9 @@ import {
 } from '../../../tools/cluster/certificates';
 import { allOf } from './machine-sockets';
 
-/** Longer than a test: what waits for it fails. */
+/** Longer than a test, so that waiting for it fails. */
 const NEVER = 300_000;
-/** Short enough to wait for, and time for a busy machine to come through a handshake. */
+/** Short enough to wait for, and long enough for a handshake on a busy machine. */
 const SHORT = { handshake: 3_000, headers: 2_000, request: 4_000, keepAlive: 2_000, idle: 8_000 };
 
 let stop: (() => Promise<void>) | undefined;
@@ -93,7 +93,7 @@ const REQUEST = 'GET /host/configs/rendered-worker-1 HTTP/1.1\r\nHost: a\r\n';
 
 const REPORT = 'PUT /host/report HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\n';
 
-/** The body of the only answer, which says the status that its first line says. */
+/** The body of the only answer, whose status is that of its first line. */
 function refusalIn(answer: string): unknown {
   const [head = '', body = '', ...more] = answer.split('\r\n\r\n');
   expect(more).toEqual([]);

@@ -2,7 +2,7 @@ import { copyFile, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { connect, type TLSSocket } from 'node:tls';
 import { generateKeyPairSync } from 'node:crypto';
-import { readCanonical } from '../../../activities/host/records';
+import { readCanonical } from '../../../host/records/configs';
 import { startCluster } from '../../../tools/cluster';
 import type { ConfigReference } from '../../../workflows/host-contracts';
 import { eventually } from '../kube/fixture';
@@ -62,7 +62,7 @@ describe('the host endpoint over mutual TLS', () => {
       name: 'ConfigFetchFailed',
       message: expect.stringContaining('node stranger is not known') as string,
     });
-    // A serving certificate is of the right authority and for the wrong use.
+    // A serving certificate has the right authority and the wrong use.
     await expect(
       clientWith(fixture.server.hostUrl, files).fetch('rendered-worker-1'),
     ).rejects.toMatchObject({
@@ -158,7 +158,7 @@ describe('the host endpoint over mutual TLS', () => {
   });
 });
 
-/** Serial number of the certificate that the server shows now. */
+/** Serial number of the server's present certificate. */
 async function servedSerial(): Promise<string> {
   const { hostname, port } = new URL(fixture.server.hostUrl);
   const files = await fixture.credentialsOf('worker-0');

@@ -38,7 +38,7 @@ beforeAll(async () => {
 });
 afterAll(() => fixture?.stop());
 
-/** The command line of the administrator, at this time. */
+/** The administrator's command line, at this time. */
 function commandLine(now: () => number = Date.now) {
   const out: string[] = [];
   const sink = { write: (text: string) => out.push(text) };
@@ -59,10 +59,10 @@ async function newToken(pool: string, now?: () => number): Promise<string> {
 
 const idOf = (token: string) => parseJoinToken(token)?.id ?? '';
 
-/** Failed attempts are limited by address: what waits must not use up those of what is looked at. */
+/** Failed attempts are limited by address, so waits use another one than checks. */
 const WAITING = '127.0.0.9';
 
-/** Everything that comes back over the wire; only the time of day is taken out. */
+/** The whole answer, without the time of day. */
 async function wire(pool: string, header?: string, localAddress = '127.0.0.1'): Promise<string> {
   const { hostname, port } = new URL(fixture.server.ignitionUrl);
   const ca = fixture.kube.cluster.ca;
@@ -77,7 +77,7 @@ async function wire(pool: string, header?: string, localAddress = '127.0.0.1'): 
 
 const statusOf = (answer: string) => Number(/^HTTP\/1\.1 (\d{3}) /.exec(answer)?.[1]);
 
-/** Waits until the server has heard of what the command line did. */
+/** Waits until the server knows of the change by the command line. */
 async function untilStatus(status: number, pool: string, token: string): Promise<string> {
   return eventually(async () => {
     const answer = await wire(pool, `Bearer ${token}`, WAITING);

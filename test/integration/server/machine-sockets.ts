@@ -1,4 +1,4 @@
-/** A Machine Config Server on a real TLS port, and clients that do not behave. */
+/** A Machine Config Server on a real TLS port, and faulty clients. */
 
 import { connect, type TLSSocket } from 'node:tls';
 import { connect as connectTcp, type AddressInfo, type Socket } from 'node:net';
@@ -19,15 +19,15 @@ export interface MachineServer {
   readonly port: number;
   readonly ca: string;
   readonly connections: () => number;
-  /** Of TCP, after the server has seen it. */
+  /** Called after the server has seen a TCP connection. */
   onConnection(listener: () => void): void;
-  /** What was counted: `dropped slow`, `answered /config/:pool 200`. */
+  /** Counted events: `dropped slow`, `answered /config/:pool 200`. */
   readonly counted: readonly string[];
-  /** The lines of the log since it listens. */
+  /** Log lines since it listens. */
   readonly logged: readonly Readonly<Record<string, unknown>>[];
-  /** Resolves when a line is counted, from the call on or before. */
+  /** Resolves when a line was counted, before or after the call. */
   whenCounted(line: string): Promise<void>;
-  /** Resolves when so many connections are open. */
+  /** Resolves when that many connections are open. */
   whenOpen(count: number): Promise<void>;
   stop(): Promise<void>;
 }
@@ -71,7 +71,7 @@ export async function startMachineServer(
         clearInterval(timer);
         resolve();
       };
-      // Connections come and go without being counted.
+      // No event reports connections that come and go.
       const timer = setInterval(look, 20);
       waiting.add(look);
       look();
@@ -97,7 +97,7 @@ export async function startMachineServer(
     ...given,
   });
   await app.listen({ host: '127.0.0.1', port: 0 });
-  // Fastify's own line about that.
+  // Drops Fastify's own line about the port.
   logged.length = 0;
   return {
     port: (app.server.address() as AddressInfo).port,
@@ -116,7 +116,7 @@ export async function startMachineServer(
   };
 }
 
-/** Gives so many bytes for every config, at once: more than the buffers of a socket hold. */
+/** Returns that many bytes for every config, at once: more than the buffers of a socket hold. */
 export function bytesPreparer(length: number): Preparer {
   const bytes = Buffer.alloc(length, 'x');
   return {
@@ -129,7 +129,7 @@ export function bytesPreparer(length: number): Preparer {
   };
 }
 
-/** A TLS connection that is through with its handshake. */
+/** A TLS connection after its handshake. */
 export function tlsTo(
   { port, ca }: MachineServer,
   options: { readonly allowHalfOpen?: boolean; readonly maxVersion?: 'TLSv1.1' } = {},
@@ -145,7 +145,7 @@ export function tlsTo(
   });
 }
 
-/** A connection that begins no handshake; resolves as soon as TCP has it. */
+/** A connection without a handshake; resolves when TCP is connected. */
 export function tcpTo({ port }: MachineServer): Promise<Socket> {
   return new Promise((resolve, reject) => {
     const socket = connectTcp({ host: '127.0.0.1', port });
@@ -158,7 +158,7 @@ export function tcpTo({ port }: MachineServer): Promise<Socket> {
   });
 }
 
-/** Everything that comes until the other end closes. */
+/** All data until the other end closes. */
 export function allOf(socket: Socket): Promise<string> {
   return new Promise((resolve) => {
     let text = '';
@@ -172,7 +172,7 @@ export function allOf(socket: Socket): Promise<string> {
 
 export const REQUEST = 'GET /config/worker HTTP/1.1\r\nHost: a\r\n';
 
-/** One good request by a connection of its own; the status line. */
+/** Sends one good request on its own connection; returns the status line. */
 export async function statusOf(server: MachineServer, path = '/config/worker'): Promise<string> {
   const socket = await tlsTo(server);
   socket.write(`GET ${path} HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n`);

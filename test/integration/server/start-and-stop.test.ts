@@ -1,4 +1,4 @@
-/** How the process opens and closes its ports, on the machine that installs a cluster. */
+/** How the process opens and closes its ports during the installation of a cluster. */
 
 import { once } from 'node:events';
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
@@ -50,7 +50,7 @@ function start(
   );
 }
 
-/** A port that nobody else has until the server is closed. */
+/** A port that stays taken until the server is closed. */
 async function taken(): Promise<{ readonly server: Server; readonly port: number }> {
   const server = createServer().listen(0, '127.0.0.1');
   await once(server, 'listening');
@@ -79,7 +79,7 @@ describe('a server', () => {
     await new Promise((resolve) => second.server.close(resolve));
   });
 
-  // A handshake has thirty seconds of its own.
+  // A handshake has its own thirty seconds.
   it('ends within its time whatever its clients do', async () => {
     const stopping = new AbortController();
     const server = await start({ ignitionPort: 0, plainPort: 0 }, stopping.signal);
@@ -87,7 +87,7 @@ describe('a server', () => {
     const [silent, half] = await Promise.all([connected(port), connected(port)]);
     const closed = [silent, half].map((socket) => once(socket, 'close'));
     await new Promise((resolve) => half.write(HALF_A_HELLO, resolve));
-    // Whoever is answered now came after what the other said.
+    // This answer shows that the server has received the first message.
     expect((await fetch(`${server.plainUrl}/healthz`)).status).toBe(200);
 
     stopping.abort();

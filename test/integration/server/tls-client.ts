@@ -1,4 +1,4 @@
-/** Requests to the Machine Config Server as a machine sends them: over TLS, each by a new connection. */
+/** Requests to the Machine Config Server as a machine sends them: over TLS, each on a new connection. */
 
 import { readFile } from 'node:fs/promises';
 import type { IncomingHttpHeaders } from 'node:http';
@@ -13,7 +13,6 @@ export interface Answer {
 
 export interface MachineRequest {
   readonly url: string;
-  /** PEM file of the authority that signed the server's certificate. */
   readonly caFile: string;
   readonly token?: string;
   readonly method?: string;

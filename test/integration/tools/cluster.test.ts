@@ -61,7 +61,7 @@ describe('a development cluster', () => {
     await cluster.admin.call('PATCH', `${path}/status`, {
       status: { conditions: node.status.conditions.map(notReady), nodeInfo: { bootID: 'two' } },
     });
-    // A lease that was renewed after the change: KWOK has been at this node since.
+    // A Lease that was renewed after the change shows that KWOK has handled this node.
     const lease = '/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases/ready-1';
     const before = await renewTime(cluster, lease);
     await until(async () => (await renewTime(cluster, lease)) !== before, 'the lease is renewed');
@@ -77,7 +77,7 @@ describe('a development cluster', () => {
     const path = '/api/v1/nodes/late-1';
     const { status } = await cluster.admin.call<Node>('GET', path);
     const healthy = status.conditions.map(({ type, status: is }) => [type, is]);
-    // What the controller manager writes then; of the network it says nothing.
+    // The conditions that the controller manager writes; it leaves out the network.
     const lost = status.conditions.map((condition) =>
       condition.type === 'NetworkUnavailable'
         ? condition
@@ -251,7 +251,7 @@ function shop(replicas: number): unknown {
       replicas,
       selector: { matchLabels: labels },
       template: {
-        // Slow enough that a replacement is not there before the next eviction is tried.
+        // Slow enough that a replacement comes only after the next eviction.
         metadata: { labels, annotations: { 'pod-ready.stage.kwok.x-k8s.io/delay': '3s' } },
         spec: { containers: [{ name: 'shop', image: 'shop' }] },
       },

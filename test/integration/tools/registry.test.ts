@@ -118,7 +118,7 @@ it('counts what it serves also when it asks for name and password', async () => 
   }
 });
 
-/** The status of the answer, once all of it has arrived. */
+/** The status of the answer, after its whole body. */
 function getSecurely(url: string, ca: string, headers: Record<string, string>): Promise<number> {
   return new Promise((resolve, reject) => {
     const request = get(url, { ca, headers, agent: false }, (answer) => {

@@ -1,4 +1,4 @@
-// Starts a cluster and a Temporal server, prints their process ids and directories, and stays.
+// Starts a cluster and a Temporal server, prints their process IDs and directories, and stays.
 import { dirname } from 'node:path';
 import { startCluster } from '../../../tools/cluster';
 import { startTemporal } from '../../../tools/temporal';

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 
-/** Resolves when a condition of a real server holds; fails, naming it, when it never does. */
+/** Resolves when a condition of a real server holds; fails with its name on timeout. */
 export async function until(
   condition: () => Promise<boolean>,
   what: string,

@@ -1,7 +1,7 @@
 import { Client, Connection } from '@temporalio/client';
 import { CLUSTER_QUEUE, updateNodeId } from '../../../core/names';
 import { startTemporal, type TemporalServer } from '../../../tools/temporal';
-import { OpenUpdates } from '../../../workers/temporal-client';
+import { OpenUpdates } from '../../../process/temporal/open-updates';
 import { SEARCH_ATTRIBUTE } from '../../../workflows/search-attributes';
 import { until } from '../tools/until';
 
@@ -26,7 +26,7 @@ afterAll(async () => {
   await server.stop();
 });
 
-/** Open without a worker: nobody takes its first task. */
+/** Stays open: no worker takes its first task. */
 async function startUpdate(node: string, pool: string): Promise<void> {
   await client.workflow.start('updateNode', {
     workflowId: updateNodeId(node),
@@ -37,7 +37,7 @@ async function startUpdate(node: string, pool: string): Promise<void> {
 
 const updateOf = (node: string) => client.workflow.getHandle(updateNodeId(node));
 
-/** Visibility follows what happens at its own pace. */
+/** Visibility is eventually consistent. */
 async function shows(pool: string, expected: readonly string[]): Promise<void> {
   const what = `the open updates of ${pool} are ${expected.join(', ')}`;
   const open = async () => [...(await new OpenUpdates(client).ofPool(pool))].sort().join();

@@ -3,7 +3,7 @@
  * real timers (the drain and the wait for Ready), which are modelled here.
  */
 
-import { createClusterActivities } from '../../../activities/cluster';
+import { createClusterActivities } from '../../../activities/cluster/cluster-activities';
 import { refuseToDrain } from '../../../activities/cluster/check-cordon';
 import type {
   ActivityRun,
@@ -12,7 +12,7 @@ import type {
   Lookup,
   NodeChange,
   PoolChange,
-} from '../../../activities/ports';
+} from '../../../activities/cluster/ports';
 import { fail } from '../../../core/errors';
 import type { Pod } from '../../../core/drain';
 import type { MachineConfig } from '../../../core/machine-config/types';

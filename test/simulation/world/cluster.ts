@@ -7,7 +7,7 @@ import { fail } from '../../../core/errors';
 import { FIELD_MANAGER } from '../../../core/names';
 import type { MachineConfigNode, ManagedFields, Node } from '../../../core/node/types';
 import type { MachineConfigPool, RolloutPolicySpec } from '../../../core/pool/types';
-import type { DatedLookup, NodeChange } from '../../../activities/ports';
+import type { DatedLookup, NodeChange } from '../../../activities/cluster/ports';
 import type { Chance, VirtualClock } from '../clock';
 
 /** Who writes. The observer judges only what the product does. */

@@ -33,7 +33,6 @@ it('refuses a process that was not started for it', async () => {
   await expect(memory.collect(process.pid)).rejects.toThrow('ENOENT');
 });
 
-/** Runs a program until it is ready, and asks it. */
 async function liveOf(program: string): Promise<number> {
   const source = `
     function holds(mib) { return Array.from({ length: mib }, () => new Array(${MIB / 8}).fill(0.5)); }

@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { memoryOf } from '../../../bench/process-memory';
 
-/** Takes 200 MiB and gives them back, then tells and waits. */
+/** Allocates 200 MiB, frees it, then reports and waits. */
 const TAKER = `
   let taken = Buffer.alloc(200 * 1024 * 1024, 1);
   taken = undefined;

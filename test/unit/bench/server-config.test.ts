@@ -7,7 +7,7 @@ import type { IgnitionConfig } from '../../../core/machine-config/types';
 import { createBootstrapSource } from '../../../server/ignition/bootstrap-source';
 import { followBootstrapTokens } from '../../../server/ignition/bootstrap-tokens';
 import { prepareNow } from '../../../server/ignition/prepare';
-import { createLogger } from '../../../workers/logging';
+import { createLogger } from '../../../process/logging';
 
 // Three configs are rendered, and compressed in three ways.
 jest.setTimeout(30_000);

@@ -1,6 +1,6 @@
 import { Standstill } from '../../../bench/standstill';
 
-/** One look a second; `cordonAt` says when the last cordon was. */
+/** One check per second; `cordonAt` gives the time of the last cordon. */
 function watch(seconds: number, cordonAt: (second: number) => number, hasRoom = true) {
   const standstill = new Standstill();
   const told: number[] = [];

@@ -4,7 +4,7 @@ import { buildProgram } from '../../../cli/program';
 
 const program = buildProgram({ exit: jest.fn(), context: jest.fn() });
 
-/** What bash offers for the last of these words. */
+/** Bash's completions for the last of these words. */
 function offered(...words: readonly string[]): readonly string[] {
   const script = `${completionScript(program, 'bash')}
 COMP_WORDS=(slipway "$@")
@@ -45,7 +45,7 @@ describe('in zsh', () => {
     expect(script).not.toMatch(
       /mapfile|readarray|compgen|COMP_|COMPREPLY|bashcompinit|\bcomplete\b/,
     );
-    // It would be the PATH.
+    // In zsh, `path` is tied to PATH.
     expect(script).not.toMatch(/local[^\n]*\bpath\b/);
   });
 

@@ -31,7 +31,7 @@ function aView(...nodes: Node[]): ClusterView {
   return { pools: [WORKER], nodes, machineConfigNodes: new Map(), policies: [] };
 }
 
-/** A cluster that shows this at first and then whatever `change` gives. */
+/** A cluster with this state at first, and then with the states of `change`. */
 function given(first: ClusterView) {
   const text = { out: '', err: '' };
   const sink = (to: 'out' | 'err') => ({
@@ -69,7 +69,7 @@ function given(first: ClusterView) {
 
 const watching = (output: OutputFormat = 'table'): WatchOptions => ({ watch: true, output });
 
-/** Lets what was started reach its wait: nothing in it takes more than some turns of the microtasks. */
+/** Lets the work reach its wait: it needs only some turns of the microtasks. */
 async function settled<T>(work: Promise<T>): Promise<{ readonly end: Promise<T> }> {
   work.catch(() => undefined);
   await new Promise(setImmediate);

@@ -1,4 +1,4 @@
-/** A cluster with pools and join tokens in memory, and what the command line writes. */
+/** A cluster with pools and join tokens in memory, and the output of the command line. */
 
 import type { CliCluster, CliContext, ServerFacts } from '../../../cli/ports';
 import { openTerminal } from '../../../cli/terminal';
@@ -10,7 +10,7 @@ export const NOW = Date.parse('2030-01-01T00:00:00Z');
 export interface JoinContext {
   readonly context: CliContext;
   readonly tokens: StoredJoinToken[];
-  /** What was asked of the cluster. */
+  /** Requests to the cluster. */
   readonly asked: string[];
   out(): string;
   err(): string;
@@ -20,7 +20,7 @@ export interface GivenCluster {
   readonly tokens?: readonly StoredJoinToken[];
   readonly pools?: readonly string[];
   readonly facts?: ServerFacts;
-  /** So many creations end in a clash of IDs. */
+  /** Number of creations that fail because the ID exists. */
   readonly clashes?: number;
   readonly pruneFails?: boolean;
 }
@@ -72,7 +72,6 @@ export function aContext(given: GivenCluster = {}): JoinContext {
   };
 }
 
-/** A stored token of pool worker. */
 export function aRecord(more: Partial<JoinTokenRecord> = {}): JoinTokenRecord {
   return {
     id: '0123456789',

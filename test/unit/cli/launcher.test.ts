@@ -89,7 +89,7 @@ function bringNode(): void {
   symlinkSync(process.execPath, join(checkout, 'node_modules', '.bin', 'node'));
 }
 
-/** A PATH whose Node says that it is of this version; undefined = it has none. */
+/** A PATH whose Node.js has this version; undefined = none. */
 function environment(version: string | undefined): NodeJS.ProcessEnv {
   const node = `if [ "$1" = --version ]; then echo ${version}; exit; fi\nexec '${process.execPath}' "$@"`;
   if (version !== undefined) put('system/node', `#!/bin/sh\n${node}\n`);

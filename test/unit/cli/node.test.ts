@@ -38,15 +38,15 @@ const done = aNode({
 });
 const skipped = aNode({ 'slipway.dev/held-for': 'b', 'slipway.dev/held-reason': 'skipped' });
 
-/** By its kubelet, not Ready: nothing says what its machine is on. */
+/** As its kubelet registers it, not Ready, without a config. */
 const again: Node = {
   ...aNode({}),
   status: { conditions: [{ type: 'Ready', status: 'False', reason: '', message: '' }] },
 };
 
 /**
- * A cluster with one node, and a Temporal that runs a rollout from its start on, or already when it has
- * answers of the update of the node; the last one is repeated.
+ * A cluster with one node, and a Temporal with a rollout that starts later, or runs already when there are answers
+ * of the update of the node; the last answer repeats.
  */
 function given(
   node: Node,
@@ -140,7 +140,7 @@ describe.each([
   const rebooting: NodeStatus = { ...applying, phase: 'Rebooting', pastPointOfNoReturn: true };
   const tooLate = cliError(
     EXIT.FAILED,
-    `too late to ${verb}: node n1 reboots into b; it stays on it when it holds, and goes back by itself when not`,
+    `too late to ${verb}: node n1 reboots into b; it keeps that config when it is verified there, and rolls back otherwise`,
   );
 
   it('is told to the rollout before the reboot', async () => {

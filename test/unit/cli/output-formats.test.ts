@@ -52,7 +52,6 @@ const RECORD: RolloutRecord = {
   endedAt: '2030-01-01T00:10:00Z',
 };
 
-/** What a command line prints on standard output. */
 async function printed(...line: readonly string[]): Promise<string> {
   let text = '';
   const out = { write: (more: string) => (text += more) };
@@ -90,7 +89,7 @@ async function printed(...line: readonly string[]): Promise<string> {
   return text;
 }
 
-/** Cells by header; columns are apart by two blanks at least. */
+/** Cells by header; at least two blanks separate columns. */
 async function cells(...line: readonly string[]): Promise<Readonly<Record<string, string>>> {
   const [headers = '', row = ''] = (await printed(...line)).split('\n');
   const starts = [...headers.matchAll(/\S+/g)].map(({ 0: name, index }) => ({ name, index }));

@@ -22,7 +22,7 @@ const NODE: Node = {
   status: { conditions: [{ type: 'Ready', status: 'True' }] },
 };
 
-/** In no pool: with it the cluster has more than one node. */
+/** In no pool; makes a cluster of more than one node. */
 const ELSEWHERE: Node = { metadata: { name: 'elsewhere' } };
 
 const POOL: MachineConfigPool = {
@@ -146,7 +146,7 @@ it('says which MachineConfigs are not in it, instead of that there is nothing to
   expect(await planWith({ read })).toMatchObject({ notRendered: message });
   expect((await printedPlan({ read }, 'table')).split('\n').slice(1, 3)).toEqual([
     '1 of 1 nodes are on it; at most 1 unavailable at once',
-    `the newest MachineConfigs are not in it: ${message}`,
+    `the target is older than the MachineConfigs: ${message}`,
   ]);
 });
 
@@ -289,7 +289,7 @@ it('names other programs that would update machines of the pool, of all nodes to
   const read = async () => ({
     pools: [POOL],
     nodes: names.map((name) => ({ ...NODE, metadata: { ...NODE.metadata, name } })),
-    // One of another pool does not count.
+    // A MachineConfigNode of another pool does not count.
     machineConfigNodes: new Map(
       ['n1', 'n2', 'n3', 'master-1'].map((name) => [
         name,
@@ -312,6 +312,6 @@ it('names other programs that would update machines of the pool, of all nodes to
     foreignUpdaters: [{ nodes: ['n1', 'n2', 'n3'], message }],
   });
   expect(await printedPlan(cluster, 'table')).toMatch(
-    /updated by others, too\n {2}n1\S*.*: zincati\.service would update or reboot/,
+    /have other updaters\n {2}n1\S*.*: zincati\.service would update or reboot/,
   );
 });

@@ -8,7 +8,7 @@ import { newAuthority, type Credentials } from '../../../tools/cluster/certifica
 import { aContext, aRecord, type GivenCluster } from './join-context';
 
 const sha256Hex = (text: string) => createHash('sha256').update(text).digest('hex');
-const made = newJoinToken({ randomBytes, sha256Hex });
+const made = newJoinToken(randomBytes);
 const record = aRecord({ id: made.id, hash: made.hash });
 const URL = 'https://api-int.example.com:22623';
 

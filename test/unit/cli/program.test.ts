@@ -1,5 +1,5 @@
 import { EXIT } from '../../../cli/exit-codes';
-import { PROCESSES } from '../../../cli/processes';
+import { PROCESSES } from '../../../cli/processes/processes';
 import { buildProgram } from '../../../cli/program';
 
 const argv = (...args: readonly string[]) => ['node', 'slipway', ...args];

@@ -40,7 +40,6 @@ async function run(options: Partial<RenderOptions>) {
   return { code, ...written };
 }
 
-/** The samples with one more manifest. */
 async function withManifest(name: string, text: string): Promise<string> {
   const copy = join(directory, 'manifests');
   await cp(SAMPLES, copy, { recursive: true });

@@ -45,7 +45,7 @@ function progress(state: RolloutState): RolloutProgress {
 
 type Answer = RolloutProgress | PausedInTemporal | undefined;
 
-/** A cluster that changes when it is told to, and a rollout that gives these answers, or throws them. */
+/** A cluster that the test changes, and a rollout with these answers or errors. */
 function given(answers: readonly (Answer | Error)[]) {
   const left = [...answers];
   const text = { out: '', err: '' };
@@ -99,7 +99,7 @@ const away = (who: string) => cliError(EXIT.UNREACHABLE, `${who} does not answer
 function watch({ context }: { context: CliContext }, timeoutSeconds?: number): Promise<ExitCode> {
   const bound = timeoutSeconds === undefined ? {} : { timeoutSeconds };
   const watching = rolloutStatus(context, 'worker', { watch: true, output: 'table', ...bound });
-  // Looked at later: a failure must not count as unhandled until then.
+  // Awaited later: a failure must not count as unhandled until then.
   watching.catch(() => undefined);
   return watching;
 }
@@ -159,7 +159,7 @@ describe('rollout status --watch', () => {
     await jest.advanceTimersByTimeAsync(15_000);
     await expect(watching).resolves.toBe(EXIT.OK);
     expect(count(world.text.err, 'trying again')).toBe(1);
-    expect(count(world.text.err, 'everybody answers again')).toBe(1);
+    expect(count(world.text.err, 'every server answers again')).toBe(1);
   });
 
   it('shows on a terminal who does not answer, below the tree', async () => {

@@ -3,12 +3,10 @@ import { msToTs } from '@temporalio/common/lib/time';
 import { stepOf, stepText } from '../../../cli/running-step';
 
 const NOW = Date.parse('2026-03-01T12:00:10Z');
-/** So long ago, as Temporal gives times. */
 const ago = (seconds: number) => msToTs(NOW - seconds * 1000);
 
 type Described = Parameters<typeof stepOf>[0];
 
-/** A description with one pending activity, as Temporal gives it. */
 function pending(activity: Record<string, unknown>): Described {
   return { raw: { pendingActivities: [activity] } };
 }

@@ -10,7 +10,7 @@ import { TemporalCalls } from '../../../cli/temporal-calls';
 
 const ID = 'pool-rollout/worker';
 
-/** What the SDK throws when gRPC ends a call with this status. */
+/** The SDK's error for a gRPC status. */
 function fault(code: number, details = 'details'): Error {
   const cause = Object.assign(new Error(details), { code, details, metadata: {} });
   return new ServiceError('the call failed', { cause });
@@ -28,7 +28,7 @@ function given() {
         limits.push(Number(deadline) - Date.now());
         return call();
       },
-      // As the SDK does it: the call under way ends with CANCELLED.
+      // Like the SDK: the current call ends with CANCELLED.
       withAbortSignal: (signal, call) =>
         new Promise((resolve, reject) => {
           signal.addEventListener('abort', () => reject(fault(1)));

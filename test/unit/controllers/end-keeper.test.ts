@@ -29,7 +29,6 @@ function shownIn(phase: NodePhase): MachineConfigNode {
   };
 }
 
-/** Its machine reboots into b. */
 async function rebooting(): Promise<NodeBench> {
   const bench = aBench(WORKING);
   bench.machineConfigNodes.put(shownIn(NodePhase.REBOOTING));

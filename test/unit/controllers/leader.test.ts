@@ -2,14 +2,16 @@ import type { Lease } from '../../../adapters/kube/resources';
 import { runForLeader, type Leadership, type LeaseApi } from '../../../controllers/leader';
 import { fail } from '../../../core/errors';
 
-/** A Lease on an API server: versions, conflicts, and a switch that makes it go away. */
+jest.mock('node:timers/promises', () => jest.requireActual<object>('../faked-delay'));
+
+/** A Lease on an API server: versions, conflicts, and a switch to make it unavailable. */
 class LeaseServer implements LeaseApi {
   lease: Lease | undefined;
   away = false;
-  /** Why it lets nobody have it. */
+  /** The reason for which it refuses every request. */
   forbids: string | undefined;
   hanging = false;
-  /** How long the answer to a write takes that was done at once. */
+  /** Delay of the answer to a write that was done at once. */
   answerMs = 0;
   writes: string[] = [];
   #version = 0;
@@ -40,7 +42,7 @@ class LeaseServer implements LeaseApi {
     return stored;
   }
 
-  /** Another process takes it, whatever its state. */
+  /** Another process takes the Lease, whatever its state. */
   steal(holder: string): void {
     this.#store({
       metadata: { name: 'l', namespace: 'n' },
@@ -72,7 +74,6 @@ const QUIET = {
   error: () => undefined,
 };
 
-/** What every replica has warned of. */
 const warned: unknown[] = [];
 
 interface Replica {
@@ -303,7 +304,7 @@ it('counts a renewal from when it asked for it, too', async () => {
   const server = new LeaseServer();
   const replica = startReplica(server, 'a');
   await pass(1_000);
-  // Asked for at 2 s, and answered at 9 s.
+  // Requested at 2 s, and answered at 9 s.
   server.answerMs = 7_000;
   await pass(2_000);
   server.away = true;
@@ -324,7 +325,7 @@ it('is over by the clock, also before any timer of a process that stood still ha
   const now = jest.spyOn(performance, 'now').mockReturnValue(performance.now() + 10_500);
 
   expect(() => replica.leadership?.throwIfOver()).toThrow('not renewed for');
-  // The leadership is over then, so that nobody takes the refused write for a failure of its own.
+  // The leadership ends first, so that no holder takes the refused write for a failure of its own.
   expect(replica.leadership?.signal.aborted).toBe(true);
   now.mockRestore();
 });

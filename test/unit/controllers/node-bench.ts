@@ -1,5 +1,3 @@
-/** What the tests of the node controller stand on. */
-
 import type { KubeObject, Resource } from '../../../adapters/kube/resources';
 import type { ClusterPicture } from '../../../controllers/cluster-picture';
 import { createEventRecorder } from '../../../controllers/event-recorder';
@@ -22,7 +20,7 @@ const QUIET = {
 const NOW = '2026-01-01T00:00:00Z';
 const stop: AbortController[] = [];
 
-/** A node controller with one node and its MachineConfigNode; what it writes is only remembered. */
+/** A node controller with one node and its MachineConfigNode; records its writes. */
 export interface NodeBench {
   readonly nodes: Objects<Node>;
   readonly pools: Objects<MachineConfigPool>;
@@ -33,9 +31,9 @@ export interface NodeBench {
   /** Node, reason and message. */
   readonly events: (readonly [string, string, string])[];
   conflict: boolean;
-  /** How the API server has the node; absent = as the watch shows it. */
+  /** The node in the API server; absent = as the watch shows it. */
   actual?: Node;
-  /** How often it was asked. */
+  /** Number of reads from the API server. */
   read: number;
 }
 

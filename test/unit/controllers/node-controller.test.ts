@@ -3,7 +3,7 @@ import type { RolloutPolicy } from '../../../core/pool/types';
 import { aBench, pass, stopAll } from './node-bench';
 import { aNode, aPool, PREFIX, type NodeShape } from './objects';
 
-/** A node that carries the mark of a cordon, at some version. */
+/** A node with the mark of a cordon, at this version. */
 function marked(shape: NodeShape, version = '1', unschedulable = false): Node {
   const node = aNode({ ...shape, cordoned: 'slipway' });
   return {
@@ -349,7 +349,7 @@ it('is named after its pool again when an update that began in another pool wrot
 });
 
 describe('a node whose host has reported drift', () => {
-  /** It is over after it has begun. */
+  /** The end of a drift comes after its beginning. */
   const since = (status: 'True' | 'False') => ({
     lastTransitionTime: status === 'True' ? '2026-01-01T00:00:00Z' : '2026-01-01T00:01:00Z',
   });
@@ -441,7 +441,7 @@ describe('a node whose host has reported drift', () => {
 
     expect(bench.events).toEqual([
       ['n1', 'ConfigDriftDetected', what],
-      ['n1', 'ConfigDriftOver', 'the disk is as its config says again'],
+      ['n1', 'ConfigDriftOver', 'the disk matches its config again'],
       ['n1', 'ConfigDriftDetected', what],
     ]);
   });

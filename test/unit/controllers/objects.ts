@@ -1,5 +1,3 @@
-/** Small objects of the API for the tests of controllers. */
-
 import type { MachineConfig } from '../../../core/machine-config/types';
 import type { Node } from '../../../core/node/types';
 import type { MachineConfigPool } from '../../../core/pool/types';

@@ -9,13 +9,16 @@ afterEach(() => {
   jest.useRealTimers();
 });
 
-/** It selects everything, so that a render ends with a word about that and writes nothing. */
+/** It selects everything, so that a render ends with an error and writes nothing. */
 const POOL: MachineConfigPool = {
   metadata: { name: 'worker', resourceVersion: '7' },
   spec: { machineConfigSelector: {}, configuration: { name: 'rendered-worker-2' } },
 };
 
-/** A pool on a config that the watch of MachineConfigs does not show. @param isThere - what the server says, in turn */
+/**
+ * A pool on a config that the watch of MachineConfigs does not show. @param isThere - the server's answers, in
+ * turn
+ */
 function controllerWith(isThere: readonly boolean[]) {
   const left = [...isThere];
   const asked: string[] = [];

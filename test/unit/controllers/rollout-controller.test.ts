@@ -17,12 +17,12 @@ const QUIET = {
 interface Bench {
   readonly asked: string[];
   readonly open: Set<string>;
-  /** Of which pictures it was told. */
+  /** Versions of the caches with which it was called. */
   readonly seenIn: PictureVersions[];
-  /** So long Temporal takes to hear of a change. */
+  /** Delay of Temporal's answer. */
   waking: Promise<void>;
   refuses: string | undefined;
-  /** The pools as the API server has them, when the watch is behind it. */
+  /** The pools in the API server, when the watch is behind. */
   stored: ((name: string) => MachineConfigPool | undefined) | undefined;
   readonly nodes: Objects<Node>;
   readonly pools: Objects<MachineConfigPool>;

@@ -25,9 +25,9 @@ interface TaintBench {
   readonly nodes: Objects<Node>;
   readonly pools: Objects<MachineConfigPool>;
   readonly policies: Objects<RolloutPolicy>;
-  /** Names of the nodes written, each time. */
+  /** Names of the written nodes, in order of writes. */
   readonly written: string[];
-  /** Nodes whose writes fail, and how. */
+  /** Nodes whose writes fail, with the failure. */
   readonly failing: Map<string, 'Conflict' | 'ApiRefused'>;
   taintsOf(node: string): readonly NodeTaint[];
 }
@@ -51,7 +51,7 @@ const numbered = (node: Node, resourceVersion: string): Node => ({
   metadata: { ...node.metadata, resourceVersion },
 });
 
-/** Writes are stored when they are of the version that there is. */
+/** Stores writes of the present version. */
 function aBench(nodes: readonly Node[], pools = [aPool('worker', TARGET)]): TaintBench {
   const stored = new Objects(nodes.map((node) => numbered(node, '1')));
   const bench: TaintBench = {

@@ -18,7 +18,7 @@ function ended(shape: NodeShape, annotations: Readonly<Record<string, string>> =
   return { ...node, metadata: { ...metadata, annotations: all } };
 }
 
-/** In this phase of its update from a to b, and never anywhere else before. */
+/** In this phase of its first update, from a to b. */
 function shownIn(phase: NodePhase, current = 'a'): MachineConfigNode {
   return {
     metadata: { name: 'n1', generation: 3 },
@@ -40,7 +40,7 @@ const FAILED_ON_B = ended(
 const failed = (state: string) =>
   ended({ current: 'a', desired: 'b', state }, { [ANNOTATION.REASON]: REASON });
 
-/** What a step that ends an update writes there. */
+/** The status that a step at the end of an update writes. */
 async function writtenBy(shown: Omit<Parameters<typeof showPhase>[1], 'pool' | 'config'>) {
   const written: object[] = [];
   const known = shownIn(NodePhase.REBOOTING);

@@ -9,7 +9,7 @@ interface Bench {
   readonly runs: { key: string; at: number }[];
   readonly failures: WorkFailure[];
   readonly stop: AbortController;
-  /** How the next runs end; the default is at once and well. */
+  /** Result of the next runs; the default is an immediate success. */
   work: (key: string) => Promise<void>;
 }
 

@@ -1,6 +1,6 @@
 /**
- * The types of core against the schemas, and so against the CRDs (`crd-schemas.test.ts`), as whole objects
- * and both ways. The compiler compares; where the two differ on purpose it is written down here.
+ * Compares the types of core with the schemas, and so with the CRDs (`crd-schemas.test.ts`), as whole objects and
+ * in both directions. The compiler compares; intended differences are listed here.
  */
 
 import type { z } from 'zod';
@@ -11,7 +11,7 @@ import type { MachineConfigNode } from '../../../core/node/types';
 import type { Condition } from '../../../core/object-meta';
 import type { MachineConfigPool, RolloutPolicy } from '../../../core/pool/types';
 
-/** Without the index signatures of tolerant schemas, and read-only as core has everything. */
+/** Without the index signatures of tolerant schemas, and read-only as in core. */
 type Known<T> = T extends readonly (infer Item)[]
   ? readonly Known<Item>[]
   : T extends object
@@ -26,7 +26,7 @@ type NamedFields<T> = { [K in keyof T as string extends K ? never : K]: T[K] };
 
 type Schema<S extends z.ZodType> = Known<z.output<S>>;
 
-/** The path of every field that a type names: `spec.pool.name`, `status.conditions[].type`. */
+/** The path of every field of a type: `spec.pool.name`, `status.conditions[].type`. */
 type Fields<T, P extends string = ''> = T extends readonly (infer Item)[]
   ? Fields<Item, `${P}[]`>
   : T extends object
@@ -39,18 +39,18 @@ type Joined<P extends string, K extends string> = string extends K
     ? K
     : `${P}.${K}`;
 
-/** Fields that only one of the two has, each of them and no other. */
+/** Exactly the fields that only one of the two has. */
 type OnlyIn<One, Other> = Readonly<Record<Exclude<Fields<One>, Fields<Other>>, true>>;
 
-/** What every object has and core has no use for. */
+/** Fields of every object that core does not use. */
 const HEAD = { apiVersion: true, kind: true } as const;
-/** Nobody reads them of cluster-scoped objects; `ObjectMeta` of core is also that of Pods. */
+/** Unused for cluster-scoped objects; core's `ObjectMeta` is also that of Pods. */
 const OF_PODS = {
   'metadata.namespace': true,
   'metadata.deletionGracePeriodSeconds': true,
 } as const;
 
-/** `Special` is the price of registries.conf, which only MCO's defaults name; nobody can write it. */
+/** `Special` is the action for registries.conf in MCO's defaults; users cannot set it. */
 type WithoutSpecial<T> = T extends readonly (infer Item)[]
   ? readonly WithoutSpecial<Item>[]
   : T extends { readonly type: infer Type }
@@ -67,7 +67,7 @@ type WithOperators<T> = T extends readonly (infer Item)[]
       ? { readonly [K in keyof T]: WithOperators<T[K]> }
       : T;
 
-/** MCO's references name an object in more ways than by its name. */
+/** MCO's references have further fields beside the name. */
 const UNREAD_OF_POOL = {
   'spec.configuration.apiVersion': true,
   'spec.configuration.fieldPath': true,
@@ -97,7 +97,7 @@ describe('whatever the schema gives is what core expects, and the other way roun
   it('MachineConfig', () => {
     type Declared = Schema<typeof schemas.MachineConfig>;
     const there: (value: Declared) => MachineConfig = same;
-    // `config` may also be a text, in the tests of MCO.
+    // In MCO's tests, `config` may also be a text.
     type WithObject = Omit<MachineConfig, 'spec'> & {
       readonly spec: Omit<MachineConfig['spec'], 'config'> & {
         readonly config?: Readonly<Record<string, unknown>>;
@@ -130,14 +130,14 @@ describe('whatever the schema gives is what core expects, and the other way roun
 
   it('MachineConfigPool', () => {
     type Declared = Schema<typeof schemas.MachineConfigPool>;
-    // The CRD, as MCO's, lets a condition be without reason and time. Slipway reads only its own.
+    // As in MCO, the CRD allows conditions without reason and time. Slipway reads only its own.
     type WithConditions = Omit<Declared, 'status'> & {
       readonly status?: Omit<NonNullable<Declared['status']>, 'conditions'> & {
         readonly conditions?: readonly Condition[];
       };
     };
     const there: (value: WithConditions) => MachineConfigPool = same;
-    // An object of an older CRD may have any operator; `compileSelector` judges it.
+    // An object of an older CRD may have any operator; `compileSelector` checks it.
     const back: (value: WithOperators<MachineConfigPool>) => Declared = same;
     const unread: OnlyIn<Declared, MachineConfigPool> = {
       ...HEAD,
@@ -167,7 +167,7 @@ describe('whatever the schema gives is what core expects, and the other way roun
       Schema<typeof schemas.MachineConfiguration>['spec']['nodeDisruptionPolicy']
     >;
     const back: (value: WithoutSpecial<NodeDisruptionPolicy>) => Declared = same;
-    // That a Reload has its `reload` is a rule of the CRD, which no type of the schema says.
+    // A rule of the CRD, which no type expresses, requires `reload` for a Reload.
     type Action = NonNullable<Declared['files']>[number]['actions'][number];
     const there: (value: Action['type']) => Exclude<DisruptionAction['type'], 'Special'> = same;
     const unread: OnlyIn<Declared, NodeDisruptionPolicy> = {};

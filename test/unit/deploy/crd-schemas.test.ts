@@ -17,7 +17,7 @@ interface Crd {
 
 type Schema = Readonly<Record<string, unknown>>;
 
-/** What both languages can say, in one form: a path per field and what may stand there. */
+/** Common form of both schema languages: a path per field and its allowed values. */
 type Facts = Record<string, string>;
 
 const crds = readdirSync(CRDS).map((file) => parse(readFileSync(join(CRDS, file), 'utf8')) as Crd);
@@ -108,7 +108,7 @@ function collect(given: Schema, path: string, facts: Facts): void {
   for (const [name, member] of Object.entries((schema['properties'] ?? {}) as Schema)) {
     const inner = path === '' ? name : `${path}.${name}`;
     collect(member as Schema, inner, facts);
-    // The API server sees to metadata, so a CRD need not require it.
+    // The API server checks metadata, so a CRD need not require it.
     if (required.includes(name) && inner !== 'metadata') facts[inner] += ' required';
   }
   if (schema['type'] === 'array') collect(schema['items'] as Schema, `${at}[]`, facts);

@@ -1,4 +1,4 @@
-/** The manifests of `deploy/examples` as somebody who read their comments applies them. */
+/** The manifests of `deploy/examples` with the values that their comments ask for. */
 
 import { cpSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -8,7 +8,7 @@ import { repositoryRoot } from '../../../tools/repository-root';
 export const SAMPLES = join(repositoryRoot(), 'deploy', 'samples');
 export const EXAMPLES = join(repositoryRoot(), 'deploy', 'examples');
 
-/** By file, in the order of its placeholders; the last value stands for all that follow. */
+/** By file, in the order of its placeholders; the last value is for all that follow. */
 const VALUES: Readonly<Record<string, readonly string[]>> = {
   'controller-config.yaml': [`8d7a${'0'.repeat(60)}`, `1c9b${'0'.repeat(60)}`],
   'disruption-policy.yaml': ['/etc/chrony.conf', 'chronyd.service'],
@@ -24,7 +24,6 @@ const VALUES: Readonly<Record<string, readonly string[]>> = {
   'unit-with-dropin.yaml': ['/usr/bin/uptime'],
 };
 
-/** The text of one example with values in the place of its placeholders. */
 export function filledExample(name: string): string {
   const values = VALUES[name];
   if (values === undefined) throw new Error(`no values for deploy/examples/${name}`);
@@ -38,7 +37,6 @@ export function filledExample(name: string): string {
   return filled.join('\n');
 }
 
-/** Writes the samples and all examples, filled in, into a directory. */
 export function writeFilledExamples(directory: string): void {
   cpSync(SAMPLES, directory, { recursive: true });
   for (const name of readdirSync(EXAMPLES))

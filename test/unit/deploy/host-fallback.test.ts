@@ -1,6 +1,6 @@
 /**
- * The shell program that takes a machine back on which no host worker comes up, with the places of a
- * machine below a directory, and programs that write down how they were called.
+ * The shell program that rolls back a machine on which no host worker starts, with a directory in place of the
+ * machine, and programs that record their calls.
  */
 
 import { execFile } from 'node:child_process';
@@ -35,7 +35,7 @@ beforeEach(() => {
   mkdirSync(inRoot('state'));
   writeFileSync(inRoot('state/unconfirmed'), `30\n${PREVIOUS}\n`);
   booted(NEW);
-  // It waits for what it counts, not for the clock.
+  // It counts attempts, not time.
   aProgram('sleep', '');
   aProgram('systemctl', '');
 });
@@ -58,7 +58,7 @@ async function fallBack(): Promise<{ status: number; stderr: string }> {
     .replaceAll('/proc/self/mountinfo', inRoot('mountinfo'))
     .replaceAll('/usr/', inRoot('usr/'));
   writeFileSync(inRoot('program'), text);
-  // The shell's own tools, and of the system's nothing else.
+  // The shell's own tools, and no others of the system.
   const path = `${inRoot('bin')}:${inRoot('tools')}`;
   mkdirSync(inRoot('tools'), { recursive: true });
   for (const tool of ['grep', 'rm', 'mv', 'sync']) {

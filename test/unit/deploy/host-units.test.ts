@@ -1,4 +1,4 @@
-/** The units before the kubelet, and that they come before it under each name that it goes by. */
+/** The units before the kubelet, and their order before each name of its unit. */
 
 import { execFileSync } from 'node:child_process';
 import { cpSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
@@ -9,7 +9,7 @@ import { repositoryRoot } from '../../../tools/repository-root';
 
 const UNITS = join(repositoryRoot(), 'deploy/host');
 
-/** All words of a directive, which may be there several times. */
+/** All values of a directive, which may occur several times. */
 function wordsOf(unit: string, directive: string): readonly string[] {
   return readFileSync(join(UNITS, unit), 'utf8')
     .split('\n')

@@ -1,13 +1,13 @@
-import { FIRST_BOOT_PLACES } from '../../../activities/host';
+import { FIRST_BOOT_PLACES } from '../../../host/first-boot/ignition-files';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseAllDocuments, parseDocument } from 'yaml';
 import { ControllerSettings } from '../../../controllers/settings';
 import { isOwnService } from '../../../core/names';
 import { ServerSettings } from '../../../server/settings';
-import { ClusterWorkerSettings, variableOf } from '../../../workers/config';
-import { parseConfig } from '../../../workers/host-config-file';
-import { HOST_WORKER_FLAGS } from '../../../workers/host-flags';
+import { ClusterWorkerSettings, variableOf } from '../../../process/settings';
+import { parseConfig } from '../../../workers/host/config-file';
+import { HOST_WORKER_FLAGS } from '../../../workers/host/flags';
 
 const DEPLOY = join(__dirname, '..', '..', '..', 'deploy');
 
@@ -53,7 +53,7 @@ const deployments = files('base')
   .filter(({ kind }) => kind === 'Deployment');
 
 /** The environment variables that each process knows. */
-/** Of the C library. */
+/** A variable of the C library. */
 const OF_THE_SYSTEM = ['MALLOC_ARENA_MAX'];
 const VARIABLES: Readonly<Record<string, readonly string[]>> = {
   controllers: Object.keys(ControllerSettings.shape).map(variableOf),
@@ -156,7 +156,7 @@ describe('a machine', () => {
     expect(first).toMatch(/^After=slipway-host-settle\.service /m);
     expect(first).toMatch(/^Before=.* slipway-host\.service$/m);
     expect(first).toMatch(/^ExecStart=\S*slipway host-first-boot$/m);
-    // Every boot would wait for it, as conditions are looked at last.
+    // Every boot would wait for it, because conditions are checked last.
     expect(first).not.toMatch(/^(Wants|After|Requires)=.*network-online/m);
   });
 
@@ -167,7 +167,7 @@ describe('a machine', () => {
     expect(fallback).toMatch(/^Type=simple$/m);
     expect(fallback).toMatch(/^ExecStart=\/usr\/local\/bin\/slipway-host-fallback$/m);
     expect(fallback).toMatch(/^WantedBy=multi-user\.target$/m);
-    // What is missing may be what these need.
+    // These may be what is missing.
     expect(fallback).not.toMatch(/^(Requires|After|EnvironmentFile)=/m);
   });
 

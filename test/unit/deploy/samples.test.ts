@@ -23,7 +23,6 @@ afterEach(() => {
   rmSync(directory, { recursive: true, force: true });
 });
 
-/** Fields that `slipway render --check` refuses. */
 async function refusedIn(path: string): Promise<readonly string[]> {
   const { files, problems: unreadable } = await readManifestFiles(path);
   const { objects, problems } = readManifestObjects(files);
@@ -39,7 +38,6 @@ async function refusedIn(path: string): Promise<readonly string[]> {
     .map(({ field = 'the object' }) => field);
 }
 
-/** What stands at `spec.extensions[0]`. */
 function at(manifest: unknown, field: string): unknown {
   const steps = field.split(/[.[\]]+/).filter((step) => step !== '');
   return steps.reduce((value, step) => (value as Record<string, unknown>)[step], manifest);

@@ -13,12 +13,6 @@ describe('docs/reliability.md', () => {
     expect(gaps).toEqual(inOrder);
     expect(reliability).toContain(`what is still open, G1 to ${gaps.at(-1)}\n`);
   });
-
-  it('says how many faults found.md lists', () => {
-    const listed = read('found.md').match(/^- /gm)?.length;
-
-    expect(reliability).toContain(`${listed} faults were found by all this so far`);
-  });
 });
 
 function numberOf(id = ''): number {

@@ -35,7 +35,7 @@ const link = (path: string, target: string): void => symlinkSync(target, place(p
 const shadow = (hash: string): void =>
   write('/etc/shadow', `root:!::0:99999:7:::\ncore:${hash}:19000:0:99999:7:::\n`);
 
-/** What is not as the first of two configs says. */
+/** Differences from the first of two configs. */
 function found(mine: Config, other: Config = {}): Promise<readonly string[]> {
   const configs = [
     { metadata: { name: MINE }, spec: { config: mine } },

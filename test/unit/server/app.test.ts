@@ -55,10 +55,10 @@ interface Seen {
   readonly shownPools?: Readonly<Record<string, string>>;
   readonly nodes?: readonly Node[];
   readonly configs?: readonly MachineConfig[];
-  /** As they are in the API; the default is what was seen. */
+  /** The nodes in the API server; default: as in the cache. */
   readonly nodesNow?: readonly Node[];
   readonly pools?: readonly string[];
-  /** As they are in the API; the default is what was seen. */
+  /** The pools in the API server; default: as in the cache. */
   readonly poolsNow?: readonly MachineConfigPool[];
 }
 
@@ -178,7 +178,7 @@ describe('the host endpoint', () => {
 
     expect((await get('rendered-worker-1')).statusCode).toBe(200);
     expect(state.looks).toBe(1);
-    // What was seen is enough for everybody else.
+    // For all other nodes the cache is enough.
     expect((await aServer().get('rendered-worker-1')).statusCode).toBe(200);
   });
 
@@ -201,7 +201,7 @@ describe('the host endpoint', () => {
   it('looks for nobody as often as it is asked, and refuses nobody for good without a look', async () => {
     const { get, state } = aServer();
     expect((await get('rendered-master-1')).statusCode).toBe(403);
-    // The config is kept, so it is the Node that cannot be read.
+    // The config is cached, so the failure is that of reading the Node.
     state.away = true;
     const unread = await get('rendered-master-1');
     state.away = false;
@@ -297,7 +297,7 @@ describe('the host endpoint', () => {
     expect(answer.statusCode).toBe(503);
     expect(answer.headers['retry-after']).toBe('5');
     expect(answer.json()).toMatchObject({ message: 'node stranger is not known to the cluster' });
-    // Nor is anything read for it.
+    // Nothing is read for it either.
     expect(server.state.reads).toBe(0);
   });
 
@@ -318,7 +318,7 @@ describe('the host endpoint', () => {
       expect(answer.json()).toEqual({
         status: 400,
         reason: 'BadRequest',
-        message: 'the path is not one of a URL',
+        message: 'the path cannot be decoded',
       });
     }
   });
@@ -413,7 +413,7 @@ describe('the plain endpoints', () => {
 
     expect(answer.statusCode).toBe(503);
     expect(answer.json()).toMatchObject({ message: 'not seen yet: join tokens' });
-    // Hosts have nothing to do with them.
+    // They do not concern hosts.
     expect((await waiting.get('rendered-worker-1')).statusCode).toBe(200);
   });
 

@@ -64,7 +64,7 @@ describe('the config store', () => {
     expect(second?.digest).not.toBe(first?.digest);
     expect(second?.bytes.toString()).toContain('"new"');
     clock.now = 20_000;
-    // The same version again: the bytes are those that are kept.
+    // The same version again: the cached bytes.
     expect((await store.get('a'))?.bytes).toBe(second?.bytes);
     expect(reads).toHaveLength(3);
   });

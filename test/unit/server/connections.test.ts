@@ -2,7 +2,7 @@ import { EventEmitter } from 'node:events';
 import type { Socket } from 'node:net';
 import { limitConnections, type ConnectionLimits } from '../../../server/connections';
 
-/** A connection of which nothing but the address and the end matter. */
+/** A connection that has only an address and an end. */
 class APeer extends EventEmitter {
   destroyed = false;
 
@@ -20,7 +20,7 @@ class APeer extends EventEmitter {
     this.close();
   }
 
-  /** Of a socket, this comes a moment after its end. */
+  /** A socket emits this shortly after its end. */
   close(): void {
     this.emit('close');
   }
@@ -78,7 +78,7 @@ describe('connections of one address', () => {
     connect('::ffff:192.0.2.1');
 
     expect(connect('192.0.2.1').destroyed).toBe(true);
-    // Not one /64 with all others of IPv4.
+    // It does not share one /64 with all of IPv4.
     expect(connect('::ffff:192.0.2.2').destroyed).toBe(false);
   });
 });
@@ -92,7 +92,7 @@ describe('where there is no room', () => {
     pass(PATIENCE - 10);
 
     expect(connect('192.0.2.1').destroyed).toBe(false);
-    // The second one has some of its time left.
+    // The second connection has some of its time left.
     expect(connect('192.0.2.1').destroyed).toBe(true);
 
     expect([oldest.destroyed, second.destroyed]).toEqual([true, false]);

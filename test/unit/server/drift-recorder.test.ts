@@ -55,7 +55,7 @@ it('takes no report for a Node that is registered anew before what is left of th
   const recorder = createDriftRecorder(
     {
       node: (name) => ({ metadata: { name, uid: 'uid-now' } }),
-      // As the server's watch has it.
+      // As in the server's cache.
       machineConfigNode: () => trimMachineConfigNode(mine),
     },
     async (name, { condition, drift }) => {

@@ -40,7 +40,7 @@ it('goes on without a watch that cannot be had, and tries again', () => {
   jest.advanceTimersByTime(10_000);
 
   expect(watches).toHaveBeenCalledTimes(2);
-  // What changed in between was seen by nobody.
+  // The change in between was not seen.
   expect(changes).toBe(1);
 });
 

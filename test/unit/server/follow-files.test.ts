@@ -18,7 +18,6 @@ afterEach(() => {
 
 const log = { info: () => undefined, warn: () => undefined };
 
-/** Resolves with the next change. */
 function next(file: string): { readonly changed: Promise<void> } {
   let tell: () => void = () => undefined;
   const changed = new Promise<void>((resolve) => {

@@ -1,25 +1,21 @@
-import { createHash, randomBytes } from 'node:crypto';
+import { randomBytes } from 'node:crypto';
 import fc from 'fast-check';
 import { instantOf, newJoinToken, type JoinTokenRecord } from '../../../core/join';
 import { createJoinGate, type JoinGateOptions, type JoinVerdict } from '../../../server/join-gate';
 import { FAILED_LIMIT, GOOD_LIMIT } from '../../../server/join-limit';
 
-const ports = {
-  randomBytes,
-  sha256Hex: (text: string) => createHash('sha256').update(text).digest('hex'),
-};
 const NOW = Date.parse('2030-01-01T00:00:00Z');
 const ADDRESS = '192.0.2.7';
 
-/** A token for a pool, with the header that shows it. */
+/** A token for a pool, with its header. */
 function aToken(pool = 'worker', seconds = 3600) {
-  const { id, text, hash } = newJoinToken(ports);
+  const { id, text, hash } = newJoinToken(randomBytes);
   const expiresAt = instantOf(NOW + seconds * 1000);
   const record: JoinTokenRecord = { id, pool, hash, createdAt: instantOf(NOW), expiresAt };
   return { id, record, authorization: `Bearer ${text}` };
 }
 
-/** A gate with these tokens; its clocks stand still until `pass`. */
+/** A gate with these tokens; its clocks stop until `pass`. */
 function aGate(
   records: readonly JoinTokenRecord[],
   options: Partial<JoinGateOptions> & { readonly isSynced?: boolean } = {},

@@ -32,7 +32,7 @@ describe('the limit of one address', () => {
     );
 
     expect(taken).toEqual([0, 0, 0, 2]);
-    // Not all of IPv4 is one network then.
+    // Not all of IPv4 is one network.
     expect(limit.take('::ffff:192.0.2.2')).toBe(0);
   });
 

@@ -6,7 +6,6 @@ const START = Date.parse('2030-01-01T00:00:00Z');
 beforeEach(() => jest.useFakeTimers({ now: START }));
 afterEach(() => jest.useRealTimers());
 
-/** A recorder whose writes end as `answer` says. */
 function given(
   answer: () => Promise<void> = async () => undefined,
   known: Readonly<Record<string, string>> = {},

@@ -1,4 +1,4 @@
-import { closeAll, listenAt, type Opened } from '../../../server/opened';
+import { closeAll, listenAt, type Opened } from '../../../server/closing';
 
 beforeEach(() => jest.useFakeTimers());
 afterEach(() => jest.useRealTimers());
@@ -67,7 +67,7 @@ describe('the end of what is open', () => {
     await jest.advanceTimersByTimeAsync(11_000);
 
     await over;
-    expect(log.warned.at(-1)).toBe('left open: they do not end {"parts":["deaf"]}');
+    expect(log.warned.at(-1)).toBe('left open: they cannot be closed {"parts":["deaf"]}');
   });
 
   it('comes for all when one cannot be closed', async () => {
@@ -88,7 +88,7 @@ describe('the end of what is open', () => {
     );
 
     expect(isClosed).toBe(true);
-    expect(log.warned).toEqual(['not closed as it should {"part":"a","reason":"no such socket"}']);
+    expect(log.warned).toEqual(['closing failed {"part":"a","reason":"no such socket"}']);
   });
 });
 

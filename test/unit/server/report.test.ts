@@ -1,5 +1,10 @@
 import { pino } from 'pino';
-import { type DriftAnswer, type DriftReport, type DriftStatus, TURN } from '../../../core/drift';
+import {
+  type DriftAnswer,
+  type DriftReport,
+  type DriftStatus,
+  REPAIR_WINDOW,
+} from '../../../core/drift';
 import { fail } from '../../../core/errors';
 import { ANNOTATION } from '../../../core/names';
 import type { MachineConfigNode, Node } from '../../../core/node/types';
@@ -44,13 +49,13 @@ interface Given {
 
 function aServer(options: Given = {}) {
   const state = {
-    /** Of the wall. */
+    /** Time of day. */
     time: 0,
     cordoned: [] as readonly string[],
     peer: peer('worker-1') as PeerSubject | undefined,
     away: false,
     now: 0,
-    /** Of the Node. */
+    /** Annotations of the Node. */
     annotations: { [ANNOTATION.CURRENT_CONFIG]: 'rendered-worker-1' } as Record<string, string>,
     known: {
       metadata: { name: 'worker-1', uid: 'u1', resourceVersion: '1' },
@@ -303,12 +308,12 @@ describe('PUT /host/report', () => {
       drifted(server, LONG_AGO);
       const turns: (boolean | undefined)[] = [];
       for (const window of [0, 1, 2, 3, 4, 5, 6]) {
-        server.state.time = window * TURN.window;
+        server.state.time = window * REPAIR_WINDOW.window;
         turns.push(await may(server));
       }
 
       expect(turns).toEqual([false, false, true, false, false, false, true]);
-      server.state.time += TURN.asked;
+      server.state.time += REPAIR_WINDOW.asked;
       expect(await may(server)).toBe(false);
     });
 
@@ -317,7 +322,7 @@ describe('PUT /host/report', () => {
       drifted(server, LONG_AGO);
       const turns: (boolean | undefined)[] = [];
       for (const window of [0, 1, 2, 3]) {
-        server.state.time = window * TURN.window;
+        server.state.time = window * REPAIR_WINDOW.window;
         turns.push(await may(server));
       }
 
@@ -327,7 +332,7 @@ describe('PUT /host/report', () => {
     it('counts who is out of service, and not the host itself', async () => {
       const server = aServer({ policy, others });
       drifted(server, LONG_AGO);
-      server.state.time = 2 * TURN.window;
+      server.state.time = 2 * REPAIR_WINDOW.window;
       expect(await may(server)).toBe(true);
       server.state.cordoned = ['worker-0'];
       server.state.time += 1_000;
@@ -339,17 +344,17 @@ describe('PUT /host/report', () => {
 
     it('gives none in a window that had begun when it drifted', async () => {
       const server = aServer({ policy, others });
-      drifted(server, new Date(2 * TURN.window).toISOString());
-      server.state.time = 2 * TURN.window + 1_000;
+      drifted(server, new Date(2 * REPAIR_WINDOW.window).toISOString());
+      server.state.time = 2 * REPAIR_WINDOW.window + 1_000;
       expect(await may(server)).toBe(false);
-      server.state.time = 6 * TURN.window;
+      server.state.time = 6 * REPAIR_WINDOW.window;
       expect(await may(server)).toBe(true);
     });
 
     it('keeps the places of a window, whoever is repaired or drifts in the middle of it', async () => {
       const server = aServer({ policy, others });
       drifted(server, LONG_AGO);
-      server.state.time = 2 * TURN.window;
+      server.state.time = 2 * REPAIR_WINDOW.window;
       expect(await may(server)).toBe(true);
       drifted(server, new Date(server.state.time).toISOString());
       server.state.time += 2_000;
@@ -360,7 +365,7 @@ describe('PUT /host/report', () => {
       const server = aServer({ policy, others, maxUnavailable: 0 });
       drifted(server, LONG_AGO);
       for (const window of [0, 1, 2, 3]) {
-        server.state.time = window * TURN.window;
+        server.state.time = window * REPAIR_WINDOW.window;
         expect(await may(server)).toBe(false);
       }
     });

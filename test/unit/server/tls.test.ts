@@ -33,7 +33,7 @@ function write({ certificate, key }: Credentials): void {
   writeFileSync(files().keyFile, key);
 }
 
-/** What the server is given, and what the log says of it: each event resolves what waits for it. */
+/** Events of the TLS files and their log lines; each resolves the waits for it. */
 function follow(tls: Awaited<ReturnType<typeof readTls>>) {
   const given: string[] = [];
   let heard: (message: string) => void = () => undefined;

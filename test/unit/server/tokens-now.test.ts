@@ -1,12 +1,14 @@
 import type { JoinTokenRecord } from '../../../core/join';
-import { createTokensNow } from '../../../server/tokens-now';
+import { createTokensNow } from '../../../server/stored-tokens';
+
+jest.mock('node:timers/promises', () => jest.requireActual<object>('../faked-delay'));
 
 beforeEach(() => jest.useFakeTimers());
 afterEach(() => jest.useRealTimers());
 
 type Tokens = ReadonlyMap<string, JoinTokenRecord>;
 
-/** Reads that wait for `answer`, and a clock that stands still until `pass`. */
+/** Reads that wait for `answer`, and a clock that stops until `pass`. */
 function given() {
   let now = 0;
   const reads: { answer(tokens?: Tokens): void; fail(error: Error): void }[] = [];

@@ -1,6 +1,6 @@
 import { fuzzCommand, type FuzzOptions } from '../../simulation/options';
 
-/** What the flags say. @throws with what the command would print before it ends */
+/** The parsed flags. @throws with the output of the command before it ends */
 function parsed(...flags: readonly string[]): FuzzOptions {
   const command = fuzzCommand()
     .exitOverride()

@@ -4,18 +4,16 @@ import { startTimeOf } from '../../../tools/processes/identity';
 
 const LIMIT_MS = 30_000;
 
-/** The process id in a file, once somebody has put the file there. */
+/** The process ID in a file, once the file exists. */
 export async function appearance(path: string): Promise<number> {
   await until(() => existsSync(path), `${path} appears`);
   return Number(readFileSync(path, 'utf8'));
 }
 
-/** Resolves when there is no such process. */
 export async function gone(pid: number): Promise<void> {
   await until(() => startTimeOf(pid) === undefined, `process ${pid} ends`);
 }
 
-/** Resolves when the path is not there any more. */
 export async function removed(path: string): Promise<void> {
   await until(() => !existsSync(path), `${path} is removed`);
 }

@@ -1,5 +1,5 @@
-// `node --require run-typescript.cjs script.ts`: runs TypeScript of this repository uncompiled, for
-// tests that need processes of their own. Sources are transformed as jest does it.
+// `node --require run-typescript.cjs script.ts`: runs TypeScript of this repository uncompiled, for tests that
+// need their own processes. Transforms the sources as jest does.
 'use strict';
 
 const { readFileSync } = require('node:fs');

@@ -3,23 +3,21 @@ import { once } from 'node:events';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 
-/** A TypeScript file running in a process of its own, which talks in lines on stdout. */
+/** A TypeScript file in its own process, which reports in lines on stdout. */
 export interface ScriptProcess {
   readonly pid: number;
   readonly child: ChildProcess;
   /** The next line that starts with this word; fails when the process ends first. */
   line(start: string): Promise<string>;
-  /** Ends its stdin, which the scripts take as the sign to go on. */
+  /** Ends its stdin; the scripts then go on. */
   goOn(): void;
-  /** SIGKILL: no handler runs. */
   kill(): Promise<void>;
-  /** Exit status, once it has ended. */
   ended(): Promise<number | null>;
 }
 
 const running = new Set<ScriptProcess>();
 
-// A test that fails in the middle must not leave its processes to the ones after it.
+// A failed test must not leave its processes to later tests.
 afterEach(async () => {
   await Promise.all([...running].map((script) => script.kill()));
 });

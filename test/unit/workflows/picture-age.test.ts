@@ -10,7 +10,7 @@ afterEach(() => {
   jest.useRealTimers();
 });
 
-/** So long looks are behind. */
+/** Makes checks of the pool read outdated caches for this time. */
 function failFor(age: PictureAge, ms: number): void {
   age.lookWasBehind();
   jest.advanceTimersByTime(ms);

@@ -2,10 +2,7 @@ import { join } from 'node:path';
 import { bundleWorkflows } from '../../../tools/workflow-bundle';
 import { repositoryRoot } from '../../../tools/repository-root';
 
-/**
- * The workflows as they are shipped, bundled at most once per change of the sources and shared by
- * all suites.
- */
+/** The workflows as shipped, bundled at most once per change of the sources and shared by all suites. */
 export async function workflowBundle(): Promise<string> {
   const path = join(repositoryRoot(), 'node_modules', '.cache', 'slipway', 'workflow-bundle.js');
   await bundleWorkflows(path);

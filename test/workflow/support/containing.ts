@@ -1,4 +1,4 @@
-/** Matches any text with this part; typed, so that it fits where a string is expected. */
+/** Matches any text with this part; typed as a string. */
 export function containing(part: string): string {
   return expect.stringContaining(part) as string;
 }

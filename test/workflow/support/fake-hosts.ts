@@ -2,7 +2,7 @@ import { ApplicationFailure } from '@temporalio/common';
 import type { HostActivities, HostOrder } from '../../../workflows/host-contracts';
 import type { FakeWorld } from './fake-world';
 
-/** One machine: which config is on it, what is half done, and how often it booted. */
+/** One machine: its config, what is half done, and its number of boots. */
 export interface FakeHost {
   config: string | undefined;
   /** Written, but not committed. */
@@ -11,13 +11,13 @@ export interface FakeHost {
   /** Booted into `applied`. */
   rebooted: boolean;
   boots: number;
-  /** Reboot armed; it takes place when somebody asks next. */
+  /** Reboot armed; it takes place at the next call. */
   armed: boolean;
-  /** On what a lost update left, which does not hold: only a reboot takes it back. */
+  /** Runs what a lost update left, which must not stay; only a reboot undoes it. */
   isLeft: boolean;
-  /** How an update failed, which its node may not have said. */
+  /** How an update failed; its Node may not show it. */
   failed?: string;
-  /** What somebody else has put where only an update had something. */
+  /** Paths that another program has written where only an update had something. */
   kept?: readonly string[];
 }
 
@@ -65,7 +65,7 @@ export function fakeHostActivities(world: FakeWorld): HostActivities {
       if (host.failed !== undefined) {
         throw ApplicationFailure.nonRetryable(`lost: ${host.failed}`, 'EarlierUpdateFailed');
       }
-      // As the real one: what is whole and wanted is taken over as it is.
+      // Like the real one: a complete and wanted state is taken over.
       const tookOver = host.applied === order.config.name && !host.rebooted && !host.armed;
       const did = tookOver ? 'took over' : 'undid';
       const settled = host.applied === undefined ? undefined : `${did} ${host.applied}`;

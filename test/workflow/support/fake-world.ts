@@ -18,7 +18,7 @@ import { nodeDeleted } from '../../../activities/cluster/known-node';
 import { RoomInPools, type TakeRoom } from '../../../activities/cluster/room-in-pool';
 import { written } from '../../../activities/cluster/written-node';
 import { createFindRunningUpdates } from '../../../activities/cluster/find-running-updates';
-import type { DatedLookup, NodeChange, RunningUpdates } from '../../../activities/ports';
+import type { DatedLookup, NodeChange, RunningUpdates } from '../../../activities/cluster/ports';
 import { toFailure } from '../../../activities/failures';
 import { fail } from '../../../core/errors';
 import {
@@ -45,7 +45,7 @@ import {
   progressQuery,
   type RolloutProgress,
 } from '../../../workflows/messages';
-import { OpenUpdates } from '../../../workers/temporal-client';
+import { OpenUpdates } from '../../../process/temporal/open-updates';
 import type { poolRollout } from '../../../workflows/pool-rollout';
 import type { updateNode } from '../../../workflows/update-node';
 import { aHost, fakeHostActivities, type FakeHost } from './fake-hosts';
@@ -57,16 +57,16 @@ export interface WorldOptions {
   readonly maxUnavailable?: number | string;
   readonly policy?: Partial<ResolvedPolicy>;
   readonly plan?: UpdatePlan;
-  /** The pool's rendered config; absent = `c2`, while every node is on `c1`. */
+  /** The pool's rendered config; absent = `c2`, while every node has `c1`. */
   readonly config?: string | undefined;
-  /** A second pool of the same cluster: nodes may be moved from one to the other. */
+  /** A second pool of the same cluster; nodes may be moved between the two. */
   readonly beside?: FakeWorld;
 }
 
-/** Longer than anything takes on a busy machine; shorter than a test may run. */
+/** Longer than any step on a busy machine; shorter than the limit of a test. */
 const PATIENCE_MS = 50_000;
 
-/** What all pools of one cluster have in common. */
+/** State that all pools of one cluster share. */
 interface Shared {
   readonly nodes: Map<string, Node>;
   readonly hosts: Map<string, FakeHost>;
@@ -76,7 +76,7 @@ interface Shared {
   readonly drained: Set<string>;
   /** Nodes with a pod that was bound to them although they were cordoned. */
   readonly late: Set<string>;
-  /** Nodes that a person has put back into service: what an update has begun there, nobody goes on with. */
+  /** Nodes that a person has put back into service: updates must not go on there. */
   readonly putBack: Set<string>;
 }
 
@@ -86,13 +86,12 @@ const WITH_SLOT: ReadonlySet<string> = new Set([
   ...['verifyUpdate', 'awaitNodeReady', 'commitUpdate', 'completeNode'],
 ]);
 
-/** A step that an activity took, in order. */
 export interface Step {
   readonly step: string;
   readonly node: string;
 }
 
-/** Short waits, so that tests that run into them end soon. */
+/** Short waits, so that tests that reach them end soon. */
 const QUICK_POLICY: ResolvedPolicy = {
   ...DEFAULT_POLICY,
   canaryNodes: 0,
@@ -104,16 +103,16 @@ const QUICK_POLICY: ResolvedPolicy = {
 };
 
 /**
- * A pool with its nodes and machines, in memory. Nodes are what Kubernetes would show, changed by
- * the same functions as the real activities use. It watches independently that nothing forbidden
- * happens: `violations` must be empty at the end.
+ * A pool with its nodes and machines, in memory. Nodes have the state that Kubernetes would show, changed by the
+ * functions of the real activities. An independent check of the promises fills `violations`, which must be empty
+ * at the end.
  */
 export class FakeWorld {
   readonly violations: string[] = [];
   readonly steps: Step[] = [];
   readonly rolloutId: string;
   exists = true;
-  /** There is nothing to drain anywhere, and the cordon says so. */
+  /** No node has pods to drain, and the cordon reports that. */
   withoutPods = false;
   config: string | undefined;
   maxUnavailable: number | string;
@@ -128,7 +127,7 @@ export class FakeWorld {
   private readonly plans = new Map<string, UpdatePlan>();
   private readonly gates: Gate[] = [];
   private hooks: Hook[] = [];
-  /** The first node has been cordoned; undefined = nobody waits for that. */
+  /** Resolves when the first node is cordoned; undefined = nothing waits for that. */
   private firstTaken: ReturnType<typeof latch> | undefined;
   private frozen: readonly Node[] | undefined;
   private watchers: (() => void)[] = [];
@@ -160,7 +159,6 @@ export class FakeWorld {
     return this.members().map(({ metadata }) => metadata.name);
   }
 
-  /** The n-th node, counting from 1. */
   name(index: number): string {
     return `${this.pool}-n${index}`;
   }
@@ -186,8 +184,8 @@ export class FakeWorld {
   }
 
   /**
-   * Stops every activity of this name (on this node) until the gate is opened. Where the first node is to get there,
-   * the others are prepared after it has its slot: otherwise the one that happens to be prepared first has it.
+   * Stops every activity of this name (on this node) until the gate is opened. For the first node, the others are
+   * prepared only after it has its slot: otherwise the node that is prepared first gets it.
    */
   hold(step: string, node?: string): Gate {
     const isTaken = this.stepsOf(this.name(1)).includes('cordonNode');
@@ -204,7 +202,7 @@ export class FakeWorld {
     };
   }
 
-  /** Lets an activity fail with a name of the catalogue, which decides whether it is retried. */
+  /** Makes an activity fail with a catalogue name, which decides whether it is retried. */
   failWith(
     step: string,
     node: string | undefined,
@@ -242,7 +240,7 @@ export class FakeWorld {
     this.frozen = undefined;
   }
 
-  /** What a person or the cluster itself does with a Node. */
+  /** A change of a Node by a person or by the cluster. */
   changeNode(name: string, change: NodeChange & { readonly ready?: boolean }): void {
     if (change.unschedulable === false) this.shared.putBack.add(name);
     this.write(name, change);
@@ -254,20 +252,20 @@ export class FakeWorld {
     this.shared.late.add(name);
   }
 
-  /** A machine that joins, as its first boot left it; another one when the name was taken before. */
+  /** A machine joins after its first boot; replaces an earlier one of the same name. */
   join(name: string, config: string): void {
     if (!this.shared.hosts.has(name)) throw new Error(`no worker runs for ${name}`);
     this.addNode(name, config);
     this.notify();
   }
 
-  /** The Node goes; its machine may run on. */
+  /** Deletes the Node; its machine may go on running. */
   deleteNode(name: string): void {
     this.shared.nodes.delete(name);
     this.notify();
   }
 
-  /** Somebody changes the label by which pools select the node. */
+  /** Changes the label by which pools select the node. */
   moveNode(name: string, to: FakeWorld): void {
     const node = this.node(name);
     const labels = { ...node.metadata.labels, pool: to.pool };
@@ -278,7 +276,7 @@ export class FakeWorld {
     for (const pool of this.shared.pools) pool.notify();
   }
 
-  /** The only node left: one whose host worker does not run. */
+  /** Replaces all nodes by one whose host worker does not run. */
   addNodeWithoutHost(): string {
     this.shared.nodes.clear();
     const name = `${this.pool}-nobody`;
@@ -286,7 +284,7 @@ export class FakeWorld {
     return name;
   }
 
-  /** Resolves once the condition holds; looked at after every change of the world. */
+  /** Resolves once the condition holds; checked after every change of the world. */
   async until(condition: () => boolean): Promise<void> {
     while (!condition()) {
       const changed = latch();
@@ -337,7 +335,7 @@ export class FakeWorld {
     return this.rollout().query(progressQuery);
   }
 
-  /** Asks the rollout until its progress is as expected; says how it was instead after a while. */
+  /** Queries the rollout until its progress is as expected; fails with the last progress. */
   async progressUntil(condition: (progress: RolloutProgress) => boolean): Promise<RolloutProgress> {
     const deadline = Date.now() + PATIENCE_MS;
     for (;;) {
@@ -352,7 +350,7 @@ export class FakeWorld {
     await this.rollout().signal(clusterChangedSignal, { reason });
   }
 
-  /** Nodes that somebody would have to look after: a cordon of ours, or a host unlike its record. */
+  /** Nodes that need a person: with a cordon of ours, or a host unlike its record. */
   leftovers(): readonly string[] {
     const cordons = this.members()
       .filter((node) => node.metadata.annotations?.[ANNOTATION.CORDONED_BY] !== undefined)
@@ -374,7 +372,7 @@ export class FakeWorld {
     this.violations.push(what);
   }
 
-  /** Records a step and does what the test wants to happen there. */
+  /** Records a step and runs the test's hook for it. */
   async step(step: string, node: string): Promise<void> {
     this.steps.push({ step, node });
     this.notify();
@@ -459,7 +457,7 @@ export class FakeWorld {
             if (wanted !== undefined) takeRoom(known);
             return wanted;
           });
-        // Every attempt is that of another worker, which knows of no other's cordons.
+        // Every attempt counts as that of another worker, which does not know the others' cordons.
         const node = await (input.repair === true
           ? write(() => undefined)
           : this.room().whileThereIs(input, write));
@@ -567,7 +565,7 @@ export class FakeWorld {
     };
   }
 
-  /** A real server, whose visibility has not heard of anything yet. */
+  /** A real server, whose visibility is empty. */
   private readonly updates: RunningUpdates = {
     isRunning: (node) => new OpenUpdates(this.client).isRunning(node),
     isOpen: (node, runId) => new OpenUpdates(this.client).isOpen(node, runId),
@@ -583,7 +581,7 @@ export class FakeWorld {
     updates: this.updates,
   });
 
-  /** What the question who has left needs; the server says the same as the picture. */
+  /** Ports of the check for nodes that have left; server and cache agree. */
   private ports(): Parameters<typeof movesOf>[0] {
     return {
       view: {
@@ -610,7 +608,7 @@ export class FakeWorld {
     );
   }
 
-  /** On the picture that the looks have, old or not. */
+  /** Uses the cache of the selections, old or not. */
   private room(): RoomInPools {
     const { view, nodes } = this.ports();
     const shown = lookup(() => this.frozen ?? [...this.shared.nodes.values()]);
@@ -658,7 +656,7 @@ export class FakeWorld {
   }
 
   private write(name: string, change: NodeChange & { readonly ready?: boolean }): void {
-    // What a machine does is seen by nobody any more once its Node is deleted.
+    // Nothing observes a machine whose Node is deleted.
     if (!this.shared.nodes.has(name)) return;
     const pools = this.shared.pools.map((world) => ({ world, before: world.unavailable() }));
     const node = this.node(name);
@@ -682,7 +680,7 @@ export class FakeWorld {
     for (const { world, before } of pools) world.observe(before, change.annotations !== undefined);
   }
 
-  /** @param byUs - a person or the machine itself may do whatever they like */
+  /** @param byUs - false = by a person or by the machine itself, which may do anything */
   private observe(before: readonly string[], byUs: boolean): void {
     const after = this.unavailable();
     this.mostUnavailable = Math.max(this.mostUnavailable, after.length);

@@ -1,6 +1,6 @@
 import { Context } from '@temporalio/activity';
 
-/** Where an activity waits until the test lets it go on, or until it hears that it is cancelled. */
+/** A place where an activity waits until the test opens it, or until it is cancelled. */
 export interface Gate {
   /** Resolves when an activity has come to the gate. */
   readonly reached: Promise<void>;
@@ -34,8 +34,8 @@ export function gateFor(step: string, node: string | undefined): { gate: Gate; h
 }
 
 /**
- * Heartbeats while it waits, because that is how a cancellation gets here. Steps that have none in the
- * product hear of it as little here.
+ * Heartbeats while it waits, because cancellations arrive with heartbeats. Steps without heartbeats in the product
+ * get no cancellation here either.
  */
 export async function orCancelled(promise: Promise<void>): Promise<void> {
   const context = Context.current();

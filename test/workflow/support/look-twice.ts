@@ -1,6 +1,6 @@
 import type { FakeWorld } from './fake-world';
 
-/** Whatever follows from what the rollout knows now is decided when this returns. */
+/** When this returns, the rollout has made all decisions that follow from its present knowledge. */
 export async function lookTwice(world: FakeWorld): Promise<void> {
   const looks = () => world.stepsOf('').filter((step) => step === 'selectNodes').length;
   for (let times = 0; times < 2; times += 1) {

@@ -1,6 +1,6 @@
 import type { UpdatePlan } from '../../../core/node/plan';
 
-/** A plan that drains and reboots, as most updates do; override what matters. */
+/** A plan that drains and reboots, as most updates do. */
 export function aPlan(overrides: Partial<UpdatePlan> = {}): UpdatePlan {
   return {
     reconcilable: { ok: true },
@@ -20,7 +20,7 @@ export function aPlan(overrides: Partial<UpdatePlan> = {}): UpdatePlan {
   };
 }
 
-/** A restart of one service, with neither drain nor reboot. */
+/** A restart of one service, without drain and reboot. */
 export function aRestartPlan(): UpdatePlan {
   return aPlan({
     kernelArguments: { add: [], remove: [] },

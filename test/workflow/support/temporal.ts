@@ -9,8 +9,8 @@ import {
 import { pino } from 'pino';
 import { CLUSTER_QUEUE, hostQueue } from '../../../core/names';
 import { startTemporal, type TemporalOptions, type TemporalServer } from '../../../tools/temporal';
-import { installTemporalRuntime } from '../../../workers/temporal-runtime';
-import { UNREPLAYABLE_FAILS } from '../../../workers/unreplayable';
+import { installTemporalRuntime } from '../../../process/temporal/runtime';
+import { UNREPLAYABLE_FAILS } from '../../../workers/cluster/unreplayable';
 import type { ClusterActivities } from '../../../workflows/cluster-contracts';
 import { workflowBundle } from './bundle';
 import { FakeWorld, type WorldOptions } from './fake-world';
@@ -21,12 +21,12 @@ export interface TestBench {
   readonly server: TemporalServer;
   /** A new pool with its own nodes and hosts. Its workers end with the bench. */
   world(options?: WorldOptions): Promise<FakeWorld>;
-  /** Ends the cluster worker; another one goes on with the workflows as they are shipped. */
+  /** Replaces the cluster worker by one with the workflows as shipped. */
   upgrade(): Promise<void>;
   stop(): Promise<void>;
 }
 
-/** Cancellation reaches activities with the answer to a heartbeat, so those go out at once. */
+/** Cancellations reach activities with the answer to a heartbeat, so heartbeats are sent at once. */
 const QUICK_HEARTBEATS = {
   maxHeartbeatThrottleInterval: 50,
   defaultHeartbeatThrottleInterval: 50,
@@ -35,14 +35,14 @@ const QUICK_HEARTBEATS = {
 /**
  * Starts a server and the cluster worker.
  *
- * @param forgetful - the worker keeps one workflow in memory: whoever comes next is replayed from its history
+ * @param forgetful - the worker caches one workflow; all others are replayed from their history
  */
 export async function startBench(
   options: TemporalOptions & {
     readonly forgetful?: boolean;
     /** `host:port` where the worker serves its metrics. */
     readonly metricsAddress?: string;
-    /** What the cluster worker runs until `upgrade`; absent = the workflows as they are shipped. */
+    /** Code of the cluster worker until `upgrade`; absent = the workflows as shipped. */
     readonly code?: string;
   } = {},
 ): Promise<TestBench> {
@@ -171,7 +171,7 @@ class Worlds {
 
 let installed = false;
 
-/** What the workflows themselves call a bug; they go on, the suite does not pass. */
+/** Bugs that the workflows report about themselves; the workflows go on, and the suite fails. */
 const bugs: string[] = [];
 
 function quietRuntime(): void {
@@ -184,7 +184,7 @@ function quietRuntime(): void {
       process.stderr.write(`${text}\n`);
     }),
     shutdownSignals: [],
-    // Tests terminate workflows on purpose, which Core finds worth a warning.
+    // Tests terminate workflows on purpose, about which Core logs warnings.
     telemetryOptions: { logging: { filter: { core: 'ERROR', other: 'ERROR' } } },
   });
 }

@@ -22,7 +22,7 @@ pub fn open(sysroot: Option<PathBuf>) -> Result<Host> {
     Ok(Host::open(options)?)
 }
 
-/// Where files of the machine are, such as `etc/yum.repos.d`.
+/// Path of a file of the machine, such as `etc/yum.repos.d`.
 pub fn root() -> PathBuf {
     std::env::var_os("STANDIN_ROOT")
         .unwrap_or_else(|| OsString::from("/"))
@@ -48,7 +48,7 @@ pub fn finish<F: Future<Output = Result<()>>>(work: F) -> ! {
     }
 }
 
-/// What the next change starts from: the staged deployment, else the booted one, else the newest.
+/// Base of the next change: the staged deployment, else the booted one, else the newest.
 pub fn newest(status: &Status) -> Result<&Deployment> {
     status
         .staged

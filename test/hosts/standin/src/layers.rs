@@ -10,7 +10,7 @@ use slipway_ostree::ostree_ext::ostree;
 
 use crate::packages;
 
-/// Keeps a package that was laid over an image once, as rpm-ostree's package cache does.
+/// Caches a package that was layered once, as rpm-ostree does.
 fn reference(package: &str) -> String {
     format!("standin/package/{package}")
 }
@@ -32,7 +32,7 @@ pub fn commit(repo: &ostree::Repo, root: &Path, base: &str, names: &[String]) ->
     write(repo, &tree, Some(base), &metadata(repo, base)?)
 }
 
-/// The package of a repository; where there is none, the one that was there before.
+/// The package of a repository; when it is gone, the cached one.
 fn package_commit(repo: &ostree::Repo, root: &Path, name: &str) -> Result<String> {
     let found = match packages::find(root, name) {
         Ok(found) => found,
@@ -57,7 +57,7 @@ fn package_commit(repo: &ostree::Repo, root: &Path, name: &str) -> Result<String
     Ok(commit)
 }
 
-/// What the boot loader needs to know of the image is true of the layered one, too.
+/// The boot loader's metadata of the image also holds for the layered one.
 fn metadata(repo: &ostree::Repo, base: &str) -> Result<Variant> {
     let (commit, _) = repo.load_commit(base)?;
     let dict = VariantDict::new(Some(&commit.child_value(0)));

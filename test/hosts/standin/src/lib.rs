@@ -1,4 +1,4 @@
-//! What the stand-ins have in common: see README.md.
+//! Code that the stand-ins share: see README.md.
 
 pub mod host;
 pub mod layers;

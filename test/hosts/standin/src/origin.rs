@@ -1,22 +1,22 @@
-//! The origin file of a deployment, with the groups that rpm-ostree keeps its wishes in.
+//! The origin file of a deployment, with rpm-ostree's groups for requested packages.
 
 use anyhow::Result;
 use slipway_ostree::ostree_ext::glib::KeyFile;
 use slipway_ostree::ostree_ext::ostree;
 
-/// What was asked for, beside the image.
+/// Requests beside the image.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Wishes {
-    /// Packages to lay over the image.
+    /// Packages to layer over the image.
     pub packages: Vec<String>,
-    /// Packages of the image that should be away.
+    /// Packages of the image to remove.
     pub removals: Vec<String>,
 }
 
 const IMAGE: (&str, &str) = ("origin", "container-image-reference");
 const PACKAGES: (&str, &str) = ("packages", "requested");
 const REMOVALS: (&str, &str) = ("overrides", "remove");
-/// Ours: the commit of the image that packages were laid over.
+/// The stand-in's own key: the commit of the image beneath the packages.
 const BASE: (&str, &str) = ("standin", "base");
 
 /// Reads them from a deployment's origin.
@@ -47,7 +47,7 @@ pub fn image(deployment: &ostree::Deployment) -> Option<String> {
     deployment.origin().and_then(|origin| text(&origin, IMAGE))
 }
 
-/// An origin for this image with these wishes.
+/// An origin for this image with these requests.
 pub fn write(image: &str, base: &str, wishes: &Wishes) -> Result<KeyFile> {
     let file = KeyFile::new();
     file.set_string(IMAGE.0, IMAGE.1, image);
@@ -65,7 +65,7 @@ pub fn write(image: &str, base: &str, wishes: &Wishes) -> Result<KeyFile> {
 }
 
 impl Wishes {
-    /// Adds and removes; what is there already or not there at all is no error here.
+    /// Adds and removes; no error when a package is already there or missing.
     pub fn changed(&self, install: &[String], uninstall: &[String]) -> Self {
         let mut packages = self.packages.clone();
         packages.retain(|name| !uninstall.contains(name));

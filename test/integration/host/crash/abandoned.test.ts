@@ -1,17 +1,17 @@
 /**
- * A journal that could not be begun, because the disk failed once, is dropped again. A host that dies while it
- * does that has changed nothing, and must not take what is left for a damaged journal.
+ * A journal that could not be begun, because the disk failed once, is dropped. A host that dies meanwhile has
+ * changed nothing, and must not treat the rest as a damaged journal.
  */
 
 import { CrashMachine } from './crash-machine';
 import { deathsIn, machineAfter, machineOnOld, type Moment } from './enumerate';
 
-/** Some hundred recoveries, on a machine that may be busy. */
+/** Some hundred recoveries, on a busy machine. */
 jest.setTimeout(600_000);
 
 const HEADER = { name: 'an update' } as never;
 
-/** Begins a journal on a disk whose operation of this number fails once; what follows is how it is dropped. */
+/** Begins a journal on a disk whose operation of this number fails once, and drops it. */
 async function abandonedAt(start: Moment['picture'], failing: number) {
   const machine = new CrashMachine(start);
   const { journal } = await machine.ports();
@@ -42,7 +42,7 @@ it('is no damaged one, whenever the host dies on the way', async () => {
       for (const death of deathsIn(moment)) {
         const machine = await machineAfter(moment.picture, death);
         const { journal } = await machine.ports();
-        // One that is whole has nothing to undo; one that is damaged would be refused for good.
+        // A whole journal has nothing to undo; a damaged one would be refused for ever.
         const refused = await journal.open().then(
           () => undefined,
           (error: unknown) => String(error),

@@ -1,6 +1,6 @@
-/** The configs of the crash tests: between them is every kind of change that an update can make. */
+/** Configs of the crash tests; between them is every kind of change of an update. */
 
-import { aConfig, aFile } from '../../../unit/activities/host/a-host';
+import { aConfig, aFile } from '../../../unit/host/a-host';
 
 const unit = (name: string, text: string, more: object = {}) => ({
   name,
@@ -27,8 +27,8 @@ const OLD_FILES = [
 const OLD_UNITS = [unit('stays.service', '/bin/a'), unit('goes.service', '/bin/b')];
 
 /**
- * Before the old one: what it writes over has an attribute that the old one, with the same bytes as the image,
- * does not bring back. The new one, which drops the file, changes nothing else of it.
+ * Comes before the old config: it writes over an attribute that the old config, with the same bytes as the image,
+ * does not restore. The new config drops the file and changes nothing else of it.
  */
 export const FIRST = aConfig('rendered-worker-first', {
   ...OLD_PARTS,
@@ -44,7 +44,7 @@ export const OLD = aConfig('rendered-worker-old', {
   },
 });
 
-/** Everything: files, links, directories, units, keys, a password, image, arguments, extensions. */
+/** All kinds: files, links, directories, units, keys, a password, image, arguments, extensions. */
 export const NEW = aConfig('rendered-worker-new', {
   osImageURL: IMAGE('2'),
   kernelArguments: ['nosmt'],
@@ -80,7 +80,7 @@ export const NEW = aConfig('rendered-worker-new', {
   },
 });
 
-/** A change that a reload puts in force. */
+/** A change that takes effect by a reload. */
 export const RELOADED = aConfig('rendered-worker-reloaded', {
   ...OLD_PARTS,
   config: {
@@ -90,7 +90,7 @@ export const RELOADED = aConfig('rendered-worker-reloaded', {
   },
 });
 
-/** What is ordered when the update before it was lost: other files, and the image that both have left. */
+/** Ordered after the update before it was lost: other files, and the image that both replace. */
 export const THIRD = aConfig('rendered-worker-third', {
   osImageURL: IMAGE('3'),
   config: {

@@ -1,10 +1,11 @@
 /**
- * A machine on a `ModelDisk`: the production code of a host, an operating system whose `/etc` belongs
- * to its deployments, and the orders of an update as a workflow gives them.
+ * A machine on a `ModelDisk`: the production code of a host, an operating system whose `/etc` belongs to its
+ * deployments, and the orders of an update as a workflow gives them.
  */
 
-import { createHostActivities, settleAtStart } from '../../../../activities/host';
-import type { HostPorts, UpdateHeader, UpdateMark } from '../../../../activities/host/ports';
+import { createHostActivities } from '../../../../activities/host/host-activities';
+import { settleAtStart } from '../../../../host/settle/settle-at-start';
+import type { HostPorts, UpdateHeader, UpdateMark } from '../../../../host/ports';
 import {
   createHostFiles,
   createHostUsers,
@@ -15,12 +16,12 @@ import {
 import { createSimulatedOs, type SimulatedOs } from '../../../../adapters/simulation';
 import { fail, failureName } from '../../../../core/errors';
 import type { GoneBack } from '../../../../workflows/host-contracts';
-import { NODE, orderFor, type TestConfig } from '../../../unit/activities/host/a-host';
+import { NODE, orderFor, type TestConfig } from '../../../unit/host/a-host';
 import { CONFIGS } from './configs';
 import { type Attributes, ModelDisk, type Picture, ROOT_INODE } from './model-disk';
 import { aProcess, type ModelProcess } from './model-file-system';
 
-/** Not the machine's own: the labels of another machine's policy are nobody's business. */
+/** Not the real machine's attributes: its security policy does not apply here. */
 const MACHINE = 'machine';
 const ETC = 'etc';
 
@@ -34,10 +35,10 @@ export const STEPS = [
 ] as const;
 export type Step = (typeof STEPS)[number];
 
-/** As every update orders it: what a shell needs to go back by itself is written, too. */
+/** As in every order: it is written down for a rollback without the workflow. */
 const RECONNECT_SECONDS = 600;
 
-/** What tests put between the product and the disk. */
+/** Faults that tests put between the product and the disk. */
 export interface Interference {
   readonly process?: (process: ModelProcess) => ModelProcess;
   readonly ports?: (ports: HostPorts) => HostPorts;
@@ -78,14 +79,14 @@ export class CrashMachine {
     return createHostActivities(await this.ports());
   }
 
-  /** The machine goes down in an orderly way, and comes up with what was staged and released. */
+  /** An orderly shutdown, and a boot of the deployment that was staged and released. */
   async reboot(): Promise<void> {
     const { staged } = await (await this.ports()).os.status();
     if (staged?.locked === false) this.#copyEtc(staged.id);
     await this.#boot();
   }
 
-  /** The power was cut: nobody had the time to finalize what was staged. */
+  /** A power cut: a staged deployment is not finalized. */
   async bootAfterPowerCut(): Promise<void> {
     await (await this.ports()).os.discard();
     await this.#boot();
@@ -100,7 +101,7 @@ export class CrashMachine {
     this.disk.syncAll();
   }
 
-  /** What runs before the kubelet, with the reboots that it asks for. Returns what it said. */
+  /** Runs the program before the kubelet, with the reboots that it asks for. @returns its messages */
   async settle(): Promise<readonly string[]> {
     const said: string[] = [];
     for (let boots = 0; ; boots += 1) {
@@ -113,7 +114,7 @@ export class CrashMachine {
     }
   }
 
-  /** Path → everything about it, but for what the host remembers for itself. */
+  /** Path → all its properties, without the host's own records. */
   tree(): Readonly<Record<string, string>> {
     const found: Record<string, string> = {};
     const visit = (number: number, path: string): void => {
@@ -137,12 +138,12 @@ export class CrashMachine {
       }
     };
     visit(this.#machine(), '');
-    // The product makes the directories that lead to its own when it begins.
+    // The product makes the directories above its own when it begins.
     delete found['/var/lib'];
     return found;
   }
 
-  /** What the host remembers for itself, by name. */
+  /** The host's own records, by name. */
   memory(): readonly string[] {
     const names: string[] = [];
     const visit = (number: number, path: string): void => {
@@ -196,7 +197,7 @@ export class CrashMachine {
     return this.#entry(ROOT_INODE, 'deployments') ?? this.#makeDirectory(ROOT_INODE, 'deployments');
   }
 
-  /** What ostree does when it finalizes: the new deployment gets the files of this moment. */
+  /** ostree finalizes a deployment with the files of this moment. */
   #copyEtc(deployment: string): void {
     const copy = (number: number): number => {
       const inode = this.disk.inode(number);
@@ -216,7 +217,7 @@ export class CrashMachine {
     this.#link(this.#machine(), ETC, other);
   }
 
-  /** Somebody takes a path away, with all that is below it. */
+  /** Removes a path and everything below it. */
   remove(path: string): void {
     const parts = path.split('/').slice(1);
     const parent = this.#find(parts.slice(0, -1));
@@ -224,7 +225,7 @@ export class CrashMachine {
     this.#link(parent, parts.at(-1) ?? '', undefined);
   }
 
-  /** Gives a path these attributes, and no others. */
+  /** Sets exactly these attributes of a path. */
   label(path: string, attributes: Attributes): void {
     const number = this.#find(path.split('/').slice(1));
     if (number === undefined) throw new Error(`${path} is not there`);
@@ -232,7 +233,7 @@ export class CrashMachine {
     this.disk.sync(number);
   }
 
-  /** Some file on this disk, changed behind everybody's back. */
+  /** Changes a file on this disk without a recorded operation. */
   damage(path: string, change: (data: Buffer) => Buffer): void {
     const number = this.#find(path.split('/').slice(1));
     const inode = number === undefined ? undefined : this.disk.inode(number);
@@ -248,14 +249,14 @@ function bytesOf(name: string): Buffer {
   return config.bytes;
 }
 
-/** An update as a workflow conducts it: which steps it has, and what it knows so far. */
+/** An update as a workflow runs it: its steps, and what it knows so far. */
 export class Conductor {
   readonly #config: TestConfig;
   readonly #steps: readonly Step[];
   readonly #runId: string;
   #rebootedFrom: string | undefined;
 
-  /** @param options - `run`: which workflow it is; another one after it was lost */
+  /** @param options - `run`: number of the workflow; another one after it was lost */
   constructor(config: TestConfig, options: { readonly reboots: boolean; readonly run?: number }) {
     this.#config = config;
     this.#runId = `${config.reference.name}${options.run === undefined ? '' : `-${options.run}`}`;
@@ -268,7 +269,7 @@ export class Conductor {
     return this.#steps;
   }
 
-  /** @param options - `reboots`: with the boot and what runs before the kubelet; else the order alone */
+  /** @param options - `reboots`: with the boot and the program before the kubelet; otherwise the order alone */
   async run(
     machine: CrashMachine,
     step: Step,
@@ -287,7 +288,7 @@ export class Conductor {
     if (reboots) await this.#reboot(machine, this.#rebootedFrom);
   }
 
-  /** Unless the machine has done so already. */
+  /** Does nothing when the machine has rebooted already. */
   async #reboot(machine: CrashMachine, bootId: string): Promise<void> {
     const { os } = await machine.ports();
     if ((await os.status()).bootId === bootId) await machine.reboot();
@@ -302,7 +303,7 @@ export class Conductor {
     });
   }
 
-  /** Repeats the step that was under way, goes on with the others; goes back when one fails. */
+  /** Repeats the interrupted step and goes on; rolls back when a step fails. */
   async finish(machine: CrashMachine, from: Step, rebootedFrom?: string): Promise<string> {
     for (const step of this.#steps.slice(this.#steps.indexOf(from))) {
       try {
@@ -323,7 +324,7 @@ export class Conductor {
     return alreadyOnTarget ? 'finished' : this.finish(machine, 'applyUpdate');
   }
 
-  /** With the reboots that a host asks for because of what cut the first one off. */
+  /** With the reboots that a host asks for after a cut one. */
   async #patiently(machine: CrashMachine, step: Step, options: RunOptions): Promise<void> {
     for (let attempt = 1; ; attempt += 1) {
       try {
@@ -337,12 +338,12 @@ export class Conductor {
     }
   }
 
-  /** The order alone, without the boot and the proof that follow. */
+  /** The order alone, without boot and verification. */
   async orderBack(machine: CrashMachine): Promise<GoneBack> {
     return (await machine.activities()).goBack(this.#order('goBack'));
   }
 
-  /** Asks before whether the host has committed, as after an order to do so that was not answered. */
+  /** First asks whether the host has committed, as after an unanswered order to commit. */
   async goBack(machine: CrashMachine): Promise<'went back' | 'finished'> {
     const question = { ...this.#order('goBack-asked'), onlyAsks: true as const };
     const { committed } = await (await machine.activities()).goBack(question);
@@ -362,6 +363,6 @@ export class Conductor {
 
 interface RunOptions {
   readonly reboots?: boolean;
-  /** The boot that a reboot was armed in, by an order before the death. */
+  /** The boot in which an order before the death armed the reboot. */
   readonly rebootedFrom?: string | undefined;
 }

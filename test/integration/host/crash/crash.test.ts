@@ -1,8 +1,8 @@
 /**
- * A host dies at every single operation of an update, and of the way back: before it, and in the
- * middle of each write. It starts again as after a kill, and as after a power cut that took everything,
- * or nothing, or only names, or only bytes of what was not synced. Each time it comes to rest byte for
- * byte on its old config or on its new one, and its record says on which.
+ * A host dies at every operation of an update and of a rollback: before it, and in the middle of each write. It
+ * starts again after a kill, or after a power cut that lost everything that was not synced, or nothing, or only
+ * names, or only bytes. Each time it comes to rest byte for byte on its old or on its new config, and its record
+ * names that one.
  */
 
 import { DEATHS, type Moment } from './enumerate';
@@ -18,7 +18,7 @@ import {
 } from './judge';
 import { seededRandom } from '../../../../adapters/simulation/pace';
 
-/** Other work may go on on the machine that runs the tests. */
+/** Other work may run on the machine. */
 jest.setTimeout(600_000);
 const counts: Record<string, number> = {};
 afterAll(() => {

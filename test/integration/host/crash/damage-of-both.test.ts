@@ -1,7 +1,7 @@
 /**
- * A journal of which the log and its seal are damaged at once, at every stage of its life: nothing is left
- * that says whether anything was written under it. A journal that a death cut off while it was begun or
- * dropped looks much the same, and is none: the search over all deaths shows that those are dropped.
+ * The log and the seal of a journal are damaged together, at every stage: nothing shows any more whether something
+ * was written under it. A journal that a death cut off while it was begun or dropped looks similar, and is not
+ * damaged: the search over all deaths shows that such journals are dropped.
  */
 
 import { JOURNAL_DIRECTORY } from '../../../../adapters/host';
@@ -9,7 +9,7 @@ import { CrashMachine } from './crash-machine';
 import type { Moment } from './enumerate';
 import { type Run, runBack, runOnce, SCENARIOS } from './judge';
 
-/** Some hundred settlings, on a machine that may be busy. */
+/** Some hundred starts, on a busy machine. */
 jest.setTimeout(600_000);
 
 type Damage = (data: Buffer) => Buffer;
@@ -50,7 +50,7 @@ function stagesOf(run: Run, moments: readonly Moment[]): readonly Moment[] {
   });
 }
 
-/** What the machine says when it starts with this damage, and what became of it. */
+/** The messages of the machine when it starts with this damage, and the outcome. */
 async function startedWith(run: Run, { picture }: Moment, pair: (typeof PAIRS)[number]) {
   const machine = new CrashMachine(picture);
   machine.damage(`${directoryOf(run)}/log`, DAMAGES[pair.log] as Damage);

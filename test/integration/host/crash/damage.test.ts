@@ -1,6 +1,6 @@
 /**
- * A journal that was damaged while an update was under way: cut off at any byte, or with a bit changed
- * in any of its entries. It is noticed each time, and nothing is changed then.
+ * A journal is damaged during an update: cut off at any byte, or with one bit changed in any of its entries. The
+ * host notices it each time, and changes nothing.
  */
 
 import { Conductor, CrashMachine, type Step } from './crash-machine';
@@ -13,13 +13,13 @@ const DIRECTORY =
 const LOG = `${DIRECTORY}/log`;
 const SEAL = `${DIRECTORY}/seal`;
 
-/** Two settlings for each byte, on a machine that may be busy. */
+/** Two starts for each byte, on a busy machine. */
 jest.setTimeout(600_000);
 
-/** For some of the bytes it is also told to go back: it is the same code that reads the journal. */
+/** For a sample of the bytes it is also ordered to roll back, which reads the journal with the same code. */
 const TOLD_EVERY = 50;
 
-/** An update of which everything is applied. */
+/** All of the update is applied. */
 let applied: Picture;
 let log: Buffer;
 
@@ -33,7 +33,7 @@ beforeAll(async () => {
   machine.damage(LOG, (data) => (log = data));
 });
 
-/** What the machine says when it starts after this happened, and then when it is told to go back. */
+/** The messages of the machine at its start after this damage, and at an order to roll back. */
 async function saidAfter(damage: (machine: CrashMachine) => void, isTold = true) {
   const machine = new CrashMachine(applied);
   damage(machine);

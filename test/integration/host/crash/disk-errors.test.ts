@@ -1,13 +1,13 @@
 /**
- * A disk answers a single operation of an order with an input/output error: each operation of each
- * order of an update, and of the way back, in its turn. The order fails, and says what and where; or it
- * is carried out all the same. Going back afterwards leads byte for byte to the old config.
+ * A disk fails one operation with an input/output error: each operation of each order of an update and of a
+ * rollback in turn. The order fails with the cause and the path, or succeeds. A rollback afterwards restores the
+ * old config byte for byte.
  */
 
 import { type Aftermath, afterError, type Order, ordersOf } from './disk-errors';
 import { type Run, runOnce, SCENARIOS } from './judge';
 
-/** Other work may go on on the machine that runs the tests. */
+/** Other work may run on the machine. */
 jest.setTimeout(600_000);
 
 let counted = 0;
@@ -23,7 +23,7 @@ describe.each(SCENARIOS)('$name', (scenario) => {
     orders = await ordersOf(run);
   });
 
-  /** Once it is to be committed nobody asks for the way back any more. */
+  /** After the order to commit there is no rollback any more. */
   async function aftermaths(
     steps: readonly Order['step'][],
     lasting = false,
@@ -39,7 +39,7 @@ describe.each(SCENARIOS)('$name', (scenario) => {
     return found;
   }
 
-  /** All of it is named, and says what went wrong, and where. */
+  /** Every failure is a catalogue error that names the cause and the path. */
   function judge(found: readonly Aftermath[], names: readonly string[]): readonly Aftermath[] {
     expect(found.length).toBeGreaterThan(10);
     expect(found.flatMap(({ wrong }) => wrong ?? [])).toEqual([]);

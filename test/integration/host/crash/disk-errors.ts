@@ -1,4 +1,4 @@
-/** A disk that answers one operation with an input/output error, at each operation in its turn. */
+/** A disk that fails one operation with an input/output error, each operation in turn. */
 
 import { failureName } from '../../../../core/errors';
 import { Conductor, CrashMachine, type Step } from './crash-machine';
@@ -7,16 +7,16 @@ import { machineOnOld } from './enumerate';
 import { atRest, type Run, type Sequel } from './judge';
 import type { Operation, Picture } from './model-disk';
 
-/** An order before it is carried out. */
+/** The state before an order. */
 export interface Order {
   readonly step: Step | 'goBack';
   readonly picture: Picture;
   readonly rebootedFrom: string | undefined;
-  /** How many operations it makes when nothing fails. */
+  /** Number of its operations without a failure. */
   readonly operations: number;
 }
 
-/** Every order of an update, and the way back from it when all is applied. */
+/** Every order of an update, and the rollback when all is applied. */
 export async function ordersOf(run: Run): Promise<readonly Order[]> {
   const { scenario } = run;
   const machine = new CrashMachine((await machineOnOld()).disk.picture());
@@ -54,23 +54,21 @@ async function carriedOut(
   else await conductor.run(machine, step, { rebootedFrom });
 }
 
-/** What became of an error. */
 export interface Aftermath {
-  /** Name of what was thrown; undefined = the order was carried out all the same. */
+  /** Name of the error; undefined = the order succeeded. */
   readonly failure: string | undefined;
-  /** What was said of it. */
   readonly message: string;
-  /** What is wrong with the machine once at rest; undefined = nothing. */
+  /** Faults of the machine at rest; undefined = none. */
   readonly wrong: string | undefined;
 }
 
-/** Which operation of an order fails; `lasting` = all after it, too, until the disk is replaced. */
+/** The operation of an order that fails; `lasting` = all later ones, too, until the disk is replaced. */
 export interface DiskError {
   readonly at: number;
   readonly lasting: boolean;
 }
 
-/** Lets operations of an order fail, and the machine come to rest as the workflow would. */
+/** Makes operations of an order fail, and lets the machine come to rest as the workflow would. */
 export async function afterError(
   run: Run,
   order: Order,
@@ -102,7 +100,7 @@ export async function afterError(
   };
 }
 
-/** What is done with a descriptor, of which an error tells no path. */
+/** Operations on a descriptor, whose error has no path. */
 const WITHOUT_PATH: ReadonlySet<string> = new Set(['write', 'write on', 'fsync', 'chmod', 'chown']);
 
 function inputOutputError({ kind, path }: Operation): NodeJS.ErrnoException {

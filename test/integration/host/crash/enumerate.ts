@@ -1,7 +1,7 @@
-/** Runs an update once and keeps the disk of every moment in which it could have died. */
+/** Runs an update once and keeps the disk of every moment in which it could die. */
 
 import type { Attributes } from '../../../../adapters/host';
-import type { TestConfig } from '../../../unit/activities/host/a-host';
+import type { TestConfig } from '../../../unit/host/a-host';
 import { Conductor, CrashMachine, type Interference, type Step } from './crash-machine';
 import { FIRST, OLD } from './configs';
 import {
@@ -13,22 +13,21 @@ import {
   survivorsOf,
 } from './model-disk';
 
-/** A moment in which the process, or the machine, dies. */
 export interface Moment {
   /** The disk just before the operation. */
   readonly picture: Picture;
   readonly operation: Operation;
-  /** The order that was being carried out; of the way back, its own. */
+  /** The running order; in a rollback, that order. */
   readonly step: Step | 'goBack';
-  /** What the workflow knows by then. */
+  /** The workflow's knowledge at this moment. */
   readonly rebootedFrom: string | undefined;
 }
 
-/** How it died, and what is there afterwards. */
+/** How it died, and what remains on the disk. */
 export const DEATHS = ['killed', 'all', 'synced', 'names', 'bytes'] as const;
 export type Death = (typeof DEATHS)[number] | NameApart;
 
-/** Every death that leaves something else of this moment. */
+/** Every death that leaves another disk at this moment. */
 export function deathsIn({ picture }: Moment): readonly Death[] {
   return [...DEATHS, ...namesApart(picture)];
 }
@@ -39,7 +38,7 @@ export interface Scenario {
   readonly reboots: boolean;
 }
 
-/** Records every operation that a machine makes while it does this. */
+/** Records every operation of a machine during `work`. */
 export async function recorded(
   machine: CrashMachine,
   work: () => Promise<unknown>,
@@ -57,7 +56,7 @@ export async function recorded(
   return moments;
 }
 
-/** The machine that is found after it died. */
+/** The machine as it is found after its death. */
 export async function machineAfter(
   picture: Picture,
   death: Death,
@@ -70,7 +69,6 @@ export async function machineAfter(
   return machine;
 }
 
-/** A machine on the old config, at rest. */
 export async function machineOnOld(): Promise<CrashMachine> {
   const machine = new CrashMachine();
   await furnish(machine);
@@ -86,13 +84,13 @@ export async function machineOnOld(): Promise<CrashMachine> {
 
 const ROOT = { uid: 0, gid: 0 };
 const CORE = { uid: 1000, gid: 1000 };
-/** A file whose group is not its owner's: one that is mistaken for the other is found. */
+/** A file whose group differs from its owner's, so that a mix-up is found. */
 const GROUP_OF_CORE = { uid: 0, gid: 1000 };
-/** The config that replaces a file's bytes drops it with them. */
+/** A config that replaces the file's bytes drops this attribute with them. */
 const CAPABILITY = { 'security.capability': 'AQAAAgAgAAAAAAAAAAAAAAAAAAA=' };
 const LABEL = { 'security.selinux': 'ZXRjX3Q=' };
 
-/** What the operating system brought, and the configs build on. */
+/** Files of the operating system, on which the configs build. */
 async function furnish(machine: CrashMachine): Promise<void> {
   const { files } = await machine.ports();
   const directories = [

@@ -1,19 +1,19 @@
 /**
- * Somebody removes a directory between an update and its way back, with all that was in it. A host that dies at
- * any operation of that way back makes it again all the same, as it was before the update, and never in between.
+ * A directory is removed with its contents between an update and its rollback. A host that dies at any operation
+ * of that rollback recreates it as it was before the update, and never in between.
  */
 
 import { CrashMachine } from './crash-machine';
 import { DEATHS } from './enumerate';
 import { firstBroken, type Run, runBack, runOnce, SCENARIOS, secondMoments, Seen } from './judge';
 
-/** Some hundred recoveries, on a machine that may be busy. */
+/** Some hundred recoveries, on a busy machine. */
 jest.setTimeout(600_000);
 
-/** Of the user alone, with a label (`enumerate.ts`), with one more inside, and the keys in that. */
+/** Owned by the user, with an attribute (`enumerate.ts`), a directory inside, and the keys in that. */
 const DIRECTORY = '/home/core/.ssh';
 
-/** An update after which it is gone, and of which nothing else is different. */
+/** An update after which only this directory is missing. */
 function withoutDirectory(run: Run): Run {
   const start = run.moments.find(({ step }) => step === 'verifyUpdate');
   if (start === undefined) throw new Error('it is never verified');
@@ -43,7 +43,7 @@ it.each(SCENARIOS)(
     const made = moments.findIndex(
       ({ operation: { kind, path } }) => kind === 'rename' && path.endsWith(DIRECTORY),
     );
-    // The name is there, and nobody has synced it.
+    // The name is there, and not synced.
     const first = moments[made + 1];
     if (made < 0 || first === undefined) throw new Error('it is never made again');
 

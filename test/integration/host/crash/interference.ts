@@ -1,12 +1,10 @@
-/** Bugs that tests put between the product and its disk or its journal. */
-
-import type { HostPorts, Journal, OpenJournal } from '../../../../activities/host/ports';
+import type { HostPorts, Journal, OpenJournal } from '../../../../host/ports';
 import type { FileSystem } from '../../../../adapters/host';
 import type { ModelProcess } from './model-file-system';
 
 type Open = Parameters<FileSystem['open']>;
 
-/** Syncs that the product asks for, and that do not happen. */
+/** Drops syncs that the product asks for. */
 export const withoutSync =
   (isSkipped: (path: string, flags: Open[1]) => boolean) =>
   (process: ModelProcess): ModelProcess => ({

@@ -1,4 +1,4 @@
-/** What must be true of a machine whenever it died, and the search for a moment in which it is not. */
+/** Conditions that hold for a machine after any death, and the search for a moment in which they do not. */
 
 import { temporaryIn } from '../../../../adapters/host/file-changes';
 import { Conductor, CrashMachine, type Interference, type Step } from './crash-machine';
@@ -23,9 +23,9 @@ type Tree = Readonly<Record<string, string>>;
 
 const RECORD = '/etc/machine-config-daemon/currentconfig';
 const RECORD_BEGUN = `/etc/machine-config-daemon/${temporaryNameOf('currentconfig')}`;
-/** What a host keeps when nothing is under way. */
+/** Records that a host keeps when nothing runs. */
 const KEPT = ['committed', 'orders', 'runs', 'simulated-os'].map((name) => `${name}.json`);
-/** With what a death left of writing them: the next write takes it away. */
+/** Includes half-written records of a death, which the next write removes. */
 const AT_REST: ReadonlySet<string> = new Set(
   KEPT.flatMap((name) => [`/${name}`, `/${temporaryNameOf(name)}`]),
 );
@@ -34,14 +34,14 @@ function temporaryNameOf(name: string): string {
   return temporaryIn({ directory: '', name }).slice(1);
 }
 
-/** An update that was run once, with the disk of every moment of it. */
+/** An update that was run once, with the disk of every moment. */
 export interface Run {
   readonly scenario: Scenario;
   readonly moments: readonly Moment[];
-  /** At rest before it, and after it. */
+  /** At rest before and after the update. */
   readonly before: Tree;
   readonly after: Tree;
-  /** On another config, from either of the two. */
+  /** On a third config, from either of the two. */
   readonly elsewhere: readonly Tree[];
   readonly interference: Interference;
 }
@@ -61,7 +61,7 @@ export async function runOnce(scenario: Scenario, interference: Interference = {
   return { scenario, moments, before: old.tree(), after: machine.tree(), elsewhere, interference };
 }
 
-/** A machine at rest that is brought to the third config; it stays as it is. */
+/** Brings a copy of a machine at rest to the third config. */
 async function broughtElsewhere({ disk }: CrashMachine): Promise<Tree> {
   const machine = new CrashMachine(disk.picture());
   const end = await new Conductor(THIRD, { reboots: true }).bring(machine);
@@ -69,7 +69,7 @@ async function broughtElsewhere({ disk }: CrashMachine): Promise<Tree> {
   return machine.tree();
 }
 
-/** Every operation of the way back, from a machine on which everything was applied. */
+/** Every operation of the rollback, from a machine on which everything was applied. */
 export async function runBack(run: Run, from: Step): Promise<readonly Moment[]> {
   const start = run.moments.find(({ step }) => step === from);
   if (start === undefined) throw new Error(`no step ${from}`);
@@ -79,7 +79,7 @@ export async function runBack(run: Run, from: Step): Promise<readonly Moment[]> 
   return recorded(machine, () => conductor.goBack(machine), details);
 }
 
-/** Whether this disk was seen already, after this kind of death, in this step. */
+/** Whether this disk occurred before, after this kind of death, in this step. */
 export class Seen {
   readonly #keys = new Set<string>();
 
@@ -100,13 +100,13 @@ function survivalOf(death: Death) {
   return death === 'killed' ? 'all' : death;
 }
 
-/** How the machine goes on after its death. `anew`: the workflow is lost, and another one comes; `other`: to another config. */
+/** How the machine goes on. `anew`: the workflow is lost, and another one comes; `other`: to another config. */
 export type Sequel = 'finish' | 'back' | 'anew' | 'other';
 
 /**
- * Lets the machine die in this moment, start again, and come to rest.
+ * Lets the machine die at this moment, start again, and come to rest.
  *
- * @returns what is wrong; undefined = it is byte for byte on one config, which its record names
+ * @returns faults; undefined = it has one config byte for byte, which its record names
  */
 export async function broken(
   run: Run,
@@ -125,7 +125,7 @@ export async function broken(
   }
 }
 
-/** After a boot the kubelet starts now; and without a journal nobody will change anything any more. */
+/** The kubelet may start only after a boot is settled; without a journal nothing may change any more. */
 async function unsettled(
   run: Run,
   machine: CrashMachine,
@@ -140,12 +140,12 @@ async function unsettled(
   return isEither({ before, after }, withoutRecord(tree), 'when the kubelet starts');
 }
 
-/** The record comes last, also what a death left of writing it. */
+/** The record comes last, and so does a half-written one. */
 function withoutRecord({ [RECORD]: _record, [RECORD_BEGUN]: _begun, ...rest }: Tree): Tree {
   return rest;
 }
 
-/** Goes on with the update, or back, and says what is wrong when all is at rest. */
+/** Goes on with the update, or rolls back. @returns faults at rest */
 export async function atRest(
   run: Run,
   machine: CrashMachine,
@@ -167,7 +167,7 @@ export async function atRest(
   return difference(wanted, machine.tree(), end);
 }
 
-/** What has to be taken back first costs one workflow more. */
+/** An undo at the beginning costs one more workflow. */
 async function anew(
   scenario: Pick<Scenario, 'config' | 'reboots'>,
   machine: CrashMachine,
@@ -211,11 +211,11 @@ export function difference(wanted: Tree, found: Tree, what: string): string | un
 export interface Search {
   readonly deaths?: readonly Death[];
   readonly sequels?: readonly Sequel[];
-  /** Counts what was tried. */
+  /** Counts the cases that were tried. */
   readonly seen?: Seen;
 }
 
-/** The first moment after which something is wrong, in words; undefined when there is none. */
+/** The first moment with a fault, in words; undefined when there is none. */
 export async function firstBroken(
   run: Run,
   moments: readonly Moment[],
@@ -238,7 +238,7 @@ export function told(index: number, { step, operation }: Moment, death: Death): 
   return `${step}, ${how} at operation ${index + 1}, ${operation.kind} ${operation.path}`;
 }
 
-/** Every picture of a machine that starts again after a death: for a second one. */
+/** The disks of a machine that starts again after a death, for a second death. */
 export async function secondMoments(
   run: Run,
   moment: Moment,
@@ -261,13 +261,13 @@ export async function secondMoments(
   );
 }
 
-/** What the first death made of the update is judged elsewhere. */
+/** Another test judges what the first death made of the update. */
 function ignoreRefusal(error: unknown): void {
   const isDomain = error instanceof Error && error.name !== 'Error' && error.name !== 'TypeError';
   if (!isDomain) throw error;
 }
 
-/** Runs an update: the first answer that a power cut would make a lie of, in words. */
+/** Runs an update. @returns the first answer that a power cut would make untrue, in words */
 export async function firstForgotten(
   scenario: Scenario,
   interference: Interference = {},

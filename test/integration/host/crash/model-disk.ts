@@ -1,7 +1,6 @@
 /**
- * A disk in memory that knows what a power cut would leave of it: for every file and directory there is
- * what programs see now, what was there at its last sync, and how it was made. Inodes never change, so a
- * picture of the whole disk costs three maps.
+ * A disk in memory that models power cuts: for every file and directory it has the present state, the state at its
+ * last sync, and the state at its creation. Inodes are immutable, so a picture of the whole disk costs three maps.
  */
 
 export type Attributes = Readonly<Record<string, string>>;
@@ -25,24 +24,23 @@ export type Inode = FileInode | DirectoryInode | LinkInode;
 export interface Picture {
   readonly now: ReadonlyMap<number, Inode>;
   readonly synced: ReadonlyMap<number, Inode>;
-  /** As it was created: what is left of one that was never synced, if its name is there. */
+  /** As created: what remains of an inode that was never synced, if its name is there. */
   readonly made: ReadonlyMap<number, Inode>;
 }
 
 /**
- * What is there after the process, or the machine, died:
- * `all` – everything that was done (a killed process; a machine whose caches were written just before),
- * `synced` – nothing but what was synced,
- * `names` – every change of a directory, but of files only the bytes that were synced,
- * `bytes` – the bytes of every file, but of directories only what was synced,
- * a name – of all that was not synced nothing but the change of this name, or all but that: no file system has
- * to keep the order in which the names of a directory were changed.
+ * The rest after the process, or the machine, died:
+ * `all` – everything (a killed process, or a machine whose caches were written just before),
+ * `synced` – only synced state,
+ * `names` – every change of a directory, and of files only synced bytes,
+ * `bytes` – the bytes of every file, and of directories only synced state,
+ * a name – of all unsynced changes only that of this name, or all except it: no file system has to keep the order
+ * of changes in a directory.
  */
 export type Survival = 'all' | 'synced' | 'names' | 'bytes' | NameApart;
 
-/** The change of one name in a directory that is not synced. */
+/** The unsynced change of one name in a directory. */
 export interface NameApart {
-  /** Inode of the directory. */
   readonly directory: number;
   readonly name: string;
   readonly survives: 'alone' | 'not';
@@ -51,7 +49,7 @@ export interface NameApart {
 export const ROOT_INODE = 1;
 const NOBODYS = { uid: 0, gid: 0, attributes: {} } as const;
 
-/** A call that changes the disk, told before it is made. */
+/** A call that changes the disk, reported before it is made. */
 export interface Operation {
   readonly kind: string;
   readonly path: string;
@@ -62,7 +60,7 @@ export class ModelDisk {
   readonly #synced: Map<number, Inode>;
   readonly #made: Map<number, Inode>;
   #next: number;
-  /** Hears of every change before it is made; what it throws is what the call fails with. */
+  /** Receives every change before it is made; an error that it throws is the error of the call. */
   onOperation: (operation: Operation) => void = () => undefined;
 
   constructor(picture?: Picture) {
@@ -90,11 +88,10 @@ export class ModelDisk {
 
   set(number: number, inode: Inode): void {
     this.#now.set(number, inode);
-    // Nobody can sync a link by itself: what it is, and its attributes, come with its name.
+    // A link cannot be synced by itself: target and attributes are synced with its name.
     if (inode.kind === 'symlink') this.#synced.set(number, inode);
   }
 
-  /** A new inode, in no directory yet. */
   create(inode: Inode): number {
     const number = this.#next;
     this.#next += 1;
@@ -126,7 +123,7 @@ export function survivorsOf(picture: Picture, survival: Survival): Picture {
   return { now: found, synced: found, made: new Map() };
 }
 
-/** Each name whose change is not synced, in a directory in which others are not either. */
+/** Each name with an unsynced change, in a directory with other unsynced changes. */
 export function namesApart({ now, synced }: Picture): readonly NameApart[] {
   return [...now].flatMap(([directory, inode]) => {
     const before = synced.get(directory);
@@ -165,14 +162,14 @@ function survivorOf(number: number, picture: Picture, survival: Survival): Inode
   const isDirectory = known.kind === 'directory';
   const survives = survival === 'all' || (survival === 'names') === isDirectory;
   if (survival !== 'synced' && survives) return known;
-  // Its name was synced, itself never: there, and empty, with the mode and the owner that it was made with.
+  // Its name was synced, the inode never: there, and empty, with mode and owner of its creation.
   return synced ?? picture.made.get(number) ?? known;
 }
 
 const serials = new WeakMap<Inode, number>();
 let lastSerial = 0;
 
-/** Equal for equal disks; inodes never change, so that each is known by its number. */
+/** Equal for equal disks; inodes are immutable, so their numbers identify them. */
 export function keyOf({ now }: Picture): string {
   return [...now]
     .map(([number, inode]) => {

@@ -1,4 +1,4 @@
-/** The file calls of a process on a `ModelDisk`: what `FileSystem`, owners and attributes need. */
+/** The file calls of a process on a `ModelDisk`: everything that `FileSystem`, owners and attributes need. */
 
 import { constants as fsConstants } from 'node:fs';
 import { constants } from 'node:os';
@@ -22,7 +22,7 @@ interface Found {
   readonly path: string;
 }
 
-/** Where a last component is, or would be. */
+/** The place of a last component, which may not exist. */
 interface Place {
   readonly parent: Found;
   readonly name: string;
@@ -35,7 +35,7 @@ export interface ModelProcess {
   readonly attributes: AttributePort;
 }
 
-/** A process on this disk: the disk stays when the process is gone. */
+/** A process on this disk; the disk outlives it. */
 export function aProcess(disk: ModelDisk): ModelProcess {
   const open = new Map<number, Open>();
   let nextFd = 10;
@@ -51,7 +51,7 @@ export function aProcess(disk: ModelDisk): ModelProcess {
     return found;
   };
 
-  /** Walks as the kernel does; `follow` = also a link at the end. */
+  /** Resolves as the kernel does; `follow` = also a link at the end. */
   function locate(path: string, follow: boolean): Place {
     const { fd, parts } = wordsOf(path);
     const start: Found = fd === undefined ? { inode: ROOT_INODE, path: '/' } : openOf(fd);
@@ -88,7 +88,7 @@ export function aProcess(disk: ModelDisk): ModelProcess {
     return found;
   }
 
-  /** The change is told first: the process may die before it. */
+  /** Reported before the change: the process may die there. */
   const told = (kind: string, path: string): void => disk.onOperation({ kind, path });
 
   function setEntry(parent: Found, name: string, inode: number | undefined): void {
@@ -274,7 +274,7 @@ export function aProcess(disk: ModelDisk): ModelProcess {
   };
 
   return {
-    // As many of Node's overloads as are used.
+    // Only the overloads of Node's functions that are used.
     fs: fs as unknown as FileSystem,
     ownership: {
       of: (_path, { uid, gid }) => ({ uid, gid }),
@@ -301,12 +301,12 @@ export function aProcess(disk: ModelDisk): ModelProcess {
 }
 
 interface Words {
-  /** Of a path below what is open. */
+  /** For a path below an open directory. */
   readonly fd: number | undefined;
   readonly parts: readonly string[];
 }
 
-/** The same few hundred paths, millions of times. */
+/** A cache: the same few hundred paths occur millions of times. */
 const words = new Map<string, Words>();
 
 function wordsOf(path: string): Words {
@@ -327,10 +327,10 @@ function join(directory: string, name: string): string {
   return directory === '/' ? `/${name}` : `${directory}/${name}`;
 }
 
-/** As Node throws it. */
+/** An error as Node throws it. */
 export function systemError(code: keyof typeof constants.errno, path: string): Error {
   const errno = -constants.errno[code];
-  // Thrown a few hundred times in each of some thousand runs, and nobody reads where.
+  // Without a stack trace, which is slow: it is thrown some hundred times in each of some thousand runs.
   const { stackTraceLimit } = Error;
   Error.stackTraceLimit = 0;
   try {

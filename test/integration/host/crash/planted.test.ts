@@ -1,4 +1,4 @@
-/** Bugs that are planted in the product: each of them is found by some death, or the search is blind. */
+/** Plants bugs in the product: some death must find each of them. */
 
 import type { Interference } from './crash-machine';
 import { RELOADED } from './configs';
@@ -6,7 +6,7 @@ import type { Death } from './enumerate';
 import { withJournal, withoutSync } from './interference';
 import { firstBroken, firstForgotten, type Run, runBack, runOnce } from './judge';
 
-/** Two updates' worth of recoveries, on a machine that may be busy. */
+/** Two updates' worth of recoveries, on a busy machine. */
 jest.setTimeout(600_000);
 
 interface Planted {

@@ -1,12 +1,11 @@
 /**
- * A host dies at every single operation of a repair of drift. It starts again as after a kill, and as after
- * a power cut. Once nothing is under way any more every path is as it had drifted, or as the config says,
- * and all of them the same; and the next repair finishes what the first one could not.
+ * A host dies at every operation of a repair of drift, and starts again after a kill or a power cut. At rest all
+ * paths are as drifted, or all are as the config says; and the next repair completes the work.
  */
 
-import { findDrift } from '../../../../activities/host/drift';
-import { repairDrift } from '../../../../activities/host/drift-repair';
-import type { HostPorts } from '../../../../activities/host/ports';
+import { findDrift } from '../../../../host/drift/compare';
+import { repairDrift } from '../../../../host/drift/repair';
+import type { HostPorts } from '../../../../host/ports';
 import { mergeDisruptionPolicies } from '../../../../core/disruption';
 import type { DriftFinding } from '../../../../core/drift';
 import { OLD } from './configs';
@@ -23,7 +22,7 @@ import type { Picture } from './model-disk';
 import { withJournal, withoutSync } from './interference';
 import { difference, Seen, told } from './judge';
 
-/** Other work may go on on the machine that runs the tests. */
+/** Other work may run on the machine. */
 jest.setTimeout(600_000);
 
 const RELOAD = { type: 'Reload', reload: { serviceName: 'stays.service' } } as const;
@@ -35,7 +34,7 @@ const POLICIES = mergeDisruptionPolicies({
   units: ['stays.service', 'goes.service'].map((name) => ({ name, actions: [RELOAD] })),
 });
 const UNITS = '/etc/systemd/system';
-/** Contents, a mode, a file and a unit that are gone, and a unit that is disabled. */
+/** Contents, a mode, a missing file and unit, and a disabled unit. */
 const FINDINGS: readonly DriftFinding[] = (
   [
     ['/etc/big', 'mode'],
@@ -60,7 +59,7 @@ async function repair(ports: HostPorts): Promise<void> {
   if (unrepaired !== undefined) throw new Error(unrepaired);
 }
 
-/** What somebody has done to the files of the config, all of it on disk. */
+/** Changes of the config's files, all synced. */
 async function drifted(): Promise<Picture> {
   const machine = await machineOnOld();
   const { files, systemd } = await machine.ports();
@@ -91,7 +90,7 @@ async function repairOnce(start: Picture, interference: Interference = {}): Prom
   return { before, after: machine.tree(), moments };
 }
 
-/** @returns what is wrong when the machine has started again after this death, in words */
+/** @returns faults when the machine has started again after this death, in words */
 async function broken(
   { before, after }: Repair,
   { picture }: Moment,
@@ -117,7 +116,7 @@ async function broken(
   }
 }
 
-/** The first death after which something is wrong, in words; undefined when there is none. */
+/** The first death with a fault, in words; undefined when there is none. */
 async function firstBroken(
   run: Repair,
   seen: Seen,

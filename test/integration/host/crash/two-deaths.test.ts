@@ -1,11 +1,11 @@
 /**
- * A host that is killed while it begins its journal, and whose power is cut when it has started again: what
- * only the killed process knew not to be durable must not be counted on by the next one.
+ * A host is killed while it begins its journal, and its power is cut after its next start: the next process must
+ * not rely on anything that only the killed process knew to be unsynced.
  */
 
 import { firstBroken, runOnce, SCENARIOS, secondMoments } from './judge';
 
-/** Some hundred recoveries, on a machine that may be busy. */
+/** Some hundred recoveries, on a busy machine. */
 jest.setTimeout(600_000);
 
 it.each(SCENARIOS)('is whole in $name', async (scenario) => {

@@ -1,9 +1,9 @@
 import { createBootcDriver } from '../../../../adapters/host/os/bootc';
 import type { OsDriver } from '../../../../adapters/host/os/driver';
-import type { PullProgress, StepContext } from '../../../../adapters/host/types';
+import type { PullProgress, StepContext } from '../../../../adapters/host/os/os-status';
 import { bootTree, type BootedTree } from './booted-tree';
 
-// Real pulls and deployments, on a machine that is busy.
+// Real pulls and deployments, on a busy machine.
 jest.setTimeout(180_000);
 
 const context: StepContext = {

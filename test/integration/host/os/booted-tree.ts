@@ -1,7 +1,7 @@
 /**
- * A machine that boots without booting: a real ostree sysroot on disk, whose default deployment is
- * entered by chroot so that ostree takes it for the running system. Deployments are staged, finalized and
- * switched for real, in a tenth of a second; there is no systemd and no kernel.
+ * A machine that needs no boot: a real ostree sysroot whose default deployment is entered by chroot, so that
+ * ostree takes it for the running system. Deployments are really staged, finalized and switched, in a tenth of a
+ * second; there is no systemd and no kernel.
  */
 
 import { createHash } from 'node:crypto';
@@ -28,22 +28,21 @@ const here = createProgramRunner();
 
 export interface BootedTree {
   readonly registry: Registry;
-  /** What a driver takes for the root directory of the machine. */
+  /** Root directory of the machine, for a driver. */
   readonly root: string;
   /** Runs a program in the booted deployment. */
   readonly run: RunProgram;
-  /** Publishes an OS image whose `/usr/lib/version` says so, and answers its pull spec. */
+  /** Publishes an OS image with this text in `/usr/lib/version`; returns its pull spec. */
   publish(version: string): Promise<string>;
-  /** Publishes an image with these packages, each one file, and answers its pull spec. */
+  /** Publishes an image with these packages, each one file; returns its pull spec. */
   publishPackages(packages: Readonly<Record<string, string>>): Promise<string>;
-  /** Shuts down and boots whatever is the default then. */
+  /** Shuts down and boots the default deployment. */
   reboot(): Promise<void>;
   /** A file of the booted deployment, or of another one. */
   readBooted(path: string, deployment?: string): Promise<string>;
   close(): Promise<void>;
 }
 
-/** Makes a machine that has booted an image of this version. */
 export async function bootTree(version: string): Promise<BootedTree> {
   if (process.getuid?.() !== 0) {
     throw new Error('deployments are entered by chroot and mounts: run these tests as root');
@@ -96,7 +95,7 @@ export async function bootTree(version: string): Promise<BootedTree> {
       ),
     async close() {
       await registry.stop();
-      // Deployments carry the immutable attribute.
+      // Deployments have the immutable attribute.
       await here('chattr', ['-R', '-f', '-i', join(sysroot, 'ostree/deploy')]).catch(() => '');
       await rm(work, { recursive: true, force: true });
     },
@@ -142,7 +141,7 @@ async function writeTree(work: string, version: string, registry: string): Promi
   return tree;
 }
 
-/** An image of one layer in skopeo's own form, which needs no other program to make. */
+/** An image of one layer in skopeo's directory format, which needs no other program. */
 async function writePackages(
   work: string,
   packages: Readonly<Record<string, string>>,
@@ -198,7 +197,7 @@ async function install(sysroot: string, image: string, ostreeExt: string): Promi
   await mkdir(join(sysroot, 'ostree/deploy', STATEROOT, 'var/tmp'), { recursive: true });
 }
 
-/** What a boot loader does: the entry of the highest version, and a fresh `/run`. */
+/** Like a boot loader: the entry of the highest version, and a new `/run`. */
 async function boot(work: string): Promise<void> {
   const entries = join(work, 'sysroot/boot/loader/entries');
   const read = async (name: string): Promise<string> => readFile(join(entries, name), 'utf8');

@@ -1,10 +1,10 @@
 #!/bin/sh
 # Runs a command in a deployment as if it were the running system: ostree sees a booted host and stages.
-# No systemd and no kernel of its own; programs are those of this machine. Root is needed.
+# There is no systemd and no kernel; programs are those of this machine. Needs root.
 #   enter.sh WORK COMMAND…   WORK has sysroot/, run/, programs/ and the link booted -> deployment
 set -eu
 if [ "${1:-}" != --inside ]; then
-  # Processes of its own, too: ostree compares its mounts with those of the first process.
+  # With a process namespace, too: ostree compares its mounts with those of process 1.
   exec unshare --mount --pid --fork --kill-child --propagation private "$0" --inside "$@"
 fi
 work=$2
@@ -20,7 +20,7 @@ mount --bind "$work/programs" "$deployment/mnt"
 mount --rbind /dev "$deployment/dev"
 mount -t proc proc "$deployment/proc"
 mount -t tmpfs tmpfs "$deployment/tmp"
-# The paths that a driver and a repository file name are those of the test.
+# Drivers and repository files name paths of the test.
 mkdir -p "$deployment/tmp/${work#/tmp/}"
 mount --bind "$work" "$deployment/tmp/${work#/tmp/}"
 PATH=/mnt:/usr/sbin:/usr/bin

@@ -1,6 +1,6 @@
 /**
- * The ostree driver on a machine that ostree takes for booted: deployments are really staged, kept from
- * taking over, released and finalized, with the real program and a real registry.
+ * The ostree driver on a machine that ostree takes for booted: deployments are really staged, locked, released and
+ * finalized, with the real program and a real registry.
  */
 
 import { existsSync } from 'node:fs';
@@ -12,7 +12,7 @@ import { createOstreeDriver } from '../../../../adapters/host/os/ostree';
 import { ensureRustProgram } from '../../../../tools/binaries';
 import { bootTree, type BootedTree } from './booted-tree';
 
-// The program is built here if nobody did before.
+// The program may have to be built.
 jest.setTimeout(30 * 60_000);
 
 const ENTER = join(__dirname, 'enter.sh');
@@ -113,7 +113,7 @@ it('drops what is staged with its lock, and pulls nothing to stage it again', as
   expect((await driver.status()).staged).toBeUndefined();
   expect(existsSync(lockFile)).toBe(false);
   const layers = await tree.registry.during(() => driver.stage(v2, CONTEXT));
-  expect(layers.blobs.length).toBeLessThanOrEqual(1); // its config at most
+  expect(layers.blobs.length).toBeLessThanOrEqual(1); // at most its config
 });
 
 it('stages another image in place of the first, and the booted one by dropping it', async () => {

@@ -1,7 +1,7 @@
 /**
- * Where images come from and who vouches for them is the machine's own configuration: certificates,
- * credentials, mirrors and the signature policy, on a machine that ostree takes for booted, with the real
- * programs and a real registry behind TLS and a password.
+ * The machine's own configuration decides on registries and signatures: certificates, credentials, mirrors and
+ * signature policy, on a machine that ostree takes for booted, with the real programs and a real registry with TLS
+ * and a password.
  */
 
 import { copyFile, cp, mkdir, rm, symlink, writeFile } from 'node:fs/promises';
@@ -22,7 +22,7 @@ import {
 } from '../../../../tools/registry';
 import { bootTree, type BootedTree } from './booted-tree';
 
-// The program is built here if nobody did before.
+// The program may have to be built.
 jest.setTimeout(30 * 60_000);
 
 const ENTER = join(__dirname, 'enter.sh');
@@ -57,7 +57,7 @@ afterEach(async () => {
   await driver.discard();
 });
 
-/** As the person who set the machine up. */
+/** Writes a file as an administrator. */
 async function put(path: string, content: string | object): Promise<void> {
   const place = join(tree.root, path);
   await mkdir(dirname(place), { recursive: true });
@@ -78,7 +78,7 @@ interface Refusal {
   readonly message: string;
 }
 
-/** What check and staging are refused with; the machine is as it was, and no layer was asked for. */
+/** The errors of check and staging; the machine is unchanged, and no layer was requested. */
 async function refusals(wanted: string): Promise<readonly Refusal[]> {
   const before = await driver.status();
   const found: Refusal[] = [];
@@ -157,7 +157,7 @@ describe('the signature policy of the machine', () => {
   it('refuses an image without the signature that it wants', async () => {
     await policy(NO_KEY);
     for (const { name, message } of await refusals(image)) {
-      // A skopeo that cannot verify is refused itself; one that can asks the registry first.
+      // A skopeo that cannot verify is refused at once; one that can asks the registry first.
       expect(['ImageRefused', 'PullFailed']).toContain(name);
       expect(message).toMatch(/signature/);
     }

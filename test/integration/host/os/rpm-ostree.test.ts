@@ -2,10 +2,10 @@ import { access } from 'node:fs/promises';
 import { join } from 'node:path';
 import { createRpmOstreeDriver } from '../../../../adapters/host/os/rpm-ostree';
 import type { OsDriver } from '../../../../adapters/host/os/driver';
-import type { PullProgress, StepContext } from '../../../../adapters/host/types';
+import type { PullProgress, StepContext } from '../../../../adapters/host/os/os-status';
 import { bootTree, type BootedTree } from './booted-tree';
 
-// Real pulls and deployments, on a machine that is busy.
+// Real pulls and deployments, on a busy machine.
 jest.setTimeout(180_000);
 
 const context: StepContext = {
@@ -21,7 +21,7 @@ beforeAll(async () => {
 }, 600_000);
 afterAll(() => tree.close());
 
-/** A boot gives the process a new life, too. */
+/** A boot also starts a new process. */
 function driverOf({ run, root }: BootedTree): OsDriver {
   const images = { check: async () => undefined, usesSignedForm: async () => false };
   return createRpmOstreeDriver({ run, root, images, architecture: process.arch });

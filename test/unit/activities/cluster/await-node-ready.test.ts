@@ -1,5 +1,5 @@
 import { createAwaitNodeReady } from '../../../../activities/cluster/await-node-ready';
-import type { ClusterPorts } from '../../../../activities/ports';
+import type { ClusterPorts } from '../../../../activities/cluster/ports';
 import { fail } from '../../../../core/errors';
 import type { Node } from '../../../../core/node/types';
 import type { AwaitReadyProgress } from '../../../../workflows/cluster-contracts';
@@ -26,7 +26,7 @@ function aNode(ready: 'True' | 'False', since?: string, resourceVersion = '1'): 
   return { metadata: { name: 'n', resourceVersion }, spec: {}, status: { conditions } };
 }
 
-/** The API server, and a watch that shows what it has, or has fallen silent. */
+/** An API server and a watch, which may be silent. */
 class Scene {
   readonly outcome = jest.fn<undefined, [string]>();
   readonly heartbeats: AwaitReadyProgress[] = [];
@@ -38,7 +38,7 @@ class Scene {
   #heardAt = performance.now();
   #changed: (event: object) => void = () => undefined;
 
-  /** Waits for the node, ordered at `START`; the clock of the worker says whatever the test sets. */
+  /** Waits for the node, ordered at `START`; the test sets the worker's clock. */
   constructor(
     private actual: Node | undefined,
     lastHeartbeat?: unknown,
@@ -56,7 +56,7 @@ class Scene {
     this.speaks();
   }
 
-  /** Of other nodes, for a while: what has become of this one it has yet to show. */
+  /** The watch shows other nodes only. */
   async lags(seconds: number): Promise<void> {
     const behind = this.#shown;
     for (let half = 0; half < seconds * 2; half += 1) {
@@ -66,7 +66,6 @@ class Scene {
     }
   }
 
-  /** Of this node or of another one. */
   speaks(): void {
     if (this.#isSilent) return;
     this.#heardAt = performance.now();
@@ -89,7 +88,7 @@ class Scene {
     this.speaks();
   }
 
-  /** The watch is taken up again, and has yet to show what has changed meanwhile. */
+  /** The watch is restarted, and does not show the changes in between yet. */
   reopens(): void {
     this.#isAway = false;
     this.#heardAt = performance.now();
@@ -177,7 +176,7 @@ describe('while the API server is away', () => {
     await pass(3_600);
     expect(scene.outcome).not.toHaveBeenCalled();
     expect(scene.blocker()).toBe(
-      'the Kubernetes API server to say how the node is: get node n: ECONNREFUSED',
+      'the state of the node from the Kubernetes API server: get node n: ECONNREFUSED',
     );
 
     scene.comeBack();

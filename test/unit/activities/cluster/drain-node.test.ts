@@ -1,5 +1,5 @@
 import { createDrainNode } from '../../../../activities/cluster/drain-node';
-import type { ClusterPorts, PodPort } from '../../../../activities/ports';
+import type { ClusterPorts, PodPort } from '../../../../activities/cluster/ports';
 import type { KubeClient } from '../../../../adapters/kube/client';
 import { NodePods } from '../../../../adapters/kube/node-pods';
 import type { Pod } from '../../../../core/drain';
@@ -23,7 +23,6 @@ afterEach(() => {
   jest.useRealTimers();
 });
 
-/** Cordoned by the update that drains it, or by a person. */
 function cordoned(byUs = true): Node {
   const annotations = byUs ? { [ANNOTATION.CORDONED_BY]: INPUT.workflowId } : {};
   return { metadata: { name: 'n', annotations }, spec: { unschedulable: true } };
@@ -41,16 +40,13 @@ function aPod(name: string): Pod {
   };
 }
 
-/** What the API server says of the Node, and how long the answer is on its way. */
+/** The API server's answer about the Node, and its delay. */
 interface Look {
   readonly node: Node;
   readonly takesMs: number;
 }
 
-/**
- * The drain of a node whose pods go at once when they are asked, whenever that is answered; its picture is
- * as old as the drain.
- */
+/** Drains a node whose pods end at once after an eviction; the cache is as old as the drain. */
 function draining(
   pods: readonly Pod[],
   looks: readonly Look[],
@@ -162,7 +158,7 @@ describe('a look at the node before its pods are evicted', () => {
     expect(happened).toEqual(['look', 'look', 'eviction of a']);
     expect(heartbeats.flatMap(({ remaining }) => remaining)).toContainEqual({
       pod: 'shop/a',
-      blocker: 'waiting for pod shop/a (node n may have changed since it was looked at)',
+      blocker: 'waiting for pod shop/a (node n may have changed since it was read)',
     });
   });
 

@@ -187,7 +187,7 @@ it('counts a pod of the same name with another UID as another pod', () => {
   pods.listed([aPod('a', {}, 'first')]);
   pods.take(1);
   pods.answered(aPod('a', {}, 'first'), { outcome: 'gone' });
-  // Only the watch knows: the server may have refused for another reason.
+  // Only the watch shows it: the server may have refused for another reason.
   expect(pods.isDone()).toBe(false);
   pods.changed(aPod('a', {}, 'first'), true);
   expect(pods.isDone()).toBe(true);

@@ -19,7 +19,7 @@ function aNode(name: string, config: string): Node {
   };
 }
 
-/** Temporal with these open updates, of which visibility shows only those. */
+/** Temporal with these open updates; visibility shows only a part of them. */
 function search(
   open: readonly string[],
   visible: readonly string[] = [],

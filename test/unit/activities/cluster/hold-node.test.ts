@@ -1,5 +1,5 @@
 import { createHoldNode } from '../../../../activities/cluster/hold-node';
-import type { ClusterPorts, NodeChange } from '../../../../activities/ports';
+import type { ClusterPorts, NodeChange } from '../../../../activities/cluster/ports';
 import { ANNOTATION } from '../../../../core/names';
 import type { Node } from '../../../../core/node/types';
 import type { MachineConfigPool } from '../../../../core/pool/types';
@@ -14,7 +14,7 @@ function aPool(name: string): MachineConfigPool {
   };
 }
 
-/** A cluster with one node of that pool; answers what was written on it. */
+/** A cluster with one node of that pool; returns the writes to it. */
 function scene(pool: string | undefined) {
   const node: Node = {
     metadata: {

@@ -4,7 +4,7 @@ import {
   holdChange,
   releaseChange,
 } from '../../../../activities/cluster/node-changes';
-import type { NodeChange } from '../../../../activities/ports';
+import type { NodeChange } from '../../../../activities/cluster/ports';
 import { ANNOTATION } from '../../../../core/names';
 import { isDone, isTargetedAt } from '../../../../core/node/predicates';
 import type { Node, NodeTaint } from '../../../../core/node/types';
@@ -31,7 +31,7 @@ function aNode(
   };
 }
 
-/** What the API server would store. */
+/** The Node as the API server would store it. */
 function applied(node: Node, change: NodeChange | undefined): Node {
   const annotations = { ...node.metadata.annotations };
   for (const [key, value] of Object.entries(change?.annotations ?? {})) {
@@ -275,7 +275,7 @@ it('refuses to repair a node that is back in service, so that it takes no slot f
   const repair = { ...cordonInput, repair: true };
 
   expect(() => cordonChange(aNode(done), repair)).toThrow(/needs a slot of its own/);
-  // An update has begun on it, and somebody has put it back into service.
+  // An update has begun on it, and a person has put it back into service.
   const working = { ...done, [ANNOTATION.STATE]: 'Working' };
   expect(() => cordonChange(aNode(working), repair)).toThrow(/is back in service, so its update/);
   const left = aNode({ ...working, [ANNOTATION.CORDONED_BY]: 'update-node/n' }, true);
@@ -327,7 +327,7 @@ it('refuses to repair a node that is down by itself: no update has left it so', 
   const away = { conditions: [{ type: 'Ready', status: 'False' as const }] };
 
   expect(() => cordonChange({ ...aNode(done), status: away }, repair)).toThrow(
-    /^node n was left by no update \(it is unavailable for another reason: not Ready\), so its/,
+    /^node n was not left unavailable by an update \(it is unavailable for another reason: not Ready\), so its/,
   );
   const failed = aNode({
     ...done,
@@ -431,7 +431,7 @@ describe('an update that never targeted the node, and whose host has settled', (
       {
         ...{ ...onItsWay, [ANNOTATION.CORDONED_BY]: 'update-node/n' },
         [ANNOTATION.STATE]: 'Degraded',
-        [ANNOTATION.REASON]: 'the host could not be taken back, so the node is cordoned',
+        [ANNOTATION.REASON]: 'the host could not be rolled back, so the node is cordoned',
       },
       true,
     ],

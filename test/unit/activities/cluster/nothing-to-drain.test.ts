@@ -1,6 +1,6 @@
 import { refuseToReboot } from '../../../../activities/cluster/check-cordon';
 import { mustLeave, nothingToDrain } from '../../../../activities/cluster/nothing-to-drain';
-import type { ActivityRun, ClusterPorts, PodPort } from '../../../../activities/ports';
+import type { ActivityRun, ClusterPorts, PodPort } from '../../../../activities/cluster/ports';
 import type { Node } from '../../../../core/node/types';
 import type { Pod } from '../../../../core/drain';
 
@@ -21,7 +21,7 @@ function aPod(name: string, owner?: { readonly kind: string; readonly name: stri
   };
 }
 
-/** A node with these pods; without any list when they cannot be read. */
+/** A node with these pods; without a list when they cannot be read. */
 function attemptWith(
   pods: readonly Pod[] | 'unknown',
   signal = new AbortController().signal,

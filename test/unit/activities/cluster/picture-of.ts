@@ -1,6 +1,6 @@
-import type { DatedLookup } from '../../../../activities/ports';
+import type { DatedLookup } from '../../../../activities/cluster/ports';
 
-/** A picture of these objects that is complete and does not change; `silentMs` = how long no word has come. */
+/** A complete and constant cache of these objects; `silentMs` = time since the last event. */
 export function pictureOf<T extends { readonly metadata: { readonly name: string } }>(
   objects: readonly T[],
   silentMs = 0,

@@ -41,7 +41,7 @@ describe('remembered nodes that are not shown any more', () => {
       asking += 1;
       most = Math.max(most, asking);
       if (asking === 10) open();
-      // One after the other, they would wait for ever.
+      // In sequence, they would wait for ever.
       await ten;
       asking -= 1;
       return gone(name);

@@ -1,5 +1,5 @@
 import { RoomInPools, type TakeRoom } from '../../../../activities/cluster/room-in-pool';
-import type { ClusterPorts } from '../../../../activities/ports';
+import type { ClusterPorts } from '../../../../activities/cluster/ports';
 import { fail } from '../../../../core/errors';
 import { ANNOTATION } from '../../../../core/names';
 import type { Node } from '../../../../core/node/types';
@@ -19,7 +19,7 @@ const DONE = {
   [ANNOTATION.STATE]: 'Done',
 };
 
-/** Half way to another config, and in service all the same. */
+/** Half way to another config, and in service. */
 function serving(name: string, run?: string): Node {
   const { metadata, ...rest } = aNode(name);
   const mark =
@@ -28,7 +28,7 @@ function serving(name: string, run?: string): Node {
   return { ...rest, metadata: { ...metadata, annotations } };
 }
 
-/** The same, out of service, under the cordon of that update. */
+/** Half way to another config, and out of service under the cordon of that update. */
 function left(name: string): Node {
   const { metadata, ...rest } = serving(name);
   const annotations = { ...metadata.annotations, [ANNOTATION.CORDONED_BY]: `update-node/${name}` };
@@ -53,7 +53,7 @@ function aPool(name: string, maxUnavailable?: number | string): MachineConfigPoo
 }
 
 /**
- * @param now - the nodes as the API server has them; default: as they are shown
+ * @param now - the nodes in the API server; default: as in the cache
  * @param open - the runs of updates that Temporal has
  */
 function portsWith(
@@ -91,7 +91,7 @@ function portsWith(
   return { ports, read };
 }
 
-/** The same, of which nothing has been heard for so long. */
+/** Ports whose cache has been silent for this time. */
 function silentPorts(shown: readonly Node[], now: readonly Node[], silentMs: number) {
   const { ports, read } = portsWith(shown, 1, now);
   const known = [...shown];
@@ -116,7 +116,6 @@ function silentPorts(shown: readonly Node[], now: readonly Node[], silentMs: num
   };
 }
 
-/** One cordon that is written at once. */
 function look(...shown: Parameters<typeof portsWith>): {
   readonly done: Promise<void>;
   readonly read: string[];
@@ -132,7 +131,7 @@ function look(...shown: Parameters<typeof portsWith>): {
 
 const stepOf = (node: string) => ({ ...STEP, node, workflowId: `update-node/${node}` });
 
-/** A cordon whose write is under way until the test ends it. */
+/** A cordon whose write is in progress until the test ends it. */
 function cordon(room: RoomInPools, name: string) {
   let end: (outcome: 'written' | 'failed') => void = () => undefined;
   let again: TakeRoom = () => undefined;
@@ -152,7 +151,7 @@ function cordon(room: RoomInPools, name: string) {
     end: (outcome: 'written' | 'failed') => {
       end(outcome);
     },
-    /** The write conflicted, and is decided again on the Node as it is now. */
+    /** The write conflicted, and is decided again on the present Node. */
     decideAgain: () => {
       again(aNode(name));
     },
@@ -171,7 +170,7 @@ it('refuses when others have gone down since the slot was given, and names them'
   const { done } = look([aNode('a'), aNode('b', false), aNode('c')], 1);
   await expect(done).rejects.toMatchObject({
     name: 'SlotNeeded',
-    message: 'pool worker has no room any more: maxUnavailable is 1, and out of service are b',
+    message: 'pool worker has no free slot: maxUnavailable is 1, and out of service are b',
   });
 });
 
@@ -387,7 +386,7 @@ describe('cordons that are written at the same time', () => {
 
     await expect(third?.done).rejects.toMatchObject({
       ...noRoom,
-      message: 'pool worker has no room any more: maxUnavailable is 2, and out of service are a, b',
+      message: 'pool worker has no free slot: maxUnavailable is 2, and out of service are a, b',
     });
     first?.end('written');
     second?.end('written');
@@ -461,7 +460,7 @@ describe('cordons that are written at the same time', () => {
 });
 
 describe('cordons of several cluster workers at the same time', () => {
-  /** Each in a process of its own, on the same picture. */
+  /** Each in its own process, with the same cache. */
   const cordonIn = (
     { ports }: ReturnType<typeof portsWith>,
     slot: Pick<CordonNodeInput, 'node' | 'slotNumber' | 'slotCounts' | 'slotsPending'>,
@@ -490,7 +489,7 @@ describe('cordons of several cluster workers at the same time', () => {
 
     await expect(all[1]).rejects.toMatchObject({
       name: 'SlotNeeded',
-      message: 'pool worker has no room for slot 2 any more: maxUnavailable is 1',
+      message: 'pool worker has no free slot 2: maxUnavailable is 1',
     });
     expect(await outcomes(all)).toEqual(['fulfilled', 'rejected', 'rejected']);
     expect(shown.read).toEqual([]);
@@ -520,7 +519,9 @@ describe('cordons of several cluster workers at the same time', () => {
     const shown = portsWith([aNode('a'), aNode('b'), down], 2);
     const all = ['a', 'b'].map((node, index) => cordonBy(shown, node, index + 1, []));
 
-    await expect(all[1]).rejects.toThrow('maxUnavailable is 2, and down by themselves are d');
+    await expect(all[1]).rejects.toThrow(
+      'maxUnavailable is 2, and unavailable for another reason are d',
+    );
     expect(await outcomes(all)).toEqual(['fulfilled', 'rejected']);
   });
 
@@ -546,7 +547,7 @@ describe('cordons of several cluster workers at the same time', () => {
     );
 
     await expect(all[2]).rejects.toThrow(
-      'maxUnavailable is 4, and out of service are d, e, and on their way out are a, b',
+      'maxUnavailable is 4, and out of service are d, e, and about to leave service are a, b',
     );
     expect(await outcomes(all)).toEqual(['fulfilled', 'fulfilled', 'rejected']);
   });
@@ -563,7 +564,7 @@ describe('cordons of several cluster workers at the same time', () => {
     const all = ['a', 'b'].map((node, index) => cordonBy(shown, node, index + 1));
 
     await expect(all[1]).rejects.toThrow(
-      'no room for slot 2 any more: maxUnavailable is 2, and down by themselves are d',
+      'no free slot 2: maxUnavailable is 2, and unavailable for another reason are d',
     );
     expect(await outcomes(all)).toEqual(['fulfilled', 'rejected']);
   });

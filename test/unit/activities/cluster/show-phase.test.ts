@@ -6,7 +6,7 @@ type Ports = Parameters<typeof showPhase>[0];
 
 const NODE: Node = { metadata: { name: 'n', uid: 'uid-n' } };
 
-/** Its MachineConfigNode goes with the Node, in the middle of being written so many times. */
+/** Its MachineConfigNode is deleted with the Node during this many writes. */
 function scene(deletions: number) {
   let left = deletions;
   const statuses: unknown[] = [];

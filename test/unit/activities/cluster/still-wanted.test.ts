@@ -1,10 +1,10 @@
-/** A worker that stood still wakes in the middle of a write, and must not make it. */
+/** A frozen worker resumes in the middle of a write, and must not make it. */
 
 import { createCompleteNode } from '../../../../activities/cluster/complete-node';
 import { createCordonNode } from '../../../../activities/cluster/cordon-node';
 import { createReleaseNode } from '../../../../activities/cluster/release-node';
 import { whileWanted } from '../../../../activities/cluster/still-wanted';
-import type { ClusterPorts, NodeChange } from '../../../../activities/ports';
+import type { ClusterPorts, NodeChange } from '../../../../activities/cluster/ports';
 import type { Node } from '../../../../core/node/types';
 
 const NOW = Date.parse('2026-01-01T00:00:00Z');
@@ -32,7 +32,7 @@ class Scene {
       nodes: { get: () => undefined, list: () => [] },
     },
     nodes: {
-      // The process stands still here, after it has looked at the Node.
+      // The process is frozen here, after it has read the Node.
       change: (_name: string, decide: (node: Node) => NodeChange | undefined) => {
         this.nowMs += this.frozenMs;
         const change = decide(NODE);

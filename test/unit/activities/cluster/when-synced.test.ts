@@ -1,9 +1,9 @@
 import { whenAsNew } from '../../../../activities/cluster/when-synced';
 import { versionsOf } from '../../../../workflows/picture-age';
-import type { ClusterView, DatedLookup } from '../../../../activities/ports';
+import type { ClusterView, DatedLookup } from '../../../../activities/cluster/ports';
 import { fail } from '../../../../core/errors';
 
-/** A picture that shows this much, and never more. */
+/** A cache that stays at this version. */
 function lookup<T>(newest: number): DatedLookup<T> {
   return {
     synced: Promise.resolve(),

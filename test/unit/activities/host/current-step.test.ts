@@ -1,5 +1,5 @@
 import { MockActivityEnvironment } from '@temporalio/testing';
-import { currentStep, withHeartbeats } from '../../../../activities/host';
+import { currentStep, withHeartbeats } from '../../../../activities/host/host-activities';
 
 describe('the heartbeat of a host activity', () => {
   beforeEach(() => {

@@ -13,7 +13,7 @@ describe('the client of the host endpoint', () => {
 
   const client = (certificate = 'tls.crt') =>
     createConfigClient({
-      // A port of the discard service, where nobody listens.
+      // A port of the discard service, where nothing listens.
       url: 'https://127.0.0.1:9',
       certificateFile: join(directory, certificate),
       keyFile: join(directory, 'tls.key'),

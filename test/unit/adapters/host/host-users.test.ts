@@ -1,5 +1,5 @@
 import { createHostUsers } from '../../../../adapters/host/host-users';
-import type { FileState } from '../../../../adapters/host/types';
+import type { FileState } from '../../../../adapters/host/path-state';
 
 const SHADOW = 'root:*:19000:0:99999:7:::\ncore:!!:19000:0:99999:7:::\n';
 const NOW = new Date('2030-01-01T00:00:00Z');

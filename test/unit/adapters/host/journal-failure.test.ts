@@ -1,4 +1,4 @@
-/** A disk that refuses the journal itself: the message names the file, the call and what mends it. */
+/** A disk that refuses the journal itself: the message names the file, the call and the remedy. */
 
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import type { FileHandle } from 'node:fs/promises';
@@ -31,7 +31,6 @@ describe('a journal whose disk fails', () => {
       createHostFiles({ root, fs, ownership: simulatedOwnership(root) }),
     );
 
-  /** Handles of files of that name refuse one method. */
   function refusing(name: string, method: 'sync' | 'datasync' | 'writeFile', error: Error) {
     const refused = async () => Promise.reject(error);
     const open = async (...args: Parameters<FileSystem['open']>): Promise<FileHandle> => {
@@ -63,7 +62,7 @@ describe('a journal whose disk fails', () => {
       details: { path: `${DIRECTORY}/${name}`, operation: syscall, code },
     });
 
-    // The disk is mended: nothing of what was noted before is lost, and the next mark holds.
+    // After the repair no earlier record is lost, and the next mark is written.
     const mended = await journalOn().open();
     await mended?.mark('applied');
     expect((await journalOn().open())?.marks()).toContain('applied');

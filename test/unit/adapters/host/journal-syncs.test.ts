@@ -1,4 +1,4 @@
-/** What a process that died may have left unsynced: the next one makes it durable before it counts on it. */
+/** The next process syncs what a dead process may have left unsynced, before it relies on it. */
 
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -18,7 +18,7 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(root, { recursive: true, force: true }));
 
-/** The same files, and the calls that matter, in their order. */
+/** Files that record the calls that matter, in order. */
 function told(): { readonly files: HostFiles; readonly calls: string[] } {
   const calls: string[] = [];
   const telling: HostFiles = {
@@ -42,7 +42,7 @@ function told(): { readonly files: HostFiles; readonly calls: string[] } {
 
 const journalOf = (some: HostFiles) => createJournal<object, string>(some);
 
-/** A journal with a record that the process wrote, and did not come to seal. */
+/** A journal with a record that the process wrote, and did not seal. */
 async function leaveUnsealed(): Promise<void> {
   const journal = await journalOf(files).begin('order', {});
   const seal = join(root, DIRECTORY, 'seal');

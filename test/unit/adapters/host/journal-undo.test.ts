@@ -32,7 +32,7 @@ const PACK = 'var/lib/slipway/journal/order/pack';
 const ACL =
   '0x0200000001000600ffffffff020004003930000004000400ffffffff10000400ffffffff20000000ffffffff';
 
-/** Directories that both trees and changes use, so that they meet. */
+/** Shared by trees and changes, so that they meet. */
 const DIRECTORIES = ['/etc', '/etc/a', '/etc/a/b', '/srv', '/srv/new/deep'];
 const path = fc
   .tuple(fc.constantFrom(...DIRECTORIES), fc.constantFrom('one', 'two', 'a "quoted"\n name', 'ä'))

@@ -1,4 +1,4 @@
-/** Units that a staged deployment brings, or takes away, are enabled for the boot that starts it. */
+/** Units of a staged deployment are enabled or disabled for its own boot. */
 
 import {
   existsSync,
@@ -163,7 +163,6 @@ describe('units at the boot of a staged deployment', () => {
 });
 
 describe('systemctl, which knows the running system only,', () => {
-  /** Words that it was told. */
   const log = () => join(root, 'told');
   const told = () => (existsSync(log()) ? readFileSync(log(), 'utf8').trim().split('\n') : []);
   const units = () => {

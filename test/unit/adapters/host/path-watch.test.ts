@@ -41,7 +41,7 @@ afterEach(() => {
 
 const real = (path: string) => join(root, path);
 
-/** Resolves when the path was heard of; the test's own limit ends it otherwise. */
+/** Resolves at the event of the path; the test's own limit ends the wait. */
 async function touched(path: string, cause: () => void): Promise<void> {
   heard.clear();
   const done = new Promise<void>((resolve) => {

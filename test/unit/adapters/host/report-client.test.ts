@@ -1,4 +1,4 @@
-/** What a host takes for an answer to its report, from servers of any version. */
+/** Answers of servers of any version to a host's report. */
 
 import { once } from 'node:events';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';

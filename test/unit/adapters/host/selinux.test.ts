@@ -87,7 +87,7 @@ describe('a file that is rewritten', () => {
 
   const LABEL = { 'security.selinux': 'ZXRjX3Q=' };
 
-  /** The paths that are labelled by the policy after one of them was rewritten. */
+  /** The paths that the policy labels after one of them was rewritten. */
   async function labelled(attributes: AttributePort): Promise<readonly string[]> {
     const paths: string[] = [];
     const disk = {

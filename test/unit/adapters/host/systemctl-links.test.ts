@@ -48,7 +48,7 @@ const template = fc.record({
   alias: fc.subarray(['also-%p@.service', 'also-%p@%i.service'], { maxLength: 1 }),
   defaultInstance: fc.constantFrom(undefined, 'one'),
 });
-/** What `systemctl link` leaves: the file is somewhere else. */
+/** As `systemctl link` leaves it: the file is in another place. */
 const linked = fc.record({ install: fc.option(install, { nil: undefined, freq: 4 }) });
 const world = fc.record({ a: plain, b: plain, t: template, u: template, l: linked });
 const unit = fc.constantFrom(
@@ -115,7 +115,7 @@ function filesBelow(root: string) {
   return createHostFiles({ root, sync: false, attributes: NO_ATTRIBUTES, ownership });
 }
 
-/** Links below `/etc/systemd/system` with their targets, and the directories that hold them. */
+/** Links below `/etc/systemd/system` with their targets, and their directories. */
 function linksIn(root: string): Readonly<Record<string, string>> {
   const found: Record<string, string> = {};
   for (const name of readdirSync(join(root, ETC), { recursive: true, encoding: 'utf8' })) {
@@ -167,14 +167,14 @@ describe('the links that enable units', () => {
             'usr/lib/systemd/system-preset/50.preset': presets,
           };
           const [theirs, ours] = [furnish('theirs', files), furnish('ours', files)];
-          // The same machine, but for the tree of the distribution, which only the next boot has.
+          // The same machine, except for the tree of the distribution, which only the next boot has.
           const staged = furnish('staged', ofNextBoot(files));
           const atNextBoot = await createOfflineSystemd(filesBelow(staged)).atBootOf(NEXT_ID);
           const offline = (root: string) => createOfflineSystemd(filesBelow(root));
           for (const change of changes) {
             const before = linksIn(theirs);
             const foreseen = await offline(theirs).enablementPaths([change]);
-            // What systemctl refuses half-way is taken back, and nobody is to do the same.
+            // A change that systemctl refuses half-way is undone, and is not compared.
             if (!(await systemctl(theirs, change))) return;
             const after = linksIn(theirs);
             const touched = [...new Set([...Object.keys(before), ...Object.keys(after)])].filter(

@@ -1,4 +1,4 @@
-/** Links that systemctl makes and removes are as durable as those that the host worker writes itself. */
+/** Links that systemctl makes and removes are as durable as those of the host worker. */
 
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -17,7 +17,7 @@ const ID = `${'a'.repeat(64)}.0`;
 const NEXT = `/sysroot/ostree/deploy/os/deploy/${ID}`;
 
 let root: string;
-/** Directories in the order in which they were synced, each with what was in it then. */
+/** Directories in the order of their syncs, each with its contents then. */
 let synced: [directory: string, names: readonly string[]][];
 beforeEach(() => {
   root = mkdtempSync(join(tmpdir(), 'slipway-syncs-'));
@@ -45,7 +45,7 @@ function telling(): HostFiles {
   };
 }
 
-/** With a program in its place that enables each unit for `new.target`, and syncs nothing. */
+/** Replaces systemctl by a program that enables each unit for `new.target`, and syncs nothing. */
 function systemctl() {
   const program = join(root, 'systemctl');
   const links = join(root, ETC, 'new.target.requires');
@@ -56,7 +56,7 @@ function systemctl() {
 
 const enable = (unit: string): EnablementChange => ({ unit, wish: 'enable' });
 
-/** Once, and after the last link was made. */
+/** Once, after the last link was made. */
 const ALL_SYNCED: typeof synced = [
   [ETC, ['a.service.d', 'new.target.requires', 'x.target.wants', 'y.target.upholds']],
   [`${ETC}/new.target.requires`, ['a.service', 'b.service']],

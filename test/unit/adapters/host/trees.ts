@@ -1,4 +1,4 @@
-/** What is below a directory, to the last bit that a test can see. */
+/** Everything below a directory that a test can read. */
 
 import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
@@ -30,7 +30,7 @@ export function treeOf(
   return found;
 }
 
-/** One process for all of them; of links, their own. */
+/** One process for all paths; reads the attributes of links themselves. */
 function attributesBelow(root: string): readonly (readonly [string, string])[] {
   const words = ['-R', '-P', '-h', '-d', '-m', '-', '-e', 'base64', '.'];
   const dump = execFileSync('getfattr', words, { cwd: root, encoding: 'utf8' });

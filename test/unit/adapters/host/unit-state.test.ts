@@ -1,4 +1,4 @@
-/** What is asked of systemctl about a unit, and what is done when certificates change. */
+/** Questions to systemctl about a unit, and actions when certificates change. */
 
 import { chmodSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -11,7 +11,7 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(directory, { recursive: true, force: true }));
 
-/** A systemctl that writes down its words and answers. */
+/** A systemctl that records its arguments and answers. */
 function fake(answer: string) {
   const path = join(directory, 'systemctl');
   const log = join(directory, 'log');

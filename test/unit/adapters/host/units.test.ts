@@ -44,7 +44,7 @@ describe('[Install]', () => {
     [`"a.target" 'b.target' c.target`, ['a.target', 'b.target', 'c.target']],
     [`"d.target"e.target`, ['d.targete.target']],
     [`one\\x2dtwo.target "s\\x69x.target"`, ['one\\x2dtwo.target', 's\\x69x.target']],
-    // What is wrong from there on is ignored.
+    // The rest after a fault is ignored.
     ['a.target "b.target c.target', ['a.target']],
   ])('has its quotes taken off: %s', (value, wantedBy) => {
     expect(parseInstallSection(`[Install]\nWantedBy=${value}\n`)?.wantedBy).toEqual(wantedBy);
@@ -100,7 +100,7 @@ describe('systemd of a host that does not run', () => {
 
     expect(await systemd.enablementPaths(change)).toEqual([
       `${ETC}/new.target.wants/a.service`,
-      // It goes with its last link.
+      // The directory goes with its last link.
       `${ETC}/old.target.wants`,
       `${ETC}/old.target.wants/a.service`,
     ]);

@@ -243,7 +243,7 @@ describe('a watch', () => {
 
       await expect(following()).rejects.toMatchObject({
         name: 'ApiUnavailable',
-        message: expect.stringMatching(/it said nothing for 0 s/) as string,
+        message: expect.stringMatching(/it sent nothing for 0 s/) as string,
       });
       expect(heard).toEqual(seen);
       impatient.close();
@@ -276,7 +276,7 @@ describe('an eviction', () => {
       { ...options, signal: new AbortController().signal },
     );
 
-  /** Accepts all; keeps what was sent last. */
+  /** Accepts all requests; returns the last body. */
   function accepting(): () => unknown {
     let sent = '';
     answer = (request, response) => {
@@ -376,7 +376,7 @@ describe('an eviction', () => {
     answer = (request, response) => {
       request.socket.on('close', () => (closedEarly = !response.writableEnded));
       cancel.abort();
-      // The next turn of the event loop is when an aborted request would have been torn down.
+      // An aborted request would be torn down in the next turn of the event loop.
       setImmediate(() => response.writeHead(201).end('{}'));
     };
 

@@ -17,7 +17,6 @@ export interface ScriptedSource extends WatchSource {
   /** Resource versions from which watches began. */
   readonly resumedFrom: string[];
   lists: number;
-  /** Resolves when the script is played to its end. */
   readonly finished: Promise<void>;
 }
 

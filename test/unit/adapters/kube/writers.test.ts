@@ -14,7 +14,7 @@ function aNode(resourceVersion: string, unschedulable?: true): Node {
   };
 }
 
-/** A server with one Node, and a cache that shows an older picture of it. */
+/** A server with one Node, and a cache with an older version of it. */
 function aServer(live: Node, cached: Node) {
   const calls: string[] = [];
   const client = {

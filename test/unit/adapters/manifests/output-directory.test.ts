@@ -96,7 +96,7 @@ it('removes nothing outside, whatever its list says', async () => {
 
 it('moves a pool only when what it names is there', async () => {
   await write({ 'configs/a.yaml': 'a', 'pools/p.yaml': 'a' });
-  // A directory in the place of the config: its move fails.
+  // A directory in the place of the config makes its move fail.
   await rm(join(directory, 'configs/a.yaml'));
   await mkdir(join(directory, 'configs/b.yaml/full'), { recursive: true });
 

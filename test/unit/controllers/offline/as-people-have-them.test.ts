@@ -82,7 +82,7 @@ items:
       );
     const files = { 'a.yaml': generated('00-a'), 'b.yaml': generated('01-b'), 'c.yaml': GOOD };
     const note =
-      'other controllers generated MachineConfigs 00-a, 01-b; rendered as they are, and nobody here updates them';
+      'other controllers generated MachineConfigs 00-a, 01-b; rendered unchanged, and no controller here updates them';
 
     const render = renderTexts({ ...files, ...POOL });
 
@@ -182,6 +182,32 @@ describe('documents that are no Kubernetes objects', () => {
       'not of Kubernetes': 3,
     });
   });
+});
+
+it('a kernel argument that GRUB would read otherwise is a warning', () => {
+  const text = configText('50-a', 'worker', '  kernelArguments: [nosmt, memmap=4G$4G]\n');
+  const render = renderTexts({ ...POOL, 'a.yaml': text });
+
+  expect(render.findings).toEqual([
+    expect.objectContaining({
+      severity: 'warning',
+      field: 'spec.kernelArguments[1]',
+      fix: 'write "\\$"',
+    }),
+  ]);
+  expect(render.pools).toHaveLength(1);
+});
+
+it('a list without items is empty', () => {
+  const none = '{"apiVersion": "v1", "kind": "List", "items": null}';
+  const { findings, leftOut } = renderTexts({
+    ...POOL,
+    'a.yaml': configText('50-a', 'worker', '  fips: false\n'),
+    'none.json': none,
+  });
+
+  expect(findings).toEqual([]);
+  expect(Object.fromEntries(leftOut)).toEqual({});
 });
 
 it('templates of a chart, and patches that a kustomization names, are left out and counted', () => {
@@ -285,5 +311,15 @@ describe('a MachineConfig without labels that a pool selects', () => {
     expect(
       findingsOf(renderTexts({ 'a.yaml': bare(labels), 'b.yaml': bad, 'p.yaml': all })),
     ).toContain(found);
+  });
+
+  it('is named, and so is every other one', () => {
+    const second = bare('').replace('50-bare', '51-bare');
+    expect(
+      findingsOf(renderTexts({ 'a.yaml': bare(''), 'b.yaml': second, 'p.yaml': all })),
+    ).toEqual([
+      'error a.yaml:3 metadata.labels Cannot find label in MachineConfig 50-bare',
+      'error b.yaml:3 metadata.labels Cannot find label in MachineConfig 51-bare',
+    ]);
   });
 });

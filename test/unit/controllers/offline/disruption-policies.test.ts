@@ -106,7 +106,7 @@ describe('disruption policies', () => {
       },
     });
     const said = broken.flatMap(({ problem, fix }) => [problem, `${problem}; ${fix}`]);
-    // The name of the object is judged with the names of all kinds.
+    // The name of the object is checked with the names of all kinds.
     const others = new Set(rules.filter((message) => message?.includes('its name must') !== true));
     expect(said).toEqual(expect.arrayContaining([...others]));
     expect(others.size).toBe(8);

@@ -36,7 +36,6 @@ spec:
 ${spec}`;
 }
 
-/** A spec with one file. */
 export function fileSpec(path: string, more = 'contents: {source: "data:,x"}'): string {
   return `  config:
     ignition: {version: 3.2.0}

@@ -5,7 +5,7 @@ import type { ObjectMeta, OwnerReference } from '../../../../core/object-meta';
 
 export const NOW = '2026-01-01T12:00:00Z';
 
-/** A running, ready pod `shop/cart-7f-x` with whatever differs. */
+/** A running, ready pod `shop/cart-7f-x` with these differences. */
 export function aPod(
   metadata: Partial<ObjectMeta>,
   rest: { readonly spec?: Pod['spec']; readonly status?: Pod['status'] } = {},

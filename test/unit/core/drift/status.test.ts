@@ -21,7 +21,7 @@ const DRIFTED: DriftReport = {
   findings: [{ path: '/etc/a', kind: 'missing', detail: '/etc/a is missing', since: T0 }],
   count: 3,
 };
-const MESSAGE = `unexpected on-disk state validating against ${CONFIG}: /etc/a is missing (and 2 more)`;
+const MESSAGE = `unexpected on-disk state validating against ${CONFIG}: /etc/a is missing; and 2 more`;
 
 function shown(report: DriftReport, now: string, others: readonly Condition[] = []) {
   const { condition, drift } = driftStatus('worker-1', report, undefined, now);

@@ -49,7 +49,7 @@ describe('a summary for Temporal, which takes 400 bytes', () => {
     ['pairs', '😀'.repeat(200)],
     ['half characters', '\ud83d'.repeat(200)],
   ])('fits with %s', (_, text) => {
-    // As the server counts: the payload with the name of its encoding.
+    // The server counts the payload with the name of its encoding.
     expect(jsonBytes(brief(`paused: ${text}`)) + 30).toBeLessThanOrEqual(400);
   });
 

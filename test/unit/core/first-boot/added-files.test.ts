@@ -1,10 +1,12 @@
-/** What a MachineConfig may put beside the files that every new machine gets: what passes can be served. */
+/**
+ * Files that a MachineConfig may have beside those that every new machine gets: an accepted config can be served.
+ */
 
 import { gunzipSync } from 'node:zlib';
 import { FIRST_BOOT_FILE, firstBootConfig, readServedIgnition } from '../../../../core/first-boot';
 import { admissionProblems, describeProblem } from '../../../../core/machine-config';
 import type { IgnitionConfig } from '../../../../core/machine-config/types';
-import { nodePorts } from '../../../conformance/ports';
+import { nodePorts } from '../../../conformance/render-ports';
 import { machineConfig } from '../machine-config/builders';
 
 const FACTS = {
@@ -35,7 +37,7 @@ function serve(kind: Kind, path: string): string {
   return firstBootConfig({ machineConfig: rendered, ignition, facts: FACTS, version: '3.4' });
 }
 
-/** Each added file, what is above it, and what would be below it. */
+/** Each added file, a path above it, and a path below it. */
 const places = [
   ...new Set(
     Object.values(FIRST_BOOT_FILE).flatMap((path) => {

@@ -1,5 +1,5 @@
 import { gunzipSync } from 'node:zlib';
-import { decodeDataUrl, decodeUtf8 } from '../../../../core/encoding';
+import { decodeDataUrl } from '../../../../core/encoding';
 import {
   bootstrapKubeconfig,
   FIRST_BOOT_FILE,
@@ -49,7 +49,7 @@ function serve(machineConfig: MachineConfig, version: OutputVersion, facts = FAC
     const source = files.find((file) => file.path === path)?.contents?.source ?? '';
     const decoded = decodeDataUrl(source);
     if (decoded.error !== undefined) throw new Error(`${path}: ${decoded.error}`);
-    return decodeUtf8(decoded.bytes);
+    return Buffer.from(decoded.bytes).toString();
   };
   return { text, served, files, paths: files.map(({ path }) => path), contents };
 }
@@ -112,7 +112,7 @@ describe('the first config of a machine', () => {
       const config = aConfig({ kernelArguments: { shouldExist: ['mitigations=off'] } });
       const before = JSON.stringify(config);
 
-      // Twice: what was served once must not be in what is served next.
+      // Twice: one result must not leak into the next.
       serve(config, version);
       const { served, contents } = serve(config, version);
 
@@ -122,7 +122,7 @@ describe('the first config of a machine', () => {
       ) as MachineConfig;
       expect(encapsulated.spec.kernelArguments).toEqual(['quiet', 'mitigations=off']);
       expect(JSON.stringify(config)).toBe(before);
-      // The machine is on the rendered config, not on this one.
+      // The current config of the machine is the rendered config, not this one.
       const whole = JSON.parse(contents(FIRST_BOOT_FILE.SERVED_CONFIG)) as MachineConfig;
       expect(whole.metadata.annotations?.['slipway.dev/moved-kernel-arguments']).toBe('1');
     },

@@ -1,4 +1,4 @@
-/** Every field of 3.5, in every version that a config can be given in: said there, or refused. */
+/** Every field of 3.5 in every served version: expressed there, or refused. */
 
 import { failureName } from '../../../../core/errors';
 import {
@@ -12,7 +12,7 @@ import {
 } from '../../../../core/ignition';
 import type { StructSchema } from '../../../../core/ignition/schema';
 import { CURRENT_MINOR, schemaV3 } from '../../../../core/ignition/schema-v3';
-import { nodePorts } from '../../../conformance/ports';
+import { nodePorts } from '../../../conformance/render-ports';
 
 const convert = (config: unknown): IgnitionObject =>
   parseAndConvert(readRawIgnition(config, nodePorts));
@@ -52,7 +52,7 @@ const WITH_LUKS = {
   storage: { ...BASE.storage, luks: [{ name: 'l', device: '/dev/e' }] },
 };
 
-/** Where 2.2 says a value, or why it is refused there, and in 3.x before `since`. */
+/** The place of a value in 2.2, or the refusal there and in 3.x before `since`. */
 type InVersion22 =
   { readonly at: string } | { readonly refused: string; readonly since: number | undefined };
 type Row = readonly [field: string, value: unknown, in22: InVersion22];
@@ -60,13 +60,13 @@ type Row = readonly [field: string, value: unknown, in22: InVersion22];
 const said = (field: string, ...values: readonly unknown[]): Row[] =>
   values.map((value) => saidAt(field, value, field));
 const saidAt = (field: string, value: unknown, at: string): Row => [field, value, { at }];
-/** @param since - the first minor of 3 that says it, where the words do not name it; absent = every one */
+/** @param since - the first minor of 3 with the field, when `words` does not name it; absent = every one */
 const refused = (field: string, value: unknown, words: string, since?: number): Row => {
   const named = / needs 3\.(\d)$/.exec(words)?.[1];
   return [field, value, { refused: words, since: named === undefined ? since : Number(named) }];
 };
 
-/** Every field with values that mean something. */
+/** Every field with values that have a meaning. */
 const ROWS: readonly Row[] = [
   ...REFERENCES.flatMap((field) => {
     const isFile = field.startsWith('storage');
@@ -189,7 +189,7 @@ const ROWS: readonly Row[] = [
   ...said('systemd.units.dropins.contents', '[Unit]\n'),
   ...said('systemd.units.dropins.name', 'x.conf'),
   ...said('systemd.units.enabled', true, false),
-  // `mask: false`, which unmasks, is nothing in 2.2; MCO takes it, too.
+  // `mask: false`, which unmasks, has no effect in 2.2; MCO accepts it, too.
   ...said('systemd.units.mask', true),
   ...said('systemd.units.name', 'x.service'),
 ];
@@ -210,7 +210,7 @@ function placed(into: unknown, [name, ...rest]: readonly string[], value: unknow
   return { ...own, [name]: placed(own[name], rest, value) };
 }
 
-/** What stands there, in all entries of the lists on the way. */
+/** All values at a path, through all entries of lists. */
 function valuesAt(value: unknown, [name, ...rest]: readonly string[]): readonly unknown[] {
   if (value === undefined) return [];
   if (name === undefined) return [value];

@@ -9,7 +9,7 @@ import {
   type IgnitionObject,
 } from '../../../../core/ignition';
 import { failureName } from '../../../../core/errors';
-import { nodePorts } from '../../../conformance/ports';
+import { nodePorts } from '../../../conformance/render-ports';
 
 const convert = (config: unknown): IgnitionObject =>
   parseAndConvert(readRawIgnition(config, nodePorts));

@@ -23,7 +23,7 @@ const user = fc.record(
   { requiredKeys: ['name'] },
 );
 
-/** Configs as a specification accepts them: no path or name twice. */
+/** Configs that a specification accepts: no path or name twice. */
 const config: fc.Arbitrary<IgnitionObject> = fc
   .record({
     files: fc.uniqueArray(file, { selector: (entry) => entry.path }),

@@ -6,7 +6,7 @@ import { mergeSources } from '../../../../core/machine-config/merge';
 import { Source } from '../../../../core/machine-config/source';
 import { refuseSpecialModes } from '../../../../core/ignition';
 import { validateMachineConfig } from '../../../../core/machine-config/validate';
-import { nodePorts } from '../../../conformance/ports';
+import { nodePorts } from '../../../conformance/render-ports';
 
 interface Observed {
   readonly configs: readonly string[];
@@ -17,7 +17,7 @@ interface Observed {
 const FILE = join(__dirname, '../../../fixtures/render/ignition-merge.json');
 const { cases } = JSON.parse(readFileSync(FILE, 'utf8')) as { cases: readonly Observed[] };
 
-/** The way of the render controller, without MCO's own limit on modes, which the fixture lacks. */
+/** As the render controller merges, without MCO's own limit on modes, which the fixture lacks. */
 function merge(configs: readonly string[]): unknown {
   const sources = configs.map(
     (config, i) =>

@@ -7,7 +7,7 @@ import {
   parseIgnition,
   readRawIgnition,
 } from '../../../../core/ignition';
-import { nodePorts } from '../../../conformance/ports';
+import { nodePorts } from '../../../conformance/render-ports';
 
 const CONFIG = {
   ignition: { version: '3.2.0' },

@@ -30,7 +30,7 @@ describe('the version that a machine gets', () => {
     [`${IGNITION};version=3.2.0;q=0.2, ${IGNITION};version=3.4.0;q=0.9`, '3.4'],
     [`${IGNITION};version=3.2.0;q=high, ${IGNITION};version=3.4.0;q=0.9`, '3.2'],
     [`${IGNITION};version=3.2.0, ${IGNITION};version=3.4.0`, '3.2'],
-    // What cannot be served is passed over while something else can.
+    // A version that cannot be served is skipped if another can.
     [`${IGNITION};version=4.0.0, ${IGNITION};version=3.4.0;q=0.1`, '3.4'],
   ])('%s gets %s', (accept, version) => {
     expect(servedVersion(accept)).toEqual({ version });

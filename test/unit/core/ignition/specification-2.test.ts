@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
 import { parseAndConvert, parseIgnition, readRawIgnition } from '../../../../core/ignition';
-import { nodePorts } from '../../../conformance/ports';
+import { nodePorts } from '../../../conformance/render-ports';
 
 interface Observed {
   readonly config: string;

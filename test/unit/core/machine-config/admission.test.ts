@@ -6,7 +6,7 @@ import {
   refuseInadmissible,
   type MachineConfigSpec,
 } from '../../../../core/machine-config';
-import { nodePorts } from '../../../conformance/ports';
+import { nodePorts } from '../../../conformance/render-ports';
 import { files, ignition, machineConfig, units } from './builders';
 
 const problemsOf = (...specs: readonly MachineConfigSpec[]): readonly string[] =>
@@ -339,7 +339,7 @@ describe('each problem names the MachineConfig, the field and the fix', () => {
     ['/run', 'this directory is empty after a reboot'],
     ['/var/run', 'this directory is empty after a reboot'],
     ['/tmp', 'this directory is emptied'],
-    ['/etc/machine-config-daemon/orig', 'hosts record here what they are on'],
+    ['/etc/machine-config-daemon/orig', 'hosts record their config here'],
     ['/etc/machine-config-daemon', 'it is a directory on every host'],
     ['/var/lib/slipway', 'Slipway keeps its own state here'],
     ['/etc/slipway', 'Slipway keeps its own settings here'],
@@ -690,7 +690,7 @@ describe('each problem names the MachineConfig, the field and the fix', () => {
         `${at}.users[2].groups[1]: ${problem('group')}`,
         `${at}.groups[0].name: ${problem('group')}`,
       ];
-      // Groups that are there may be named by their IDs, and a user need have none of its own.
+      // IDs may name existing groups, and a user needs no group of its own.
       const isAsked = (at: number): boolean =>
         at === 1 ? !['', '1000'].includes(name) : at !== 2 || name !== '1000';
       expect(problemsOf({ config: ignition({ passwd }) })).toEqual(

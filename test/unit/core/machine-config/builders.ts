@@ -1,9 +1,9 @@
-/** MachineConfigs and the rest of what rendering takes, for tests. */
+/** MachineConfigs and other inputs of rendering, for tests. */
 
 import type { RenderControllerConfig, RenderInput } from '../../../../core/machine-config';
 import type { MachineConfig, MachineConfigSpec } from '../../../../core/machine-config/types';
 import { LABEL } from '../../../../core/names';
-import { nodePorts } from '../../../conformance/ports';
+import { nodePorts } from '../../../conformance/render-ports';
 
 export const CONTROLLER: RenderControllerConfig = {
   baseOSContainerImage: 'registry.example/os@sha256:1',
@@ -12,7 +12,7 @@ export const CONTROLLER: RenderControllerConfig = {
   controllerVersion: 'abc',
 };
 
-/** A MachineConfig of role worker, unless told otherwise. */
+/** A MachineConfig, of role worker by default. */
 export function machineConfig(
   name: string,
   spec: MachineConfigSpec = {},
@@ -21,17 +21,14 @@ export function machineConfig(
   return { metadata: { name, labels: { [LABEL.ROLE]: 'worker' }, ...metadata }, spec };
 }
 
-/** An Ignition 3.5 config with these sections. */
 export function ignition(sections: object = {}): object {
   return { ignition: { version: '3.5.0' }, ...sections };
 }
 
-/** One with these files. */
 export function files(...list: readonly object[]): object {
   return ignition({ storage: { files: list } });
 }
 
-/** One with these units. */
 export function units(...list: readonly object[]): object {
   return ignition({ systemd: { units: list } });
 }

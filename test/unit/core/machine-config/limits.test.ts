@@ -5,7 +5,7 @@ import { files, machineConfig, renderInput } from './builders';
 
 const MIB = 1024 * 1024;
 
-/** A gzip stream that says that it holds so many bytes. */
+/** A gzip stream that claims this size. */
 function packed(bytes: number): object {
   const stream = gzipSync('small');
   stream.writeUInt32LE(bytes, stream.length - 4);

@@ -1,7 +1,7 @@
 import { gzipSync } from 'node:zlib';
 import { admissionProblems, type MachineConfigSpec } from '../../../../core/machine-config';
 import { PLACEHOLDER } from '../../../../core/machine-config/admission-placeholders';
-import { nodePorts } from '../../../conformance/ports';
+import { nodePorts } from '../../../conformance/render-ports';
 import { files, ignition, machineConfig, units } from './builders';
 
 const fieldsOf = (spec: MachineConfigSpec): readonly string[] =>

@@ -4,7 +4,7 @@ import {
   refuseIneffectiveChange,
   refuseUnreconcilable,
 } from '../../../../core/machine-config';
-import { nodePorts } from '../../../conformance/ports';
+import { nodePorts } from '../../../conformance/render-ports';
 import { files, ignition, machineConfig } from './builders';
 
 const options = { ports: nodePorts };

@@ -72,7 +72,7 @@ describe('the name', () => {
   const someConfigs = fc
     .array(someSpec, { minLength: 1, maxLength: 5 })
     .map((specs) => specs.map((spec, i) => machineConfig(`${i}`, spec)));
-  /** Of workers and of one custom pool, whose name sorts before or after theirs. */
+  /** Roles of workers and of one custom pool, whose name sorts before or after theirs. */
   const someOfTwoRoles = fc
     .constantFrom('infra', 'zoned')
     .chain((custom) =>

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-import { toYaml, type YamlValue } from '../../../../core/yaml';
+import { toYaml, type YamlValue } from '../../../../core/yaml/write-yaml';
 
 const FILE = join(__dirname, '../../../fixtures/render/yaml.json');
 const { cases } = JSON.parse(readFileSync(FILE, 'utf8')) as {

@@ -20,7 +20,7 @@ const DONE_ON_A = {
   'machineconfiguration.openshift.io/reason': '',
 };
 
-/** What its host has reported, at T0 unless said otherwise. */
+/** The host's report, at T0 by default. */
 function reported(
   report: DriftReport,
   { at = T0, owner = 'uid-new' }: { readonly at?: string; readonly owner?: string } = {},

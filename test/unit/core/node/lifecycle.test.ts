@@ -12,7 +12,7 @@ import {
 import { lifecycleGraph, lifecycleMermaid } from '../../../../core/node/lifecycle-diagram';
 
 const PHASES: readonly NodePhase[] = Object.values(NodePhase);
-/** Those of a node that stays. */
+/** Phases of a node that stays. */
 const STAYING = PHASES.filter((phase) => phase !== NodePhase.GONE);
 const docs = (name: string) => readFileSync(path.join(__dirname, '../../../../docs', name), 'utf8');
 
@@ -35,12 +35,12 @@ describe('the life of a node update', () => {
     const open = PHASES.filter((phase) => mayFollow(phase, 'Gone'));
 
     expect(open).toEqual(PHASES.filter((phase) => !isEnd(phase)));
-    // Whoever comes back under its name is another node.
+    // A node that returns under this name is another one.
     expect(TRANSITIONS.Gone).toEqual([]);
   });
 
   it('never ends as failed or cancelled from a disturbed node without going back first', () => {
-    // A node that is being completed has committed when it ends: there is nothing to go back from.
+    // A node in Completing has committed: no rollback is possible.
     const disturbed = PHASES.filter(
       (phase) => needsSlot(phase) && phase !== 'GoingBack' && phase !== 'Completing',
     );
@@ -56,7 +56,7 @@ describe('the life of a node update', () => {
       (phase) => !needsSlot(phase) && TRANSITIONS[phase].some((next) => needsSlot(next)),
     );
 
-    // Completing only records what is true already, so a node on its config may skip the queue.
+    // Completing only records facts, so a node on its config may skip the queue.
     expect(entries).toEqual(['Preparing', 'WaitingForSlot']);
     expect(TRANSITIONS.Preparing.filter(needsSlot)).toEqual(['Completing']);
   });

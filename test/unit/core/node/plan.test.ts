@@ -181,7 +181,7 @@ describe('registries.conf', () => {
     expect(planned).toMatchObject({ drain: false, reboot: false, actions: [] });
     expect(planned.summary).toBe(
       'cannot be applied: failed decoding TOML content from file ' +
-        "/etc/containers/registries.conf: toml: line 1: unexpected EOF; expected key separator '='",
+        '/etc/containers/registries.conf: toml: line 1, column 1: incomplete key-value: cannot find end of key',
     );
   });
 });

@@ -3,7 +3,7 @@ import { laterMark, turnOf, type UpdateRun } from '../../../../core/node/turn';
 const FIRST: UpdateRun = { id: 'one', startedAt: '2026-01-01T00:00:00.000Z' };
 const SECOND: UpdateRun = { id: 'two', startedAt: '2026-01-01T00:05:00.000Z' };
 
-/** What the Node says after these steps. */
+/** The mark on the Node after these steps. */
 function after(...steps: readonly Parameters<typeof take>[]): string | undefined {
   return steps.reduce<string | undefined>((mark, [run, step]) => take(run, step, mark), undefined);
 }

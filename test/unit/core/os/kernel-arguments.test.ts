@@ -1,4 +1,5 @@
 import {
+  grubSyntaxIn,
   hasArgument,
   kernelArgumentChanges,
   missingArguments,
@@ -127,7 +128,7 @@ describe('one argument, in whatever spelling', () => {
     ['k=a', 'xk=a'],
     ['k="a b"', 'k=a'],
     ['acpi_osi=', 'acpi_osi'],
-    // The kernel takes these two for one name, systemd and dracut do not, and no boot loader changes them.
+    // The kernel takes these two for one name; systemd and dracut do not, and no boot loader changes them.
     ['rd-neednet=1', 'rd_neednet=1'],
     ['K=a', 'k=a'],
   ])('%s is not %s', (one, other) => {
@@ -153,4 +154,16 @@ describe('one argument, in whatever spelling', () => {
     ]);
     expect(spelledAs(['k="a"', 'k="a"'], ['"k=a"'])).toEqual(['"k=a"', 'k="a"']);
   });
+});
+
+it.each([
+  ['memmap=4G$4G', '$'],
+  ['dyndbg="file $a +p"', '$'],
+  ['a=b;c', ';'],
+  ['memmap=4G\\$4G', undefined],
+  ["'a=b;$c'", undefined],
+  ['dyndbg="file a +p; file b +p"', undefined],
+  ['crashkernel=1G-4G:192M,4G-:256M', undefined],
+])('GRUB reads of %s as its own: %s', (entry, letter) => {
+  expect(grubSyntaxIn(entry)).toBe(letter);
 });

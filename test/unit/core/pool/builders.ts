@@ -5,7 +5,7 @@ import type { MachineConfigPool } from '../../../../core/pool/types';
 export const A = 'rendered-worker-a';
 export const B = 'rendered-worker-b';
 
-/** What a test says about a node; everything else is a healthy node, Done on config A. */
+/** Facts of a node; the default is a healthy node, Done on config A. */
 export interface NodeFacts {
   readonly current?: string;
   readonly desired?: string;
@@ -65,7 +65,6 @@ export function aNewNode(name: string, facts: Pick<NodeFacts, 'ready'> = {}): No
   return { ...rest, metadata: { ...metadata, annotations: {} } };
 }
 
-/** A worker pool on config B. */
 export function aPool(
   spec: MachineConfigPool['spec'] = {},
   rest: { readonly name?: string; readonly status?: NonNullable<MachineConfigPool['status']> } = {},
@@ -77,7 +76,6 @@ export function aPool(
   };
 }
 
-/** A node that is on B. */
 export function updated(name: string, facts: NodeFacts = {}): Node {
   return aNode(name, { current: B, ...facts });
 }

@@ -14,7 +14,7 @@ function master(name: string, facts: NodeFacts = {}): Node {
   return aNode(name, { labels: { [LABEL]: 'true' }, ...facts });
 }
 
-/** Who gets a slot when all nodes of the pool want one. */
+/** Nodes that get a slot when all nodes of the pool want one. */
 function granted(
   nodes: readonly Node[],
   maxUnavailable: number | string,

@@ -107,7 +107,7 @@ describe('the selection of a view', () => {
 
     expect(startable(3, ['n70', 'n3', 'gone'])).toEqual(['n70', 'n0', 'n1', 'n2']);
     expect(startable(1, ['n79', 'n70'])).toEqual(['n79', 'n70', 'n0']);
-    // Without a config that can be read nobody is ordered anything.
+    // Without a readable config no node gets an order.
     expect(startable(0, ['n79'])).toEqual([]);
     const { blocked } = selectFrom(view, { inFlight: [], limit: 5, retry: ['n55'] });
     expect(blocked.slice(0, 2).map(({ node }) => node)).toEqual(['n55', 'n0']);

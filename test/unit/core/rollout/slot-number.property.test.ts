@@ -3,9 +3,9 @@ import fc from 'fast-check';
 import { countedInNumber, decideSlots, pendingBefore, slotNumber } from '../../../../core/rollout';
 
 /**
- * Nodes that get slots from one rollout, and are cordoned by workers none of which sees what the others
- * are about to write. Meanwhile nodes go down by themselves and come back, and the limit changes. A node whose update
- * failed serves again; when it goes down, the next update takes it up as it is.
+ * Nodes get slots from one rollout, and are cordoned by workers that do not see each other's pending writes.
+ * Meanwhile nodes become unavailable and return, and the limit changes. A node with a failed update returns to
+ * service; when it becomes unavailable, the next update takes it over.
  */
 const NODES = ['n0', 'n1', 'n2', 'n3', 'n4', 'n5'] as const;
 type Name = (typeof NODES)[number];
@@ -27,7 +27,7 @@ class Pool {
   readonly cordoned = new Set<Name>();
   readonly down = new Set<Name>();
   readonly failed = new Set<Name>();
-  /** Nodes that were let go although there was no room. */
+  /** Nodes that were cordoned although no slot was free. */
   tooMany: readonly Name[] = [];
 
   grant(): void {
@@ -49,12 +49,12 @@ class Pool {
     }
   }
 
-  /** All of them decide on the same picture, and only then is anything written. */
+  /** All decide on the same cache before anything is written. */
   cordonAll(): void {
     this.cordonThose(NODES);
   }
 
-  /** Everybody else sees it before they decide. */
+  /** All others see it before they decide. */
   cordonOne(node: Name): void {
     this.cordonThose([node]);
   }
@@ -73,7 +73,7 @@ class Pool {
     if (newlyOut.length > 0 && out.length > this.limit) this.tooMany = out;
   }
 
-  /** Taking it up takes nothing out of service. */
+  /** Taking such a node over makes no node unavailable. */
   private isLeft(node: Name): boolean {
     return this.failed.has(node) && this.down.has(node);
   }
@@ -122,7 +122,7 @@ function take(pool: Pool, what: Step): void {
 }
 
 const one = (kind: 'goDownOrComeBack' | 'fail' | 'cordonOne', node: Name): Step => ({ kind, node });
-/** Once let one too many go, and are seldom found. */
+/** Known counterexamples of earlier code, which random runs seldom find. */
 const KNOWN: readonly (readonly Step[])[] = [
   [
     ...[{ kind: 'limit', limit: 4 } as const, { kind: 'grant' } as const],

@@ -3,9 +3,9 @@ import fc from 'fast-check';
 import { canaryLimit, decideSlots, settleBroken } from '../../../../core/rollout';
 
 /**
- * A small cluster in which anything may happen in any order, seen through a cache that lags by any
- * number of steps. The rollout below keeps the books as the workflow does; the observer sees only what
- * really happens to nodes and keeps its own.
+ * A small cluster in which anything may happen in any order, seen through a cache that lags by any number of
+ * steps. The rollout below keeps its state as the workflow does; the observer sees only real events and keeps its
+ * own state.
  */
 const NODES = ['n0', 'n1', 'n2', 'n3', 'n4', 'n5', 'n6', 'n7'] as const;
 type Name = (typeof NODES)[number];
@@ -19,7 +19,7 @@ type Step =
       readonly node: Name;
     };
 
-/** What the cache shows. */
+/** The state in the cache. */
 interface View {
   readonly down: readonly Name[];
   readonly unfinished: readonly Name[];
@@ -28,10 +28,10 @@ interface View {
 
 const NOTHING: View = { down: [], unfinished: [], updated: [] };
 
-/** What is true: which nodes are down, and which are verified on which config. */
+/** The real state: unavailable nodes, and the verified config of each node. */
 class World {
   readonly down = new Set<Name>();
-  /** Nodes that an update of ours left down; only these may be repaired. */
+  /** Nodes that an update of ours left unavailable; only these may be repaired. */
   readonly unfinished = new Set<Name>();
   readonly configs = new Map<Name, number>();
   private readonly history: View[] = [];
@@ -46,14 +46,14 @@ class World {
     });
   }
 
-  /** The cache never runs backwards, but it may lag as much as it likes. */
+  /** The cache never runs backwards, but may lag without limit. */
   look(lag: number): View {
     this.seen = Math.max(this.seen, this.history.length - 1 - lag);
     return this.history[this.seen] ?? NOTHING;
   }
 }
 
-/** Sees nodes being let go and coming back. Knows nothing of views, unions or the code under test. */
+/** Sees nodes become unavailable and return. Knows nothing of views, unions or the code under test. */
 class Observer {
   private readonly disturbed: {
     readonly node: Name;
@@ -69,7 +69,7 @@ class Observer {
   ) {}
 
   letGo(node: Name): void {
-    // One that is down by itself may be back before it is cordoned.
+    // A node that is unavailable for another reason may return before its cordon.
     const anew = !this.world.unfinished.has(node);
     if (this.disturbed.some((entry) => entry.node === node)) {
       this.complaints.push(`let go ${node}: twice`);
@@ -87,7 +87,7 @@ class Observer {
     const broken = NODES.filter((node) => this.world.unfinished.has(node));
     const names = [...this.disturbed.map(({ node }) => node), ...broken];
     const ours = names.filter((node, index) => names.indexOf(node) === index);
-    // Only a healthy node that is let go can break the limit: a repair takes nobody down.
+    // Only a healthy node that becomes unavailable can break the limit; a repair takes none down.
     if (anew && ours.length > this.limit) {
       this.complaints.push(`${what}: ${ours.join(' ')} are down by us, the limit is ${this.limit}`);
     }
@@ -101,13 +101,13 @@ class Observer {
   }
 }
 
-/** Keeps the books as the workflow does. */
+/** Keeps its state as the workflow does. */
 class Rollout {
   readonly holders = new Map<Name, number>();
   broken: readonly Name[] = [];
   /** Every report that a node is verified on a config. */
   readonly reported: { readonly node: Name; readonly config: number }[] = [];
-  /** The config on which a node failed: it does not wait for a slot on that one again. */
+  /** The config on which a node failed: it does not wait for a slot for that one again. */
   readonly failedOn = new Map<Name, number>();
   view = NOTHING;
 
@@ -150,7 +150,7 @@ class Rollout {
     }
   }
 
-  /** As `observePool` sorts: repairs first. Who is prepared may go down while it waits. */
+  /** Sorted as in `observePool`: repairs first. A prepared node may become unavailable while it waits. */
   private waiting(): readonly Name[] {
     const open = NODES.filter(
       (node) =>
@@ -160,7 +160,7 @@ class Rollout {
     );
     const repairs = open.filter((node) => this.world.unfinished.has(node));
     const healthy = open.filter(
-      // What an older picture shows of a node that is back since is known to be older.
+      // An older view of a node that has returned since is known to be older.
       (node) => !this.world.unfinished.has(node) && !this.view.unfinished.includes(node),
     );
     return [...repairs, ...healthy];
@@ -183,7 +183,7 @@ function take(step: Step, world: World, rollout: Rollout, observer: Observer): v
       world.down.add(step.node);
       break;
     case 'comeBack':
-      // A node that we left down comes back only through a repair.
+      // A node that we left unavailable returns only through a repair.
       if (!rollout.holders.has(step.node) && !world.unfinished.has(step.node)) {
         world.down.delete(step.node);
       }
@@ -194,7 +194,7 @@ function take(step: Step, world: World, rollout: Rollout, observer: Observer): v
   world.record();
 }
 
-/** What a child does with the slot that it holds. */
+/** The actions of an update that holds a slot. */
 function work(
   kind: 'cordon' | 'finish' | 'fail' | 'break' | 'lose',
   node: Name,

@@ -501,7 +501,7 @@ describe('a node that is not Ready, and that never said what it is on', () => {
   });
 });
 
-/** What a host that has joined has reported. */
+/** The report of a host that has joined. */
 function heard(name: string): MachineConfigNode {
   const report = { config: A, findings: [], count: 0, repairs: [], forced: false };
   const { condition, drift } = driftStatus(name, report, undefined, '2030-01-01T00:00:00Z');

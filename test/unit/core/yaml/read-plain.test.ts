@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { toYaml } from '../../../../core/yaml';
+import { toYaml } from '../../../../core/yaml/write-yaml';
 import { readPlain } from '../../../../core/yaml/read-plain';
 
 it.each<[string, unknown]>([

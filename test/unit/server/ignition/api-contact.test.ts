@@ -45,7 +45,7 @@ describe('the age of what is known', () => {
 
     await pass(35);
     expect(contact.ageSeconds()).toBe(35);
-    expect(warned).toEqual(['API server away: serving what was seen before']);
+    expect(warned).toEqual(['API server away: serving cached objects']);
     state.isAway = false;
     await pass(5);
     expect(contact.ageSeconds()).toBe(0);

@@ -14,7 +14,6 @@ import {
 
 const V34 = { accept: `${IGNITION}3.4.0` };
 
-/** One request to a server of its own. */
 async function ask(
   url: string,
   headers: Record<string, string> = {},

@@ -154,7 +154,7 @@ spec:
     );
     const file = join(directory, path);
     const seen = () => statSync(file, { bigint: true });
-    // Whole seconds, which can be given back exactly.
+    // Whole seconds, which can be restored exactly.
     utimesSync(file, 1_700_000_000, 1_700_000_000);
     const { ino, size, mtimeNs, ctimeNs } = seen();
     const from = source();
@@ -167,7 +167,7 @@ spec:
     const handle = openSync(file, 'r+');
     writeSync(handle, changed);
     closeSync(handle);
-    // The clock of the file system may tick in milliseconds, and this is as fast.
+    // The clock of the file system may tick in milliseconds, and this loop is as fast.
     do utimesSync(file, 1_700_000_000, 1_700_000_000);
     while (seen().ctimeNs === ctimeNs);
 
@@ -249,7 +249,7 @@ describe('join tokens of files', () => {
   const other = (given: Record<string, string>) =>
     secret(given).replace('join-token-0123456789', 'join-token-9876543210');
 
-  /** Follows the directory; `pool` resolves when a reading has left the token with this pool. */
+  /** Follows the directory; `pool` resolves when the token has this pool. */
   async function follow(within = directory) {
     const lines: string[] = [];
     let read: () => void = () => undefined;

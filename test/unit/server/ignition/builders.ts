@@ -1,4 +1,4 @@
-/** A Machine Config Server in memory, and what it was asked, said and counted. */
+/** A Machine Config Server in memory, with its requests, log and metrics. */
 
 import { pino } from 'pino';
 import type { MachineConfig } from '../../../../core/machine-config/types';
@@ -23,7 +23,7 @@ export function aRendered(name = 'rendered-worker-1', config: object = {}): Mach
   };
 }
 
-/** Prepares when it is asked to, and counts. */
+/** Prepares on request, and counts. */
 export function countingPreparer() {
   const jobs: PrepareJob[] = [];
   const preparer: Preparer = {

@@ -10,7 +10,6 @@ import type { FileFacts } from '../../../../server/ignition/facts';
 import type { Look } from '../../../../server/ignition/source';
 import { aRendered } from './builders';
 
-/** A watch cache that the test writes to. */
 function aCache<T extends KubeObject>() {
   const objects = new Map<string, T>();
   const listeners = new Set<(event: CacheEvent<T>) => void>();
@@ -47,14 +46,13 @@ function aPool(now: string, next = now, updatedMachineCount = 0): MachineConfigP
   };
 }
 
-/** A rendered config of a pool, as the render controller makes it. */
 function owned(name: string, pool = 'worker'): MachineConfig {
   const owner = { apiVersion: 'v1', kind: 'MachineConfigPool', name: pool, uid: 'u' };
   const { metadata, ...rest } = aRendered(name);
   return { ...rest, metadata: { ...metadata, ownerReferences: [owner] } };
 }
 
-/** A worker that says that it is on a config. */
+/** A worker that reports this config. */
 function aWorker(name: string, config: string, state = 'Done'): Node {
   return {
     metadata: {
@@ -82,7 +80,7 @@ function aCluster(patience?: number) {
   const state = {
     away: false,
     failure: undefined as Error | undefined,
-    /** What every read waits for. */
+    /** Every read waits for it. */
     slow: undefined as Promise<void> | undefined,
     now: 0,
     facts: {} as FileFacts,
@@ -165,7 +163,7 @@ describe('first configs of a watched cluster', () => {
     });
     pools.put(at(1, 1, aPool('one', 'one', 3)));
 
-    // All three are counted on the config before.
+    // All three are counted on the earlier config.
     pools.put(at(2, 1, aPool('one', 'two', 3)));
     expect(await name()).toBe('one');
     pools.put(at(2, 2, aPool('one', 'two', 1)));
@@ -306,7 +304,7 @@ describe('first configs of a watched cluster', () => {
     configs.delete('one');
     state.now = 61_000;
 
-    // Looked at behind the request that finds it old.
+    // Refreshed after the request that finds it old.
     expect(await name()).toBe('one');
     await Promise.resolve();
     expect(await name()).toBe('500 no-rendered-config');

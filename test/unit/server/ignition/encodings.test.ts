@@ -16,7 +16,7 @@ describe('the encoding of an answer', () => {
     ['*;q=0.1, gzip', 'gzip'],
     ['br', 'identity'],
     ['gzip;q=much, ;;,=', 'identity'],
-    // Nothing is acceptable: better plain than nothing.
+    // Nothing is acceptable: send it plain.
     ['identity;q=0', 'identity'],
   ])('%s: %s', (accept, encoding) => {
     expect(chooseEncoding(accept)).toBe(encoding);

@@ -7,7 +7,7 @@ function served(name: string, pool = 'worker'): ServedConfig {
   return { pool, name, key: name, machineConfig: aRendered(name), facts: {} };
 }
 
-/** Jobs that end when the test says so. */
+/** Jobs that the test ends. */
 function aShelf() {
   const jobs: { job: PrepareJob; done: (text?: string) => void; fail: () => void }[] = [];
   const seconds: number[] = [];

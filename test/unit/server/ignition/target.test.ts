@@ -16,7 +16,7 @@ describe('what a request line asks for', () => {
     ['/config/..%2f..%2fhealthz', 'healthz'],
     ['/config/%2f', 'config'],
     ['/config/', 'config'],
-    // Not clean: what the clean path is.
+    // A path that is not clean counts as its clean form.
     ['/config/../config/master', 'master'],
     ['/config/../config/master?role=x', 'master'],
     ['/config/x/../master', 'master'],
@@ -73,7 +73,7 @@ describe('what a request line asks for', () => {
     ['/x/..//\\example.com', 'nothing'],
     ['/%68ealthz', 'health'],
     ['/healthz%2f', 'nothing'],
-    // Paths count by their elements, as in Go: an escaped slash parts none.
+    // As in Go, an escaped slash does not separate elements.
     ['/config%2fmaster', 'nothing'],
     ['/config%2Fmaster', 'nothing'],
     ['/config%2f/master', 'nothing'],

@@ -5,7 +5,7 @@ import type { PrepareJob, Preparer } from '../../../../server/ignition/prepare';
 import { createThreadPreparer } from '../../../../server/ignition/thread-preparer';
 import { aRendered } from './builders';
 
-/** Does as the version of a job says: an answer, a failure, or the end of the thread. */
+/** The version of a job selects an answer, a failure, or the end of the thread. */
 const PROGRAM = `
 const { parentPort, threadId } = require('node:worker_threads');
 parentPort.on('message', ({ id, job }) => {
@@ -70,11 +70,11 @@ describe('the thread that prepares', () => {
 
   it('fails its jobs when the server ends', async () => {
     const waiting = preparer.prepare(job('3.2'));
-    const failed = expect(waiting).rejects.toThrow('nothing is prepared any more');
+    const failed = expect(waiting).rejects.toThrow('the preparer is closed');
 
     await preparer.close();
 
     await failed;
-    await expect(preparer.prepare(job('3.5'))).rejects.toThrow('nothing is prepared any more');
+    await expect(preparer.prepare(job('3.5'))).rejects.toThrow('the preparer is closed');
   });
 });

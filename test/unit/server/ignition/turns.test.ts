@@ -1,6 +1,6 @@
 import { createTurns } from '../../../../server/ignition/turns';
 
-/** After everything that the turn which begins now does. */
+/** Resolves after all work of the next turn of the event loop. */
 const nextTurn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
 function aCrowd(perTurn: number, weights: readonly number[]): number[] {

@@ -8,7 +8,7 @@ import type { BinaryName } from '../../../../tools/binaries/catalogue';
 import { resolveBinary, type ResolveContext } from '../../../../tools/binaries/resolve';
 import { createWorkspace, fakeGo, type Workspace } from './workspace';
 
-/** A release in the layout of its publisher; the program in it says `released`. */
+/** A release in the layout of its publisher; the program in it prints `released`. */
 interface Release {
   readonly name: BinaryName;
   readonly file: string;

@@ -1,5 +1,5 @@
-// Takes the lock argv[2], says `held`, keeps it until stdin ends, says `released`. While it holds
-// the lock it owns the file argv[3], which two holders at a time could not both create.
+// Takes the lock argv[2], prints `held`, keeps it until stdin ends, prints `released`. Meanwhile it owns the file
+// argv[3], which two holders at a time could not both create.
 import { once } from 'node:events';
 import { openSync, rmSync } from 'node:fs';
 import { withLock } from '../../../../tools/binaries/lock';

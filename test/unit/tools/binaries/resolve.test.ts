@@ -19,7 +19,7 @@ describe('where a program comes from', () => {
     machine.remove();
   });
 
-  /** Everything at once, so that each test shows who wins by taking the better ones away. */
+  /** Puts the program into every place; tests remove the preferred ones. */
   function putEverywhere(): { own: string; onPath: string; cached: string } {
     const own = machine.script(join(machine.directory, 'my-etcd'), 'echo own');
     const onPath = machine.script(join(machine.bin, 'etcd'), 'echo "etcd Version: 3.6.16"');

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { resolveRustProgram, sourceDigest } from '../../../../tools/binaries/rust-programs';
 import { createWorkspace, type Workspace } from './workspace';
 
-/** A cargo that builds scripts which say `built`, with the lock and nowhere but outside the crate. */
+/** A cargo that builds scripts which print `built`, only with the lock file and only outside the crate. */
 const fakeCargo = (version: string) => `
 case "$1" in
   --version) echo "cargo ${version} (abc 2026-01-01)" ;;

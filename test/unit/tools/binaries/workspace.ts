@@ -12,7 +12,7 @@ import { join } from 'node:path';
 import type { ResolveContext } from '../../../../tools/binaries/resolve';
 import { readSettings } from '../../../../tools/binaries/settings';
 
-/** Directories of a machine that has only what a test puts there, and nothing from the network. */
+/** Directories of a machine with only the test's programs, and without a network. */
 export interface Workspace {
   readonly directory: string;
   /** The only directory on PATH. */
@@ -20,14 +20,14 @@ export interface Workspace {
   readonly cache: string;
   /** Lines of progress so far. */
   readonly reported: string[];
-  /** Puts a shell script somewhere. */
+  /** Writes a shell script. */
   script(path: string, body: string): string;
   /** Settings from these variables beside PATH and the cache, for linux/amd64. */
   context(variables?: Readonly<Record<string, string>>): ResolveContext;
   remove(): void;
 }
 
-/** Where nothing listens: a port that has been out of use since before TCP. */
+/** A port on which nothing listens. */
 const NOWHERE = 'http://127.0.0.1:2';
 
 export function createWorkspace(): Workspace {
@@ -78,7 +78,7 @@ function linkSystemProgram(program: string, bin: string): void {
   if (found !== undefined) symlinkSync(found, join(bin, program));
 }
 
-/** A `go` that answers `go env` and builds a script which says `built`. */
+/** A `go` that answers `go env` and builds a script which prints `built`. */
 export function fakeGo(version: string, beforeBuild = ':'): string {
   return `
 case "$1" in

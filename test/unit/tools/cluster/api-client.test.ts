@@ -13,7 +13,7 @@ const WELL = { status: 200, headers: {} };
 
 let server: Server;
 let client: ApiClient;
-/** What the server answers next; the last one also to all that follows. */
+/** The server's next answers; the last one repeats. */
 let answers: (typeof WELL | typeof REINITIALIZING)[];
 let asked: number;
 

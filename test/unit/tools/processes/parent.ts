@@ -1,5 +1,5 @@
-// Starts two children and a temporary directory; says `ready` with the process ids, and stays until
-// it is killed, or until stdin ends. argv[3] says how it goes then, or that a child is stubborn.
+// Starts two children and makes a temporary directory; prints `ready` with the process IDs, and stays until it is
+// killed or stdin ends. argv[3] selects its end, or a child that ignores SIGTERM.
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { startProcess } from '../../../../tools/processes/managed-process';

@@ -5,9 +5,9 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { repositoryRoot } from '../../../../tools/repository-root';
 
-/** Each takes a while on a busy machine: npm and two or three programs one after the other. */
+/** Slow on a busy machine: npm and two or three programs in sequence. */
 const LIMIT_MS = 60_000;
-/** A file in the clone: a project's runner has been there. */
+/** A file in the clone, which a project's runner writes. */
 const RAN = 'ran';
 
 let clone: string;
@@ -186,7 +186,7 @@ test(
   LIMIT_MS,
 );
 
-/** What `npm test` and continuous integration consist of, with stand-ins for what takes minutes. */
+/** The parts of `npm test` and of continuous integration, with stand-ins for the slow ones. */
 function aClone(): string {
   clone = mkdtempSync(join(tmpdir(), 'slipway-closing-line-'));
   for (const path of ['tools/setup', 'package.json', '.ci/run'])
@@ -207,7 +207,7 @@ function put(path: string, text: string): void {
   writeFileSync(join(clone, path), text, { mode: 0o755 });
 }
 
-/** A program that ends well once the file is there, and badly when it does not come. */
+/** A program that succeeds once the file exists, and fails when it does not come. */
 function untilThere(path: string): string {
   return [
     "const { existsSync } = require('node:fs');",
@@ -216,7 +216,7 @@ function untilThere(path: string): string {
   ].join('\n');
 }
 
-/** A runner that leaves these results, and says in a file that it has run. */
+/** A runner that leaves these results, and writes a file. */
 function jestThat(results: Readonly<Record<string, number>>): string {
   const none = {
     numPassedTests: 0,

@@ -33,7 +33,7 @@ interface Written {
   readonly document: string;
 }
 
-/** Lets the program put what a run has survived into the document. */
+/** Writes the survived faults of a run into the document. */
 function run(document: string, faults: readonly object[], ...flags: readonly string[]): Written {
   const [from, into] = [join(directory, 'faults.jsonl'), join(directory, 'document.md')];
   writeFileSync(from, faults.map((one) => `${JSON.stringify(one)}\n`).join(''));
@@ -44,7 +44,6 @@ function run(document: string, faults: readonly object[], ...flags: readonly str
   return { status, stderr, document: readFileSync(into, 'utf8') };
 }
 
-/** The document after a run that may be put into it. */
 function write(document: string, faults: readonly object[], ...flags: readonly string[]): string {
   const { status, stderr, document: written } = run(document, faults, ...flags);
   expect([status, stderr]).toEqual([0, '']);

@@ -12,7 +12,7 @@ use slipway_ostree::{Deployment, Host, Image, Progress, StageRequest, Status};
 use slipway_standin::host::{deployment, finish, open};
 use slipway_standin::{origin, ostree_host};
 
-/// What it stands in for: `--progress-fd`, and no lock of its own.
+/// Stands in for bootc 1.3, which has `--progress-fd` and no lock option.
 #[derive(Parser)]
 #[command(name = "bootc", version = "1.3.0")]
 struct CommandLine {
@@ -133,7 +133,7 @@ fn entry(host: &Host, found: Option<&Deployment>) -> Result<Value> {
     };
     let real = deployment(host, &found.id)?;
     let wishes = origin::wishes(&real);
-    // What rpm-ostree changed is no image to bootc.
+    // bootc treats a deployment with changes by rpm-ostree as none of its images.
     let incompatible = wishes != origin::Wishes::default();
     let image = match (reference(found), &found.digest) {
         (Some(reference), Some(digest)) if !incompatible => json!({
@@ -170,7 +170,7 @@ async fn switch(host: &Host, options: &Pull, image: &str, signed: bool) -> Resul
     let request = StageRequest {
         image: image.clone(),
         signed,
-        // It knows nothing of the lock, which stays as it is.
+        // bootc 1.3 has no lock option: the lock stays unchanged.
         lock: ostree_host::is_locked(host),
         kernel_arguments: None,
     };

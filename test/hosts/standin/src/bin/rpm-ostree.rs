@@ -171,7 +171,7 @@ async fn run(host: &Host, command: Command) -> Result<()> {
     }
 }
 
-/// What the real one does when nobody asks for the lock: it leaves it as it is.
+/// Without a lock option, the real one leaves the lock unchanged.
 fn is_to_be_locked(host: &Host, lock: &Lock) -> bool {
     lock.lock_finalization || ostree_host::is_locked(host)
 }
@@ -270,7 +270,7 @@ async fn rebase(host: &Host, lock: &Lock, reference: &str) -> Result<()> {
     stage(host, lock, from, &state.merge_commit, reference, &wishes).await
 }
 
-/// Stages an image with packages over it, in place of what is staged.
+/// Stages an image with packages over it, in place of the staged deployment.
 async fn stage(
     host: &Host,
     lock: &Lock,
@@ -383,7 +383,7 @@ async fn clean_up(host: &Host, pending: bool, rollback: bool) -> Result<()> {
     Ok(())
 }
 
-/// A finished deployment before the booted one: what a rollback leaves until the reboot.
+/// A finished deployment before the booted one, as a rollback leaves it until the reboot.
 fn pending_of(status: &Status) -> Option<&Deployment> {
     let first = status.deployments.iter().find(|found| !found.staged)?;
     (status.booted.is_some() && !first.booted).then_some(first)
@@ -404,7 +404,7 @@ async fn roll_back(host: &Host) -> Result<()> {
     Ok(())
 }
 
-/// As the real one, it reboots at once.
+/// Like the real one, it reboots at once.
 fn finalize(host: &Host, checksum: Option<String>, allow_unlocked: bool) -> Result<()> {
     let status = ostree_host::status(host)?;
     let staged = status.staged.as_ref().context("No pending deployment")?;

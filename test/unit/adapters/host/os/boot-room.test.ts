@@ -1,4 +1,4 @@
-/** The look at a boot directory before a deployment is staged that has to get there. */
+/** The check of a boot directory before a deployment is staged that needs space there. */
 
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -26,7 +26,6 @@ describe('the boot directory', () => {
       context,
     );
 
-  /** A kernel of a deployment, with its initramfs. */
   function kernel(name: string, mib: number): void {
     const directory = join(root, 'boot/ostree', `os-${name}`);
     mkdirSync(directory, { recursive: true });

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createBootcDriver } from '../../../../../adapters/host/os/bootc';
 import type { ImageGate } from '../../../../../adapters/host/os/image-gate';
-import type { PullProgress } from '../../../../../adapters/host/types';
+import type { PullProgress } from '../../../../../adapters/host/os/os-status';
 import { fail } from '../../../../../core/errors';
 import {
   changes,
@@ -92,7 +92,7 @@ describe('status', () => {
   });
 });
 
-/** The kubelet's pull secret, and where programs look for it when they pull. */
+/** The kubelet's pull secret, and the place where programs look for it during a pull. */
 async function withPullSecret(): Promise<() => string> {
   await mkdir(join(root, 'var/lib/kubelet'), { recursive: true });
   await writeFile(join(root, 'var/lib/kubelet/config.json'), 'pull secret');
@@ -309,7 +309,7 @@ function withStatus(host: string, change: Readonly<Record<string, unknown>>): st
   return JSON.stringify({ ...rest, status: { ...status, ...change } });
 }
 
-/** A staged entry as the booted one of this host, of another image, not taking over. */
+/** A staged entry like the booted one of this host, of another image, locked. */
 function stagedOf(host: string, character: string): unknown {
   const { status } = JSON.parse(host) as {
     status: { booted: { image: object; composefs: object } };

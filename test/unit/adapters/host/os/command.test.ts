@@ -10,7 +10,6 @@ import {
   type CommandOptions,
 } from '../../../../../adapters/host/os/command';
 
-/** A program that is a line of JavaScript. */
 const run = (script: string, options?: CommandOptions) =>
   runCommand(process.execPath, ['-e', script], options);
 
@@ -115,7 +114,7 @@ it('ends a program politely when the step is cancelled', async () => {
 it('asks harder when a program does not end', async () => {
   const directory = await mkdtemp(join(tmpdir(), 'slipway-command-'));
   const asked = join(directory, 'asked');
-  // Ends when it was asked harder: time to note that must not depend on how busy the machine is.
+  // Ends at SIGTERM and not at SIGINT, so the result does not depend on how busy the machine is.
   const script = `
     const note = (name) => require('fs').appendFileSync(${JSON.stringify(asked)}, name + ' ');
     process.on('SIGINT', note);

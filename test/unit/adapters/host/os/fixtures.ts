@@ -1,14 +1,14 @@
-/** Outputs of rpm-ostree and bootc, and a runner that answers with them and keeps what was asked. */
+/** Outputs of rpm-ostree and bootc, and a runner that answers with them and records the commands. */
 
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { ProgramOptions, RunProgram } from '../../../../../adapters/host/os/program';
 import { fail } from '../../../../../core/errors';
-import type { StepContext } from '../../../../../adapters/host/types';
+import type { StepContext } from '../../../../../adapters/host/os/os-status';
 
 const FIXTURES = join(__dirname, '../../../../fixtures/os');
 
-/** @param name - as `rpm-ostree/2023.3-staged-locked.json` */
+/** @param name - such as `rpm-ostree/2023.3-staged-locked.json` */
 export function fixture(name: string): string {
   return readFileSync(join(FIXTURES, name), 'utf8');
 }
@@ -18,13 +18,12 @@ export const context: StepContext = {
   progress: () => undefined,
 };
 
-/** A sha256 digest of one repeated character, as in the fixtures. */
 export const digest = (character: string): string => `sha256:${character.repeat(64)}`;
 
-/** A function is asked anew each time: it can follow what other commands have changed. */
+/** A function is called each time, so it can follow changes by other commands. */
 type Answer = string | Error | (() => string);
 
-/** Answers by command line; a list of answers is used up to its last, which stays. */
+/** Answers by command line; the last answer of a list repeats. */
 export function createScriptedRunner(
   answers: Readonly<Record<string, Answer | readonly Answer[]>>,
 ): { readonly run: RunProgram; readonly calls: string[] } {
@@ -63,7 +62,6 @@ export function changes(calls: readonly string[]): readonly string[] {
   return calls.filter((call) => !asks.some((ask) => ask.test(call)));
 }
 
-/** What this throws. */
 export function failureOf(act: () => unknown): Error {
   try {
     act();

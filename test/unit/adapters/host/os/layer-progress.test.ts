@@ -2,7 +2,7 @@ import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { watchingLayers } from '../../../../../adapters/host/os/layer-progress';
-import type { PullProgress } from '../../../../../adapters/host/types';
+import type { PullProgress } from '../../../../../adapters/host/os/os-status';
 import { commandFailure, context, createScriptedRunner, digest } from './fixtures';
 
 const MANIFEST = JSON.stringify({

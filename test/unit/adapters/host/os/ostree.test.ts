@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { CommandEnd, RunCommand } from '../../../../../adapters/host/os/command';
 import { createOstreeDriver } from '../../../../../adapters/host/os/ostree';
-import type { PullProgress } from '../../../../../adapters/host/types';
+import type { PullProgress } from '../../../../../adapters/host/os/os-status';
 
 const DIGEST = `sha256:${'a'.repeat(64)}`;
 const IMAGE = `registry.example/os@${DIGEST}`;
@@ -27,7 +27,7 @@ afterEach(async () => {
   await rm(root, { recursive: true });
 });
 
-/** A driver whose program answers these lines, and what it was asked. */
+/** A driver whose program prints these lines, and its calls. */
 function driverWith(lines: readonly unknown[], end: Partial<CommandEnd> = {}) {
   const calls: (readonly string[])[] = [];
   const run: RunCommand = (program, args, options) => {
@@ -175,7 +175,7 @@ it('deletes every old kernel argument and appends every new one, word by word', 
     ['status'],
     [
       'kernel-arguments',
-      // As it is there: the program compares texts.
+      // Spelled as in the deployment: the program compares texts.
       '--delete-if-present="a=1"',
       '--delete-if-present=b',
       '--delete-if-present=gone="x y"',

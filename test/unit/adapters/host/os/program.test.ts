@@ -11,7 +11,6 @@ beforeEach(async () => {
 });
 afterEach(() => rm(directory, { recursive: true, force: true }));
 
-/** A program that does what this shell script says. */
 async function program(script: string): Promise<string> {
   const path = join(directory, 'program');
   await writeFile(path, `#!/bin/sh\n${script}\n`);

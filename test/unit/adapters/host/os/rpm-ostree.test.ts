@@ -22,7 +22,7 @@ const image = (character: string): string => `registry.example/os/node@${digest(
 const id = (character: string, serial = 0): string => `${character.repeat(64)}.${serial}`;
 
 const STAGED = fixture('rpm-ostree/2023.3-staged-locked.json');
-/** As above before the update: what is booted, and the rollback. */
+/** The state before the update: the booted deployment and the rollback. */
 const SETTLED = withoutStaged(STAGED);
 const UNLOCKED = STAGED.replace('"finalization-locked": true', '"finalization-locked": false');
 const REALTIME = fixture('rpm-ostree/2025.6-realtime-rollback-pending.json');
@@ -73,7 +73,7 @@ describe('status', () => {
     });
     expect(rollback).toMatchObject({ id: id('6', 1), extensions: [] });
     expect(bootId).toMatch(/^[0-9a-f-]{36}$/);
-    // The rollback has no entry here, the staged one never has.
+    // The rollback has no entry here, and a staged deployment never has one.
     expect(calls.filter((call) => call.includes('kargs'))).toHaveLength(2);
   });
 
@@ -93,7 +93,7 @@ describe('status', () => {
   });
 });
 
-/** The kubelet's pull secret, and where programs look for it when they pull. */
+/** The kubelet's pull secret, and the place where programs look for it during a pull. */
 async function withPullSecret(): Promise<() => string> {
   await mkdir(join(root, 'var/lib/kubelet'), { recursive: true });
   await writeFile(join(root, 'var/lib/kubelet/config.json'), 'pull secret');
@@ -378,7 +378,7 @@ describe('kernel arguments, extensions, kernel', () => {
     const change = { from: ['d="e f"'], to: [] };
     await expect(driver.setKernelArguments(change, context)).rejects.toMatchObject({
       name: 'OsCommandFailed',
-      message: expect.stringContaining('what is staged still has d=…;') as string,
+      message: expect.stringContaining('the staged deployment still has d=…;') as string,
     });
   });
 
@@ -401,7 +401,7 @@ describe('kernel arguments, extensions, kernel', () => {
       'podman rm --force --ignore slipway-extensions',
       'rpm-ostree update --lock-finalization --install sysstat',
     ]);
-    // The directory was not there before either.
+    // The directory did not exist before.
     expect(existsSync(join(root, 'etc/yum.repos.d'))).toBe(false);
   });
 
@@ -554,7 +554,7 @@ describe('the end of an update', () => {
   });
 });
 
-/** Lays down a deployment's directory, ostree's link to it and its loader entry. */
+/** Makes a deployment's directory, ostree's link to it and its loader entry. */
 async function deployed(character: string, serial: number, options: string): Promise<void> {
   const link = '/ostree/boot.1/rhcos/bootcsum/0';
   const directory = join(root, `ostree/deploy/rhcos/deploy/${character.repeat(64)}.${serial}`);

@@ -8,7 +8,7 @@ const digest = (letter: string): string => `sha256:${letter.repeat(64)}`;
 const IMAGE = `registry.example/os@${digest('a')}`;
 const CONTEXT = { signal: new AbortController().signal, progress: (): void => undefined };
 
-/** As skopeo prints it since 1.10, shortened. */
+/** As skopeo prints it from 1.10 on, shortened. */
 const ANSWER = {
   Digest: digest('a'),
   Architecture: 'amd64',
@@ -81,7 +81,7 @@ it('does not count layers that were pulled before', async () => {
 describe('an older skopeo, which tells no sizes', () => {
   const type = 'application/vnd.oci.image';
   const old = { ...ANSWER, LayersData: undefined };
-  /** As the registry has it. */
+  /** As in the registry. */
   const MANIFEST = {
     schemaVersion: 2,
     config: { mediaType: `${type}.config.v1+json`, digest: digest('e'), size: 7 },

@@ -1,2 +1,2 @@
-// As a Node that is too old for the bundle, or a library that is gone: no process of the host comes up.
+// As with a Node.js that is too old for the bundle, or a missing library: no process of the host starts.
 throw new Error('this image has no host worker that starts');

@@ -1,0 +1,228 @@
+/**
+ * What the cluster activities need, in their own terms. `adapters/kube` and the workers match these
+ * types structurally; nothing here knows HTTP.
+ */
+
+import type { Pod, PodDisruptionBudget } from '../../core/drain';
+import type { MachineConfig } from '../../core/machine-config/types';
+import type { MachineConfigNode, Node, NodeTaint } from '../../core/node/types';
+import type { Condition, ObjectMeta } from '../../core/object-meta';
+import type { MachineConfigPool, RolloutPolicy } from '../../core/pool/types';
+
+/** A cache of one kind of object, fed by a watch: lookups cost no request. */
+export interface Lookup<T> {
+  /** Resolves at the first complete list. */
+  readonly synced: Promise<void>;
+  get(name: string, namespace?: string): T | undefined;
+  list(): readonly T[];
+  /** Calls back after every change; returns a function that stops. */
+  subscribe(listener: (event: { readonly object: T }) => void): () => void;
+}
+
+/** A cache with its version. Versions of one kind of object grow, in all caches alike. */
+export interface DatedLookup<T> extends Lookup<T> {
+  readonly newest: number;
+  /** Milliseconds since the API server's last sign: the possible age of the cache. */
+  readonly silentMs: number;
+  /**
+   * Waits until the cache has everything up to this version of another cache of the same kind.
+   *
+   * @returns false after `patienceMs`
+   */
+  reached(version: number, patienceMs: number): Promise<boolean>;
+}
+
+/** `operator.openshift.io` MachineConfiguration: a person's disruption policies, unchecked. */
+export interface DisruptionSource {
+  readonly metadata: ObjectMeta;
+  readonly spec?: { readonly nodeDisruptionPolicy?: unknown };
+}
+
+export interface ClusterView {
+  readonly nodes: DatedLookup<Node>;
+  readonly pools: DatedLookup<MachineConfigPool>;
+  readonly machineConfigNodes: Lookup<MachineConfigNode>;
+  readonly policies: DatedLookup<RolloutPolicy>;
+  readonly machineConfigurations: Lookup<DisruptionSource>;
+  readonly budgets: Lookup<PodDisruptionBudget>;
+  readonly daemonSets: Lookup<{ readonly metadata: ObjectMeta }>;
+}
+
+/** Fields of a Node to change in one PATCH. `null` removes an annotation. */
+export interface NodeChange {
+  readonly annotations?: Readonly<Record<string, string | null>>;
+  readonly unschedulable?: boolean;
+  /** The whole list is written. */
+  readonly taints?: readonly NodeTaint[];
+}
+
+export interface NodeWriter {
+  /**
+   * Decides on the newest known Node and writes on condition that it is unchanged; else reads it
+   * and decides again. Without a change it reads the Node once and writes nothing.
+   *
+   * @param confirm - called before each write; a later change of the Node makes the write conflict
+   * @throws `ObjectNotFound`, `Conflict` when it stays contended, and the errors of `decide` and
+   *   `confirm`
+   */
+  change(
+    name: string,
+    decide: (node: Node) => NodeChange | undefined,
+    confirm?: () => Promise<void>,
+  ): Promise<Node>;
+  /** Reads the Node from the server. @throws `ObjectNotFound` */
+  read(name: string): Promise<Node>;
+  /** Lists all Nodes from the server into the cache. @throws `ApiUnavailable` */
+  refresh(): Promise<void>;
+}
+
+export interface MachineConfigNodeStatus {
+  readonly observedGeneration: number;
+  readonly configVersion: { readonly desired: string; readonly current?: string };
+  readonly conditions: readonly Condition[];
+}
+
+export interface MachineConfigNodeWriter {
+  /**
+   * Creates or updates the spec; the object is deleted with its Node.
+   *
+   * @throws `Conflict` when the object has another resourceVersion than `unchangedSince`
+   */
+  applySpec(
+    owner: { readonly name: string; readonly uid: string },
+    spec: MachineConfigNode['spec'],
+    unchangedSince?: string,
+  ): Promise<MachineConfigNode>;
+  /** Reads the object from the server. @throws `ObjectNotFound` */
+  read(name: string): Promise<MachineConfigNode>;
+  /** @throws `Conflict` when the object has another resourceVersion than `unchangedSince` */
+  applyStatus(
+    name: string,
+    status: MachineConfigNodeStatus,
+    unchangedSince?: string,
+  ): Promise<MachineConfigNode>;
+}
+
+/** Fields of a pool to change in one PATCH. `null` removes an annotation. */
+export interface PoolChange {
+  readonly annotations: Readonly<Record<string, string | null>>;
+  readonly paused?: boolean;
+}
+
+export interface PoolWriter {
+  /**
+   * Reads the pool, decides, and writes on condition that it is unchanged; else decides again.
+   * Without a change it writes nothing.
+   *
+   * @throws `ObjectNotFound`, `Conflict` when it stays contended, and the errors of `decide`
+   */
+  change(
+    pool: string,
+    decide: (pool: MachineConfigPool) => Promise<PoolChange | undefined>,
+  ): Promise<void>;
+}
+
+export type EvictionOutcome =
+  | { readonly outcome: 'accepted' }
+  /** The pod is gone or replaced by another one of the same name. */
+  | { readonly outcome: 'gone' }
+  /** Its namespace is being deleted, and the pod with it. */
+  | { readonly outcome: 'namespaceTerminating' }
+  /**
+   * A budget or an admission policy refuses, or the server is busy; `said` is the API's message.
+   */
+  | { readonly outcome: 'refused'; readonly said: string; readonly retryAfterSeconds?: number };
+
+export interface PodPort {
+  /**
+   * Follows the pods of one node until the signal aborts: `listed` once, then changes by UID. A
+   * broken connection resumes, or `listed` comes again. `failed` gets the reason of a retry;
+   * `heard` is called for each sign of the server.
+   */
+  follow(
+    node: string,
+    handler: {
+      listed(pods: readonly Pod[]): void;
+      changed(pod: Pod, isGone: boolean): void;
+      heard?(): void;
+      failed?(reason: string): void;
+    },
+    signal: AbortSignal,
+  ): Promise<void>;
+  /** Requests the eviction of exactly this pod. */
+  evict(
+    pod: { readonly namespace: string; readonly name: string; readonly uid: string },
+    options: { readonly gracePeriodSeconds?: number; readonly signal: AbortSignal },
+  ): Promise<EvictionOutcome>;
+}
+
+export interface ConfigReader {
+  /** @throws `ObjectNotFound` */
+  read(name: string): Promise<MachineConfig>;
+}
+
+/** The open node updates, from Temporal. */
+export interface RunningUpdates {
+  isRunning(node: string): Promise<boolean>;
+  /** Whether this run is the open update of the node. */
+  isOpen(node: string, runId: string): Promise<boolean>;
+  ofPool(pool: string): Promise<readonly string[]>;
+}
+
+/** Kubernetes Events on a Node; a failed write is only logged. */
+export interface EventWriter {
+  onNode(
+    node: { readonly name: string; readonly uid: string },
+    event: {
+      readonly type: 'Normal' | 'Warning';
+      readonly reason: string;
+      readonly message: string;
+    },
+  ): Promise<void>;
+}
+
+/** One attempt of one activity, as the SDK runs it. */
+export interface ActivityRun {
+  /** Aborts on cancellation and worker shutdown; its reason is the error to throw. */
+  readonly signal: AbortSignal;
+  readonly lastHeartbeat: unknown;
+  /** When the first attempt was scheduled, ms since the epoch. */
+  readonly scheduledAtMs: number;
+  /**
+   * Temporal's clock, ms since the epoch: when the attempt was scheduled, plus the time since it
+   * began here. Deadlines of workflows are compared with it, because the worker's clock may be
+   * wrong or change.
+   */
+  readonly temporalNow: () => number;
+  readonly attemptMs?: number;
+  /**
+   * Asks Temporal whether it still waits for this attempt; one request. Not for local activities,
+   * which the server does not know.
+   *
+   * @throws `TemporalUnavailable`
+   */
+  readonly isAwaited: () => Promise<boolean>;
+  readonly log: ActivityLog;
+  heartbeat(details: unknown): void;
+}
+
+export interface ActivityLog {
+  debug(message: string, fields?: Record<string, unknown>): void;
+  info(message: string, fields?: Record<string, unknown>): void;
+  warn(message: string, fields?: Record<string, unknown>): void;
+}
+
+export interface ClusterPorts {
+  readonly view: ClusterView;
+  readonly nodes: NodeWriter;
+  readonly machineConfigNodes: MachineConfigNodeWriter;
+  readonly pools: PoolWriter;
+  readonly pods: PodPort;
+  readonly configs: ConfigReader;
+  readonly updates: RunningUpdates;
+  readonly events: EventWriter;
+  /** The attempt that calls; `activities/cluster/activity-run.ts` in a worker. */
+  readonly run: () => ActivityRun;
+  /** Milliseconds since the epoch. */
+  readonly now: () => number;
+}

@@ -1,0 +1,5 @@
+/** Reboots every worker: a new systemd unit, and a drop-in for a unit of the OS. */
+export const FIRST_SAMPLE = 'demo/manifests/unit-with-dropin.yaml';
+
+/** Applied during the first rollout, which then retargets. */
+export const SECOND_SAMPLE = 'demo/manifests/file.yaml';

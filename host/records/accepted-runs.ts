@@ -1,0 +1,194 @@
+/**
+ * The update that a host obeys: the newest whose order it accepted. It refuses late or replayed
+ * orders of earlier updates, and orders that continue an update that was rolled back.
+ */
+
+import { fail } from '../../core/errors';
+import type { ConfigReference, HostActivities, HostOrder } from '../../workflows/host-contracts';
+import { atBest, type Files, type HostPorts, type UpdateHeader } from '../ports';
+import { isRecord, readPrivate, sameConfig, writePrivate } from './configs';
+
+const RUNS_FILE = '/var/lib/slipway/runs.json';
+/** Orders of older runs have expired. */
+const RUNS_KEPT = 64;
+
+interface Runs {
+  readonly current?: string;
+  /** The target of the current run. */
+  readonly config?: ConfigReference;
+  /** The update of the current run was rolled back: its orders are refused. */
+  readonly isBack?: boolean;
+  /** Why it was; a sentence. Absent: an order asked for it. */
+  readonly because?: string;
+  /**
+   * How an update to `config` failed, the current or an earlier lost one; a sentence. Absent: none
+   * failed, or the node shows it.
+   */
+  readonly failed?: string;
+  readonly past: readonly string[];
+}
+
+/** Steps that begin or continue an update. Rolling back and cleaning up can be repeated. */
+const GOING_ON: readonly (keyof HostActivities)[] = [
+  'prepareUpdate',
+  'applyUpdate',
+  'performServiceActions',
+  'armReboot',
+];
+
+/** Steps that must work on a full disk; they can be repeated if nothing of them was recorded. */
+const WAY_BACK: readonly (keyof HostActivities)[] = ['goBack', 'verifyBack', 'discardStaged'];
+
+export function goesOn(step: keyof HostActivities): boolean {
+  return GOING_ON.includes(step);
+}
+
+export function isWayBack(step: keyof HostActivities): boolean {
+  return WAY_BACK.includes(step);
+}
+
+/**
+ * Refuses an order of an update that is over for this host. Records a new one, together with the
+ * failure of a lost update to the same config.
+ *
+ * @throws `OrderRefused`, `EarlierUpdateFailed`
+ */
+export async function followRun(
+  ports: Pick<HostPorts, 'files' | 'warn'>,
+  step: keyof HostActivities,
+  order: HostOrder,
+): Promise<void> {
+  const { files } = ports;
+  const { orderId, config } = order;
+  const run = runOf(orderId);
+  if (run === undefined) return;
+  const runs = await readRuns(files);
+  if (runs.past.includes(run)) {
+    throw fail('OrderRefused', `order ${orderId} is of an update that a later one has replaced`);
+  }
+  if (run === runs.current) {
+    refuseOver(runs, step, order);
+    return;
+  }
+  const past = [...runs.past, ...(runs.current === undefined ? [] : [runs.current])];
+  const next = { current: run, config, ...unsaid(runs, order), past: past.slice(-RUNS_KEPT) };
+  const write = () => writeRuns(files, next);
+  if (isWayBack(step)) await atBest(ports, 'cannot record which update this is', write);
+  else await write();
+}
+
+/** How a lost update to the ordered config failed, if its node does not show it. */
+function unsaid(
+  { config, failed }: Runs,
+  { afterLost, config: wanted }: HostOrder,
+): Pick<Runs, 'failed'> {
+  if (afterLost !== true || failed === undefined || config === undefined) return {};
+  return sameConfig(config, wanted) ? { failed } : {};
+}
+
+/**
+ * Only the order to prepare receives the failure of a lost update; it first finishes its rollback.
+ */
+function refuseOver(
+  { isBack, because, failed }: Runs,
+  step: keyof HostActivities,
+  order: HostOrder,
+): void {
+  if (!goesOn(step)) return;
+  if (isBack === true) throw takenBack(order.orderId, because ?? failed);
+  if (failed !== undefined && step !== 'prepareUpdate') throw failedEarlier(order, failed);
+}
+
+export function failedEarlier({ node, config }: HostOrder, failed: string): Error {
+  const what = `${config.name} has failed on ${node} in an update that was lost: ${failed}`;
+  return fail('EarlierUpdateFailed', what);
+}
+
+/** How a lost update to the config of this order failed; undefined = not known. */
+export async function failedBefore(
+  files: Files,
+  { orderId }: HostOrder,
+): Promise<string | undefined> {
+  const { current, failed } = await readRuns(files);
+  return current !== undefined && current === runOf(orderId) ? failed : undefined;
+}
+
+/** Records the failure of this order's update, for its later orders and for the next update. */
+export async function noteFailed(
+  files: Files,
+  { orderId }: HostOrder,
+  failed: string,
+): Promise<void> {
+  const runs = await readRuns(files);
+  if (runs.current !== runOf(orderId) || runs.failed !== undefined) return;
+  await writeRuns(files, { ...runs, failed });
+}
+
+/**
+ * From here on the update of this order can only end.
+ *
+ * @param failed - how it failed; undefined = it did not
+ */
+export async function noteBack(
+  files: Files,
+  { orderId }: HostOrder,
+  failed?: string,
+): Promise<void> {
+  const run = runOf(orderId);
+  const runs = await readRuns(files);
+  if (run === undefined || run !== runs.current) return;
+  // A rollback that follows the failure of a lost update keeps that failure.
+  const news = failed === undefined || runs.failed !== undefined ? {} : { failed };
+  if (runs.isBack === true && news.failed === undefined) return;
+  await writeRuns(files, { ...runs, ...news, isBack: true });
+}
+
+interface BackAlone {
+  readonly because: string;
+  /** Also when a later run to the same config has taken the update over. */
+  readonly takenOverToo: boolean;
+}
+
+/**
+ * The same for a rollback without an order: of the run that began the update or took it over. A run
+ * to another config continues.
+ */
+export async function noteBackAlone(
+  files: Files,
+  { orderId, target }: Pick<UpdateHeader, 'orderId' | 'target'>,
+  { because, takenOverToo }: BackAlone,
+): Promise<void> {
+  const runs = await readRuns(files);
+  const { current, config } = runs;
+  if (current === undefined || runs.isBack === true) return;
+  const isTakenOver = takenOverToo && config !== undefined && sameConfig(config, target);
+  if (current === runOf(orderId) || isTakenOver)
+    await writeRuns(files, { ...runs, isBack: true, because });
+}
+
+/** @param because - a sentence; undefined = an order asked for it */
+export function takenBack(orderId: string, because: string | undefined): Error {
+  const why = because === undefined ? '' : `: ${because}`;
+  return fail('OrderRefused', `order ${orderId} is of an update that was rolled back${why}`);
+}
+
+export function isOfRun(orderId: string, other: string): boolean {
+  const run = runOf(orderId);
+  return run !== undefined && run === runOf(other);
+}
+
+/** An order ID is workflow ID, run and step. */
+function runOf(orderId: string): string | undefined {
+  const end = orderId.lastIndexOf('/');
+  return end <= 0 ? undefined : orderId.slice(0, end);
+}
+
+async function readRuns(files: Files): Promise<Runs> {
+  const runs = await readPrivate(files, RUNS_FILE);
+  // Only this module writes it; a damaged file must not make the host refuse every order.
+  return isRecord(runs) && Array.isArray(runs['past']) ? (runs as unknown as Runs) : { past: [] };
+}
+
+function writeRuns(files: Files, runs: Runs): Promise<void> {
+  return writePrivate(files, RUNS_FILE, JSON.stringify(runs));
+}

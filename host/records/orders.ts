@@ -1,0 +1,102 @@
+/** Which orders a host accepts, and its answers to past ones. */
+
+import { fail } from '../../core/errors';
+import type { HostActivities, HostOrder } from '../../workflows/host-contracts';
+import { atBest, type Files, type HostPorts } from '../ports';
+import { readPrivate, writePrivate } from './configs';
+import { followRun, goesOn, isWayBack } from './accepted-runs';
+
+const RESULTS_FILE = '/var/lib/slipway/orders.json';
+/**
+ * An update has nine orders, and one verification per unanswered commit; older ones are not
+ * repeated.
+ */
+const RESULTS_KEPT = 32;
+
+interface RecordedResult {
+  readonly orderId: string;
+  readonly result: unknown;
+}
+
+/**
+ * Refuses an order that is for another host or has expired. Orders that only read or roll back
+ * never expire: a clock that is set ahead must not prevent a rollback.
+ *
+ * @throws `OrderRefused`
+ */
+export function checkOrder(
+  ports: Pick<HostPorts, 'node' | 'now'>,
+  step: keyof HostActivities,
+  order: HostOrder,
+): void {
+  if (order.node !== ports.node) {
+    throw fail(
+      'OrderRefused',
+      `order ${order.orderId} is for ${order.node}, this is ${ports.node}`,
+    );
+  }
+  if (Number.isNaN(Date.parse(order.notAfter))) {
+    throw fail('OrderRefused', `order ${order.orderId} has no readable expiry: ${order.notAfter}`);
+  }
+  if (goesOn(step)) refuseExpired(ports, order);
+}
+
+/** @throws `OrderRefused` when the order has expired by the clock of this host */
+export function refuseExpired(
+  { now }: Pick<HostPorts, 'now'>,
+  { orderId, notAfter }: HostOrder,
+): void {
+  const expired = expiredText(notAfter, now());
+  if (expired !== undefined) throw fail('OrderRefused', `order ${orderId} ${expired}`);
+}
+
+/** The end of a sentence about an expired order; undefined = it is valid. */
+export function expiredText(notAfter: string, now: Date): string | undefined {
+  if (now.getTime() <= Date.parse(notAfter)) return undefined;
+  return `expired at ${notAfter}; the clock of this host shows ${now.toISOString()}`;
+}
+
+/**
+ * Carries an order out once: a repeated one gets the recorded answer. Failures are not recorded, so
+ * they are tried again.
+ *
+ * @throws `OrderRefused` when the order is for another host, has expired, or is of an update that
+ *   is over
+ */
+export async function once<Result>(
+  ports: HostPorts,
+  step: keyof HostActivities,
+  order: HostOrder,
+  carryOut: () => Promise<Result>,
+): Promise<Result> {
+  checkOrder(ports, step, order);
+  await followRun(ports, step, order);
+  const recorded = (await readResults(ports.files)).find(
+    (entry) => entry.orderId === order.orderId,
+  );
+  // The answer under this ID was given by this function.
+  if (recorded !== undefined) return recorded.result as Result;
+  const result = await carryOut();
+  const others = await readResults(ports.files);
+  const entry: RecordedResult = { orderId: order.orderId, result: result ?? null };
+  const record = () => writeResults(ports.files, [...others, entry].slice(-RESULTS_KEPT));
+  if (isWayBack(step)) await atBest(ports, 'cannot keep the answer to an order', record);
+  else await record();
+  return result;
+}
+
+/** Drops every answer: after a rollback they are no longer true. */
+export async function forgetResults(files: Files): Promise<void> {
+  // Needs no space: the disk may be full.
+  await files.remove(RESULTS_FILE);
+}
+
+async function readResults(files: Files): Promise<readonly RecordedResult[]> {
+  const results = await readPrivate(files, RESULTS_FILE);
+  // Only this module writes it; without it an order is carried out again, which is safe.
+  return Array.isArray(results) ? (results as RecordedResult[]) : [];
+}
+
+function writeResults(files: Files, results: readonly RecordedResult[]): Promise<void> {
+  return writePrivate(files, RESULTS_FILE, JSON.stringify(results));
+}

@@ -1,0 +1,256 @@
+/**
+ * The state of an unfinished update when a process starts: the journal compared with the booted
+ * deployment. Decided only here, so that an unexpected reboot is adopted or undone by rule.
+ *
+ * On image-based systems `/etc` belongs to a deployment. The new deployment gets files of the
+ * running one only when it is finalized, at the shutdown, and the old one keeps them: after a
+ * rollback, its `/etc` must be undone once more.
+ */
+
+import { fail } from '../../core/errors';
+import { expiredText } from '../records/orders';
+import { changesOs } from '../update/plan-update';
+import {
+  type Deployment,
+  type HostPorts,
+  markOf,
+  type OpenJournal,
+  type OsStatus,
+  type UpdateMark,
+} from '../ports';
+
+/** The limit for the boots of a rollback; a machine that needs more would boot for ever. */
+export const MOST_BOOTS_BACK = 3;
+
+export type Standing =
+  /** Orders continue: nothing has happened since, or the update's own deployment is booted. */
+  | { readonly kind: 'asLeft' }
+  /** The machine rebooted by itself into a complete update: orders continue. */
+  | { readonly kind: 'adopted' }
+  /** The reboot was armed in this boot and did not happen; its deployment is there. */
+  | { readonly kind: 'rebootDue' }
+  /** On the old deployment with files of the update, and no boot to come that fits them. */
+  | { readonly kind: 'undo'; readonly because: string; readonly again: boolean }
+  /**
+   * A rollback has begun, and the old deployment is not booted, or not booted again. `reboots` =
+   * that boot may come; otherwise it waits for an order.
+   */
+  | { readonly kind: 'goOnBack'; readonly reboots: boolean }
+  /** A person chose a deployment that is neither the new nor the old one: left alone. */
+  | { readonly kind: 'foreign'; readonly expected: string; readonly previous: string }
+  /** The rollback does not end: after too many boots the old deployment never came up. */
+  | { readonly kind: 'stuck'; readonly boots: number };
+
+export function standingOf(journal: OpenJournal, status: OsStatus, now: Date): Standing {
+  const { bootId, booted } = status;
+  const { previousDeployment } = journal.header;
+  const armed = markOf(journal, 'armed');
+  const isOld = booted.id === previousDeployment;
+  if (isForeign(journal, status)) {
+    return { kind: 'foreign', expected: expectedId(journal), previous: previousDeployment };
+  }
+  const back = markOf(journal, 'goingBack');
+  if (back !== undefined) {
+    if (isOld && (back.unseen === true || back.bootId !== bootId)) {
+      const because = back.because ?? 'it was being rolled back';
+      return { kind: 'undo', because, again: back.again === true };
+    }
+    const boots = bootsBack(journal);
+    return boots.size >= MOST_BOOTS_BACK && !boots.has(bootId)
+      ? { kind: 'stuck', boots: boots.size }
+      : { kind: 'goOnBack', reboots: mayBootBack(back, bootId) };
+  }
+  return armed === undefined ? unarmed(journal, status) : afterArming(journal, armed, status, now);
+}
+
+type GoingBack = Extract<UpdateMark, { kind: 'goingBack' }>;
+
+/**
+ * In the boot in which it began, a rollback reboots only if the request was complete. After a
+ * failed order, the order is repeated or its update has given up, and the node may be in service,
+ * with pods. In any other boot the machine has lost its pods anyway.
+ */
+function mayBootBack(back: GoingBack, bootId: string): boolean {
+  return back.bootId !== bootId || back.due === true;
+}
+
+export function isForeign(journal: OpenJournal, status: OsStatus): boolean {
+  const isOld = status.booted.id === journal.header.previousDeployment;
+  return !isOld && hasBooted(journal, status) && !isOfUpdate(journal, status);
+}
+
+/** The deployment that should boot; the old one before anything was staged. */
+function expectedId(journal: OpenJournal): string {
+  const recorded = markOf(journal, 'armed')?.expected ?? markOf(journal, 'applied')?.deployment;
+  return recorded ?? journal.header.previousDeployment;
+}
+
+/** Whether this may be another boot than the one in which the update began. */
+function hasBooted(journal: OpenJournal, { bootId }: OsStatus): boolean {
+  const { before } = journal.header;
+  return markOf(journal, 'armed') !== undefined || before.bootId !== bootId;
+}
+
+function isOfUpdate(journal: OpenJournal, { booted }: OsStatus): boolean {
+  const { plan, previousDeployment } = journal.header;
+  const expected = expectedId(journal);
+  if (expected !== previousDeployment) return booted.id === expected;
+  // Only drivers without a lock can boot it before its ID was recorded.
+  return plan.osImage !== undefined && plan.osImage.to === booted.image;
+}
+
+/**
+ * Whether the rollback needs a boot that has not happened: to leave the update's deployment, or to
+ * end processes that have read the new files. A boot by accident or by an unanswered attempt
+ * counts.
+ */
+export function backTakesBoot(journal: OpenJournal, { bootId, booted }: OsStatus): boolean {
+  if (booted.id !== journal.header.previousDeployment) return true;
+  const begun = markOf(journal, 'goingBack');
+  const isNew = begun === undefined || begun.unseen === true;
+  if (!isNew) return begun.bootId === bootId;
+  const armed = markOf(journal, 'armed');
+  return armed !== undefined && armed.bootId !== bootId;
+}
+
+/**
+ * Whether the rollback disturbs a node in service, by its boot or by services that need a drain.
+ */
+export function backDisturbs(journal: OpenJournal, status: OsStatus): boolean {
+  const haveServices = markOf(journal, 'servicesBegun') !== undefined;
+  return backTakesBoot(journal, status) || (journal.header.plan.drain && haveServices);
+}
+
+/**
+ * Why the machine began a rollback by itself, if the update is the cause; undefined = an order
+ * began it, or an accident is the cause.
+ */
+export function failedAlone(journal: OpenJournal): string | undefined {
+  return journal
+    .marks()
+    .flatMap((mark) => (mark.kind === 'goingBack' && mark.failed === true ? [mark.because] : []))
+    .at(0);
+}
+
+function bootsBack(journal: OpenJournal): ReadonlySet<string> {
+  const marks = journal.marks().flatMap((mark) => (mark.kind === 'goingBack' ? [mark.bootId] : []));
+  return new Set(marks.filter((id) => id !== undefined));
+}
+
+/** Whether the rollback began in this boot. */
+export function isFirstBootBack(journal: OpenJournal, bootId: string): boolean {
+  return [...bootsBack(journal)].every((id) => id === bootId);
+}
+
+/** A deployment by its ID and, if known, the digest of its image. */
+export type NamedDeployment = Pick<Deployment, 'id' | 'digest'>;
+
+/** The deployment that the update made; the digest belongs to this ID. */
+export function appliedDeployment(journal: OpenJournal, id: string): NamedDeployment {
+  const { deployment, digest } = markOf(journal, 'applied') ?? {};
+  return { id, ...(digest === undefined || id !== deployment ? {} : { digest }) };
+}
+
+export function isStaged({ id, digest }: NamedDeployment, { staged }: OsStatus): boolean {
+  if (staged?.id !== id) return false;
+  return digest === undefined || staged.digest === undefined || staged.digest === digest;
+}
+
+type Armed = Extract<UpdateMark, { kind: 'armed' }>;
+
+/**
+ * A reboot is due only into the deployment that it was armed for, and while the order is valid:
+ * later the node may be in service. An update that still waits then repeats everything.
+ */
+function stillDue(
+  journal: OpenJournal,
+  { expected, notAfter }: Armed,
+  status: OsStatus,
+  now: Date,
+): Standing {
+  const expired = expiredText(notAfter, now);
+  if (expired !== undefined) {
+    return { kind: 'undo', because: `the order to reboot ${expired}`, again: true };
+  }
+  const { booted, staged } = status;
+  const isNext = expected === booted.id || isStaged(appliedDeployment(journal, expected), status);
+  if (isNext) return { kind: 'rebootDue' };
+  const instead =
+    staged === undefined
+      ? 'nothing is staged'
+      : `staged is ${staged.id} (${staged.image ?? 'no image'})`;
+  return {
+    kind: 'undo',
+    because: `its reboot is for deployment ${expected}, but ${instead}`,
+    again: true,
+  };
+}
+
+function afterArming(journal: OpenJournal, armed: Armed, status: OsStatus, now: Date): Standing {
+  const { bootId, booted, rollback, staged, pending } = status;
+  if (armed.bootId === bootId) {
+    // Its order failed or is being repeated: the request for the reboot is not complete.
+    return armed.begun === true ? { kind: 'asLeft' } : stillDue(journal, armed, status, now);
+  }
+  if (booted.id === armed.expected) return { kind: 'asLeft' };
+  // A missing deployment was never put in place: the shutdown was cut off. An existing one failed
+  // to boot, and would fail again.
+  const isThere = [rollback, staged, pending].some((other) => other?.id === armed.expected);
+  const because = isThere
+    ? `the machine booted deployment ${booted.id} again, expected ${armed.expected}`
+    : `the machine went down before deployment ${armed.expected} was in place`;
+  return { kind: 'undo', because, again: !isThere };
+}
+
+/**
+ * Whether an update without a reboot was complete when the machine rebooted: early units, such as
+ * the network, have read the new files since.
+ */
+export function startedOnNewFiles(
+  journal: OpenJournal,
+  { bootId }: Pick<OsStatus, 'bootId'>,
+): boolean {
+  const { before, plan, repair } = journal.header;
+  const isOtherBoot = before.bootId !== bootId;
+  const isWhole =
+    markOf(journal, 'applied') !== undefined && markOf(journal, 'armed') === undefined;
+  return isOtherBoot && isWhole && repair !== true && !plan.reboot && !changesOs(plan);
+}
+
+/** Another boot without an armed reboot. */
+function unarmed(journal: OpenJournal, status: OsStatus): Standing {
+  const { bootId, booted } = status;
+  const { before, previousDeployment } = journal.header;
+  if (before.bootId === bootId) return { kind: 'asLeft' };
+  if (booted.id !== previousDeployment) {
+    // Only drivers without a lock get here.
+    return { kind: 'goOnBack', reboots: true };
+  }
+  if (startedOnNewFiles(journal, status)) return { kind: 'adopted' };
+  return {
+    kind: 'undo',
+    because: 'the machine rebooted by itself in the middle of it',
+    again: true,
+  };
+}
+
+/** The sentence about a machine on which a person booted another deployment. */
+export function foreignText(node: string, journal: OpenJournal, { booted }: OsStatus): string {
+  const { previousDeployment, target } = journal.header;
+  const expected = expectedId(journal);
+  return (
+    `${node} booted deployment ${booted.id}, which is neither the one of ${target.name} (${expected}) ` +
+    `nor the one before (${previousDeployment}): a person chose it, and nothing was changed; ` +
+    'boot one of the two to have the update finished or undone'
+  );
+}
+
+/** @throws `WrongDeployment` when neither the update's deployment nor the old one is booted */
+export function refuseForeign(
+  ports: Pick<HostPorts, 'node'>,
+  journal: OpenJournal,
+  status: OsStatus,
+): void {
+  if (!isForeign(journal, status)) return;
+  throw fail('WrongDeployment', foreignText(ports.node, journal, status));
+}

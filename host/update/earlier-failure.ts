@@ -1,0 +1,68 @@
+/**
+ * An update that failed on this host, and was lost before its node showed it. Only the host knows,
+ * so the next update to the same config ends as that one would have: the host rolls back, and the
+ * node shows why.
+ */
+
+import { FAILURES, fail, failureName, messageOf } from '../../core/errors';
+import type { HostOrder, PreparedUpdate } from '../../workflows/host-contracts';
+import { goBack, verifyBack } from './go-back';
+import { openJournal } from '../transaction/open-journal';
+import { lookWithinFiveMinutes } from '../retries';
+import type { HostPorts, OpenJournal } from '../ports';
+import { prepareUpdate } from './prepare';
+import { sameConfig } from '../records/configs';
+import { failedBefore, failedEarlier, noteFailed } from '../records/accepted-runs';
+import { backDisturbs, failedAlone } from '../transaction/unfinished-update';
+
+/**
+ * Prepares an update, unless a lost one to its config failed here. That one is rolled back first:
+ * at once if this does not disturb the node. Otherwise the answer is the plan of the rollback, and
+ * the order to apply is refused.
+ *
+ * @throws `EarlierUpdateFailed` with the reason, `RollbackFailed` when the host could not be rolled
+ *   back, and the errors of `prepareUpdate`
+ */
+export async function prepareUnlessFailed(
+  ports: HostPorts,
+  order: HostOrder,
+): Promise<PreparedUpdate> {
+  if (order.afterLost !== true) return prepareUpdate(ports, order);
+  const journal = await leftJournal(ports, order);
+  const failed = (await failedBefore(ports.files, order)) ?? (journal && failedAlone(journal));
+  if (failed === undefined) return prepareUpdate(ports, order);
+  // Recorded before the journal is dropped, which is its only other record.
+  await noteFailed(ports.files, order, failed);
+  if (journal !== undefined) {
+    if (backDisturbs(journal, await lookWithinFiveMinutes(ports)))
+      return prepareUpdate(ports, order);
+    await finishWayBack(ports, order, failed);
+  }
+  throw failedEarlier(order, failed);
+}
+
+async function leftJournal(
+  ports: HostPorts,
+  { config }: HostOrder,
+): Promise<OpenJournal | undefined> {
+  const journal = await openJournal(ports);
+  if (journal === undefined || journal.header.repair === true) return undefined;
+  return sameConfig(journal.header.target, config) ? journal : undefined;
+}
+
+/**
+ * Ends the rollback as the lost update would have. Transient failures are retried, as in any step
+ * of an update.
+ */
+async function finishWayBack(ports: HostPorts, order: HostOrder, failed: string): Promise<void> {
+  ports.context().progress('rolling back a lost update that had failed');
+  try {
+    await goBack(ports);
+    await verifyBack(ports, order);
+  } catch (error) {
+    const name = failureName(error);
+    if (name === undefined || FAILURES[name].kind !== 'stalled') throw error;
+    const text = `${failed}; the rollback failed: ${name}: ${messageOf(error)}`;
+    throw Object.assign(fail('RollbackFailed', text), { cause: error });
+  }
+}

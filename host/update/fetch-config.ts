@@ -1,0 +1,46 @@
+/** Gets the configs that an order names: stored ones first, then from the server. */
+
+import type { ConfigReference, HostOrder } from '../../workflows/host-contracts';
+import type { HostPorts } from '../ports';
+import {
+  type HostConfig,
+  keepConfig,
+  readCanonical,
+  readCurrentConfig,
+  readKeptConfig,
+} from '../records/configs';
+
+/** The config that the order wants, fetched at most once per update. */
+export async function desiredConfig(
+  ports: HostPorts,
+  { config }: Pick<HostOrder, 'config'>,
+): Promise<HostConfig> {
+  return keptOrFetched(ports, 'desired', config);
+}
+
+/**
+ * The host's current config: its own record, else the one that the Node names; undefined when it
+ * never had one.
+ */
+export async function currentConfig(
+  ports: HostPorts,
+  order: HostOrder,
+): Promise<HostConfig | undefined> {
+  const recorded = await readCurrentConfig(ports.files);
+  if (recorded !== undefined || order.currentConfig === undefined) return recorded;
+  return keptOrFetched(ports, 'previous', order.currentConfig);
+}
+
+async function keptOrFetched(
+  ports: HostPorts,
+  role: 'desired' | 'previous',
+  reference: ConfigReference,
+): Promise<HostConfig> {
+  const kept = await readKeptConfig(ports.files, reference);
+  if (kept !== undefined) return kept;
+  const { signal, progress } = ports.context();
+  progress(`fetching ${reference.name}`);
+  const config = readCanonical(await ports.configs.fetch(reference.name, signal), reference);
+  await keepConfig(ports.files, role, config);
+  return config;
+}

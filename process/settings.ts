@@ -1,0 +1,173 @@
+/**
+ * Settings of the processes: flags precede the environment, which precedes the defaults. All
+ * problems are reported together, by name.
+ */
+
+import { z } from 'zod';
+import { TEMPORAL_NAMESPACE } from '../core/names';
+import { LOG_LEVELS } from './logging';
+
+/** Values by setting name, from flags or environment variables. */
+export type Fragment = Readonly<Record<string, unknown>>;
+
+export type Environment = Readonly<Record<string, string | undefined>>;
+
+/** Invalid settings. The process prints the message and exits with 2. */
+export class SettingsError extends Error {
+  override readonly name = 'SettingsError';
+  constructor(readonly problems: readonly string[]) {
+    super(`settings cannot be used:\n${problems.map((problem) => `  ${problem}`).join('\n')}`);
+  }
+}
+
+const port = z.coerce.number().int().min(0).max(65_535);
+const count = z.coerce.number().int().positive();
+
+/** Temporal's address and credentials. Files are PEM, except that of the API key. */
+export const TemporalSettings = z.object({
+  temporalAddress: z.string().min(1).default('127.0.0.1:7233'),
+  temporalNamespace: z.string().min(1).default(TEMPORAL_NAMESPACE),
+  temporalTlsCa: z.string().optional(),
+  temporalTlsCert: z.string().optional(),
+  temporalTlsKey: z.string().optional(),
+  temporalTlsServerName: z.string().optional(),
+  temporalApiKey: z.string().optional(),
+  temporalApiKeyFile: z.string().min(1).optional(),
+});
+export type TemporalSettings = z.infer<typeof TemporalSettings>;
+
+/** Default: the pod's service account, then `~/.kube/config`. */
+export const KubeFileSettings = z.object({
+  kubeconfig: z.string().min(1).optional(),
+  context: z.string().min(1).optional(),
+});
+
+export const ProcessSettings = z.object({
+  logLevel: z.enum(LOG_LEVELS).default('info'),
+  /** For `/healthz`, `/readyz` and `/metrics`; port 0 = any free port. */
+  metricsHost: z.string().min(1).default('127.0.0.1'),
+  metricsPort: port.default(0),
+});
+
+/** Durations are seconds. */
+export const ClusterWorkerSettings = z.object({
+  ...TemporalSettings.shape,
+  ...KubeFileSettings.shape,
+  ...ProcessSettings.shape,
+  /** Compiled workflows; without the file, they are bundled from the sources. */
+  workflowBundle: z.string().min(1).optional(),
+  /** A drain is one long activity, and must not delay short steps of other nodes. */
+  maxActivities: count.default(2_000),
+  maxWorkflowTasks: count.default(40),
+  /** Workflows in memory between their tasks; 0.15 MB each. */
+  maxCachedWorkflows: count.default(1_500),
+  maxKubeRequests: count.default(64),
+  /** How long running activities may take to end at a stop. */
+  shutdownGraceSeconds: z.coerce.number().int().min(0).default(20),
+  /** Start although MCO runs on this cluster; for a supervised migration. */
+  allowMco: booleanSetting().default(false),
+});
+export type ClusterWorkerSettings = Readonly<z.infer<typeof ClusterWorkerSettings>>;
+
+/** Settings that need each other. */
+const PAIRS = [['temporalTlsCert', 'temporalTlsKey']] as const;
+
+/** Settings that exclude each other. */
+const EITHER = [['temporalApiKey', 'temporalApiKeyFile']] as const;
+
+/** Environment variables with names of their own. */
+const VARIABLES: Readonly<Record<string, string>> = {
+  temporalAddress: 'TEMPORAL_ADDRESS',
+  temporalNamespace: 'TEMPORAL_NAMESPACE',
+  temporalTlsCa: 'TEMPORAL_TLS_CA',
+  temporalTlsCert: 'TEMPORAL_TLS_CERT',
+  temporalTlsKey: 'TEMPORAL_TLS_KEY',
+  temporalTlsServerName: 'TEMPORAL_TLS_SERVER_NAME',
+  temporalApiKey: 'TEMPORAL_API_KEY',
+  temporalApiKeyFile: 'TEMPORAL_API_KEY_FILE',
+  kubeconfig: 'KUBECONFIG',
+  context: 'SLIPWAY_CONTEXT',
+};
+
+/**
+ * The environment variable of a setting: `logLevel` → `SLIPWAY_LOG_LEVEL`, unless it has its own.
+ */
+export function variableOf(setting: string): string {
+  return (
+    VARIABLES[setting] ??
+    `SLIPWAY_${setting.replace(/[A-Z]/g, (letter) => `_${letter}`).toUpperCase()}`
+  );
+}
+
+/**
+ * Reads the settings of one process.
+ *
+ * @param flags - by setting name; undefined members count as absent
+ * @throws SettingsError naming every invalid setting and its source
+ */
+export function readSettings<S extends z.ZodObject>(
+  schema: S,
+  flags: Fragment,
+  environment: Environment,
+): Readonly<z.infer<S>> {
+  const merged: Record<string, unknown> = {};
+  const origins: Record<string, string> = {};
+  for (const setting of Object.keys(schema.shape)) {
+    const variable = variableOf(setting);
+    const fromEnvironment = environment[variable];
+    if (flags[setting] !== undefined) {
+      merged[setting] = flags[setting];
+      origins[setting] = flagOf(setting);
+    } else if (fromEnvironment !== undefined && fromEnvironment !== '') {
+      merged[setting] = fromEnvironment;
+      origins[setting] = variable;
+    }
+  }
+  const alone = PAIRS.flatMap(([a, b]) => {
+    if ((merged[a] === undefined) === (merged[b] === undefined)) return [];
+    const [given, missing] = merged[a] === undefined ? [b, a] : [a, b];
+    return [`${origins[given] ?? given}: it needs ${variableOf(missing)} beside it`];
+  });
+  const twice = EITHER.flatMap(([a, b]) =>
+    merged[a] === undefined || merged[b] === undefined
+      ? []
+      : [`${origins[a] ?? a}: ${origins[b] ?? b} is there, too; leave one of them out`],
+  );
+  const result = schema.safeParse(merged);
+  if (result.success && alone.length + twice.length === 0) return Object.freeze(result.data);
+  const issues = (result.error?.issues ?? []).map((issue) => {
+    const setting = issue.path.map(String).join('.');
+    const given = merged[setting];
+    // A refinement reports an absent value itself.
+    if (given === undefined && issue.code === 'invalid_type') {
+      return `${setting}: is missing; set ${flagOf(setting)} or ${variableOf(setting)}`;
+    }
+    const isNoNumber = issue.code === 'invalid_type' && Number.isNaN(Number(given));
+    const message = isNoNumber ? `expected a number, not ${JSON.stringify(given)}` : issue.message;
+    return `${origins[setting] ?? setting}: ${message}`;
+  });
+  throw new SettingsError([...issues, ...alone, ...twice]);
+}
+
+/** The flag of a setting: `logLevel` → `--log-level`. */
+function flagOf(setting: string): string {
+  return `--${setting.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`;
+}
+
+/** @throws SettingsError */
+export function clusterWorkerSettings(
+  flags: Fragment,
+  environment: Environment,
+): ClusterWorkerSettings {
+  return readSettings(ClusterWorkerSettings, flags, environment);
+}
+
+/** `true`, `1`, `yes` and their opposites; a flag without a value is true. */
+function booleanSetting() {
+  return z.union([
+    z.boolean(),
+    z
+      .enum(['true', 'false', '1', '0', 'yes', 'no'])
+      .transform((text) => ['true', '1', 'yes'].includes(text)),
+  ]);
+}

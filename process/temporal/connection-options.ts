@@ -1,0 +1,87 @@
+/** Temporal's address and the credentials for it, from the settings and their files. */
+
+import { readFileSync } from 'node:fs';
+import { messageOf } from '../../core/errors';
+
+/** Settings for connections to Temporal. Files are PEM, except that of the key. */
+export interface TemporalPlace {
+  /** `host:port` */
+  readonly temporalAddress: string;
+  readonly temporalTlsCa?: string | undefined;
+  readonly temporalTlsCert?: string | undefined;
+  readonly temporalTlsKey?: string | undefined;
+  readonly temporalTlsServerName?: string | undefined;
+  readonly temporalApiKey?: string | undefined;
+  readonly temporalApiKeyFile?: string | undefined;
+}
+
+/** The options of a connection of a client or a worker. */
+export interface ConnectionOptions {
+  readonly address: string;
+  readonly tls?: TemporalTls | true;
+  readonly apiKey?: string;
+}
+
+export interface TemporalTls {
+  serverRootCACertificate?: Buffer;
+  clientCertPair?: { crt: Buffer; key: Buffer };
+  serverNameOverride?: string;
+}
+
+/** Characters that an HTTP header may have. */
+const KEY = /^[\x20-\x7e]+$/;
+
+/**
+ * Reads the files that the settings name. An API key implies TLS.
+ *
+ * @throws an `Error` named SettingsError that names the setting and the file, and no secret
+ */
+export function connectionOptions(settings: TemporalPlace): ConnectionOptions {
+  const { temporalTlsCa, temporalTlsCert, temporalTlsKey, temporalTlsServerName } = settings;
+  const tls: TemporalTls = {
+    ...(temporalTlsCa === undefined
+      ? {}
+      : { serverRootCACertificate: readNamed('temporalTlsCa', temporalTlsCa) }),
+    ...(temporalTlsCert === undefined || temporalTlsKey === undefined
+      ? {}
+      : {
+          clientCertPair: {
+            crt: readNamed('temporalTlsCert', temporalTlsCert),
+            key: readNamed('temporalTlsKey', temporalTlsKey),
+          },
+        }),
+    ...(temporalTlsServerName === undefined ? {} : { serverNameOverride: temporalTlsServerName }),
+  };
+  const apiKey = readApiKey(settings);
+  const hasTls = Object.keys(tls).length > 0;
+  return {
+    address: settings.temporalAddress,
+    ...(hasTls ? { tls } : apiKey === undefined ? {} : { tls: true }),
+    ...(apiKey === undefined ? {} : { apiKey }),
+  };
+}
+
+function readApiKey({ temporalApiKey, temporalApiKeyFile }: TemporalPlace): string | undefined {
+  if (temporalApiKeyFile === undefined) return checkedKey('temporalApiKey', temporalApiKey);
+  const text = readNamed('temporalApiKeyFile', temporalApiKeyFile).toString('utf8');
+  return checkedKey(`temporalApiKeyFile: ${temporalApiKeyFile}`, text);
+}
+
+/** A library that refuses a key with a line break would quote it. */
+function checkedKey(where: string, text: string | undefined): string | undefined {
+  const key = text?.trim();
+  if (key === undefined || KEY.test(key)) return key;
+  throw settingsError(`${where}: is no API key: expected one line of letters, digits and signs`);
+}
+
+function readNamed(setting: string, file: string): Buffer {
+  try {
+    return readFileSync(file);
+  } catch (error) {
+    throw settingsError(`${setting}: ${file} cannot be read: ${messageOf(error)}`);
+  }
+}
+
+function settingsError(message: string): Error {
+  return Object.assign(new Error(message), { name: 'SettingsError' });
+}

@@ -1,0 +1,7 @@
+/** Turns the abort of a signal into a promise. */
+
+import { once } from 'node:events';
+
+export async function whenAborted(signal: AbortSignal): Promise<void> {
+  if (!signal.aborted) await once(signal, 'abort');
+}

@@ -1,0 +1,295 @@
+/**
+ * What an outsider saw of a rollout: pure bookkeeping over the events of the API server. Shares no
+ * code with the product's decisions, on purpose: it is what the product is judged by.
+ */
+
+import { fewNames } from '../../core/few';
+import { Boots } from './boots';
+import { Cordons, isPersonsCordon, isWithoutMark } from './cordons';
+import type { NodeChange, ObservedNode, ObservedPod, ObservedStatus } from './observed';
+import type { Fault, Violation } from './violation';
+import { describeViolation } from './violation';
+
+/** What must hold at every instant. */
+export interface Limits {
+  /** Nodes that may be unavailable at once; undefined = only recorded. */
+  readonly maxUnavailable?: number;
+  /** Pods of an app that must be ready at every instant. */
+  readonly minAvailable?: Readonly<Record<string, number>>;
+}
+
+export const CORDONED_BY = 'slipway.dev/cordoned-by';
+/** Key of the taint of a node that will be drained. */
+export const UPDATE_TAINT = 'UpdateInProgress';
+/** A finding is told for each node that is one too many: with all names, thousands of nodes would fill the memory of who hears it. */
+const MOST_NAMES = 10;
+const SHARED_NAMES = ['machineconfiguration.openshift.io/', 'slipway.dev/'];
+const STATE = 'machineconfiguration.openshift.io/state';
+const CURRENT_CONFIG = 'machineconfiguration.openshift.io/currentConfig';
+const CONTROL_PLANE = ['control-plane', 'master'].map((role) => `node-role.kubernetes.io/${role}`);
+/** Set by the API server on a pod whose eviction it has granted. */
+const EVICTED = 'EvictionByEvictionAPI';
+
+/** Everything that was seen, and what of it must not have happened. */
+export class RolloutRecord {
+  /** Everything that must not have happened, in order. */
+  readonly found: Violation[] = [];
+  readonly changes: NodeChange[] = [];
+  /** Pods whose removal was granted as an eviction. */
+  evictions = 0;
+  readonly #nodes = new Map<string, ObservedNode>();
+  readonly #pods = new Map<string, ObservedPod>();
+  readonly #pools = new Map<string, ObservedStatus>();
+  readonly #machineConfigNodes = new Map<string, ObservedStatus>();
+  /** Pods that have been Ready. */
+  readonly #started = new Set<string>();
+  readonly #lowestHealthy = new Map<string, number>();
+  readonly #listeners = new Set<() => void>();
+  readonly #boots = new Boots();
+  readonly #cordons = new Cordons();
+  /** Slipway's users, by the version of a Node that they wrote. */
+  readonly #writers = new Map<string, string>();
+  #maxUnavailable = 0;
+  #unavailable = 0;
+
+  constructor(private readonly limits: Limits) {}
+
+  /** `found`, one line each. */
+  get violations(): readonly string[] {
+    return this.found.map(describeViolation);
+  }
+
+  /** The most nodes that were unavailable (cordoned or not Ready) at one instant. */
+  get maxUnavailableSeen(): number {
+    return this.#maxUnavailable;
+  }
+
+  get nodes(): readonly ObservedNode[] {
+    return [...this.#nodes.values()];
+  }
+
+  get pods(): readonly ObservedPod[] {
+    return [...this.#pods.values()];
+  }
+
+  get pools(): readonly ObservedStatus[] {
+    return [...this.#pools.values()];
+  }
+
+  node(name: string): ObservedNode | undefined {
+    return this.#nodes.get(name);
+  }
+
+  pool(name: string): ObservedStatus | undefined {
+    return this.#pools.get(name);
+  }
+
+  machineConfigNode(name: string): ObservedStatus | undefined {
+    return this.#machineConfigNodes.get(name);
+  }
+
+  /** Slipway's user who wrote this version of a Node; undefined = somebody else, or nobody knows. */
+  writerOf(version: string): string | undefined {
+    return this.#writers.get(version);
+  }
+
+  /** Slipway's user who cordoned a node and has left that on it without a mark; undefined = nobody. */
+  cordonLeftBy(node: string): string | undefined {
+    return this.#cordons.leftBy(node, (version) => this.writerOf(version));
+  }
+
+  /** The fewest ready pods of an app at any instant since it first had all it needs. */
+  lowestHealthy(app: string): number | undefined {
+    return this.#lowestHealthy.get(app);
+  }
+
+  /** Calls back after each event, with the record up to date. @returns how to stop that */
+  onChange(listener: () => void): () => void {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  }
+
+  nodeSeen(node: ObservedNode, atMs: number): void {
+    const previous = this.#nodes.get(node.name);
+    this.#nodes.set(node.name, node);
+    this.changes.push({ atMs, node, previous });
+    this.#cordons.seen(node, previous);
+    this.#checkUnavailable(node, previous, atMs);
+    if (previous !== undefined) {
+      this.#checkControlPlane({ node, previous, atMs });
+      this.#checkChange({ node, previous, atMs });
+    }
+    this.#tell();
+  }
+
+  nodeGone(name: string): void {
+    this.#nodes.delete(name);
+    this.#tell();
+  }
+
+  podSeen(key: string, pod: ObservedPod): void {
+    const previous = this.#pods.get(key);
+    this.#pods.set(key, pod);
+    if (pod.ready) this.#started.add(key);
+    if (pod.terminating && previous?.terminating !== true) this.#checkRemoval(pod);
+    this.#checkHealthy(pod.app);
+    this.#tell();
+  }
+
+  podGone(key: string): void {
+    const pod = this.#pods.get(key);
+    this.#pods.delete(key);
+    this.#started.delete(key);
+    if (pod !== undefined) this.#checkHealthy(pod.app);
+    this.#tell();
+  }
+
+  poolSeen(pool: ObservedStatus): void {
+    this.#pools.set(pool.name, pool);
+    this.#tell();
+  }
+
+  poolGone(name: string): void {
+    this.#pools.delete(name);
+    this.#tell();
+  }
+
+  machineConfigNodeSeen(status: ObservedStatus): void {
+    this.#machineConfigNodes.set(status.name, status);
+    this.#tell();
+  }
+
+  machineConfigNodeGone(name: string): void {
+    this.#machineConfigNodes.delete(name);
+    this.#tell();
+  }
+
+  /** The audit log tells of a write of Slipway's. */
+  nodeWritten(version: string, user: string): void {
+    this.#writers.set(version, user);
+  }
+
+  /** For whoever judges by more than the API server's events: audit log, Temporal, disks. */
+  report(invariant: Fault, subject: string, what: string, atMs = Date.now()): void {
+    this.found.push({ invariant, subject, atMs, text: `${subject}: ${what}` });
+  }
+
+  #tell(): void {
+    for (const listener of [...this.#listeners]) listener();
+  }
+
+  #checkUnavailable(node: ObservedNode, previous: ObservedNode | undefined, atMs: number): void {
+    const down = this.nodes.filter((candidate) => candidate.unschedulable || !candidate.ready);
+    const grew = down.length > this.#unavailable;
+    this.#unavailable = down.length;
+    this.#maxUnavailable = Math.max(this.#maxUnavailable, down.length);
+    const limit = this.limits.maxUnavailable;
+    if (limit === undefined || down.length <= limit) return;
+    if (!grew && (previous === undefined || !isNewlyTaken(node, previous))) return;
+    this.report(
+      'I1',
+      node.name,
+      `${down.length} nodes unavailable, ${limit} allowed: ${someNames(down)}`,
+      atMs,
+    );
+  }
+
+  /** Whatever a pool says, so many must be left that etcd has a majority. Who goes down by itself is nobody's doing. */
+  #checkControlPlane({ node, previous, atMs }: NodeChange & { readonly previous: ObservedNode }) {
+    if (!isOfControlPlane(node) || !isNewlyTaken(node, previous)) return;
+    const all = this.nodes.filter(isOfControlPlane);
+    const down = all.filter(({ unschedulable, ready }) => unschedulable || !ready);
+    const allowed = Math.max(1, Math.ceil(all.length / 2) - 1);
+    if (down.length <= allowed) return;
+    const what = `${down.length} of ${all.length} control-plane nodes unavailable, ${allowed} allowed`;
+    this.report('I1', node.name, `${what}: ${someNames(down)}`, atMs);
+  }
+
+  #checkChange(change: NodeChange & { readonly previous: ObservedNode }): void {
+    const { node, previous, atMs } = change;
+    const cordon = whatHappenedToCordon(node, previous);
+    if (cordon !== undefined) this.report('I3', node.name, cordon, atMs);
+    for (const wrong of this.#boots.seen(node, previous)) {
+      this.report('I5', node.name, wrong, atMs);
+    }
+    const before = previous.annotations[CURRENT_CONFIG];
+    const after = node.annotations[CURRENT_CONFIG];
+    if (before !== after && after !== undefined && !node.ready) {
+      this.report('I7', node.name, `currentConfig became ${after} while it was not Ready`, atMs);
+    }
+  }
+
+  /** Pods of these workloads are scaled by nobody, so only an eviction may take one away. */
+  #checkRemoval(pod: ObservedPod): void {
+    if (pod.disruption === EVICTED) this.evictions += 1;
+    else this.report('I3', `pod ${pod.name}`, 'it was removed, and not by an eviction');
+  }
+
+  #checkHealthy(app: string): void {
+    const wanted = this.limits.minAvailable?.[app];
+    if (wanted === undefined) return;
+    const serving = [...this.#pods].filter(
+      ([key, pod]) => pod.app === app && this.#serves(key, pod),
+    );
+    const ready = serving.length;
+    const lowest = this.#lowestHealthy.get(app);
+    // Counting starts when the workload has come up.
+    if (lowest === undefined) {
+      if (ready >= wanted) this.#lowestHealthy.set(app, ready);
+      return;
+    }
+    this.#lowestHealthy.set(app, Math.min(lowest, ready));
+    if (ready < wanted) {
+      this.report('I3', app, `${ready} pods ready, its budget wants ${wanted}`);
+    }
+  }
+
+  /**
+   * The controller manager knows of a node's Ready up to five seconds late, and for so long calls pods not
+   * Ready that come to a node which is back from its reboot. Nobody has taken such a pod away. One on a
+   * node that is down does not serve.
+   */
+  #serves(key: string, pod: ObservedPod): boolean {
+    if (pod.ready) return true;
+    return this.#started.has(key) && !pod.terminating && this.#nodes.get(pod.node)?.ready === true;
+  }
+}
+
+/** Slipway's cordon on a node that no update had left as it was: that it was down already is no permission. */
+function isNewlyTaken(node: ObservedNode, previous: ObservedNode): boolean {
+  const state = previous.annotations[STATE] ?? '';
+  const wasLeft = previous.annotations[CORDONED_BY] !== undefined || !['', 'Done'].includes(state);
+  return !wasLeft && node.unschedulable && node.annotations[CORDONED_BY] !== undefined;
+}
+
+function isOfControlPlane({ labels }: ObservedNode): boolean {
+  return CONTROL_PLANE.some((label) => Object.hasOwn(labels, label));
+}
+
+/**
+ * Who only looks at Nodes tells a person from Slipway by this: a person who takes a cordon away writes
+ * nothing else in the same moment.
+ */
+function whatHappenedToCordon(node: ObservedNode, previous: ObservedNode): string | undefined {
+  if (!isPersonsCordon(previous)) return undefined;
+  if (node.unschedulable) {
+    const isTaken = isWithoutMark(previous) && !isWithoutMark(node);
+    return isTaken ? "a person's cordon was taken over" : undefined;
+  }
+  return JSON.stringify(ours(node)) === JSON.stringify(ours(previous))
+    ? undefined
+    : "a person's cordon was removed by who updates the node";
+}
+
+function ours({ annotations }: ObservedNode): readonly (readonly [string, string])[] {
+  return Object.entries(annotations)
+    .filter(([name]) => SHARED_NAMES.some((prefix) => name.startsWith(prefix)))
+    .sort(([a], [b]) => (a < b ? -1 : 1));
+}
+
+function someNames(nodes: readonly ObservedNode[]): string {
+  return fewNames(
+    nodes.map(({ name }) => name),
+    { most: MOST_NAMES },
+  );
+}

@@ -1,0 +1,344 @@
+/**
+ * The cluster worker: all workflows and the cluster activities, on the shared task queue. Any
+ * number of replicas may run; each has its own cache of the cluster.
+ */
+
+import { existsSync } from 'node:fs';
+import { hostname } from 'node:os';
+import { join, resolve } from 'node:path';
+import { Client } from '@temporalio/client';
+import { bundleWorkflowCode, NativeConnection, Worker } from '@temporalio/worker';
+import { clusterActivitiesForWorker } from '../../activities/cluster/cluster-activities';
+import { currentRun } from '../../activities/cluster/activity-run';
+import type { ClusterPorts } from '../../activities/cluster/ports';
+import { connectKube, type KubeClient } from '../../adapters/kube/client';
+import {
+  createClusterCaches,
+  runCaches,
+  whenCachesSynced,
+  type ClusterCaches,
+} from '../../adapters/kube/cluster-caches';
+import { findMco } from '../../adapters/kube/mco-presence';
+import { NodePods } from '../../adapters/kube/node-pods';
+import { MACHINE_CONFIGS } from '../../adapters/kube/resources';
+import {
+  EventWriter,
+  MachineConfigNodeWriter,
+  NodeWriter,
+  PoolWriter,
+} from '../../adapters/kube/writers';
+import { fail, failureName } from '../../core/errors';
+import { SEARCH_ATTRIBUTE_NAMES } from '../../workflows/search-attributes';
+import { CLUSTER_QUEUE, FIELD_MANAGER } from '../../core/names';
+import { createWorkerMetrics, type WorkerMetrics } from './metrics';
+import type { ClusterWorkerSettings } from '../../process/settings';
+import { freeLoopbackPort, startHealthServer } from '../../process/health-server';
+import { createLogger, type Logger } from '../../process/logging';
+import { OpenUpdates } from '../../process/temporal/open-updates';
+import { TemporalConnection, tellSilence } from '../../process/temporal/connection';
+import { installTemporalRuntime } from '../../process/temporal/runtime';
+import {
+  type ConnectionOptions,
+  connectionOptions,
+} from '../../process/temporal/connection-options';
+import { UNREPLAYABLE_FAILS } from './unreplayable';
+import { untilAvailable } from '../../process/until-available';
+import { whenAborted } from '../../process/when-aborted';
+
+/** For an embedding process; the CLI sets none. */
+export interface ClusterWorkerOptions {
+  readonly log?: Logger;
+  /** Called once the worker polls, with the address of its metrics. */
+  readonly onReady?: (metricsUrl: string) => void;
+}
+
+/**
+ * Runs until the signal aborts, then lets running activities end within `shutdownGraceSeconds`.
+ * Waits for absent servers, at the start and later.
+ *
+ * @throws `McoPresent` when the Machine Config Operator manages this cluster
+ * @throws an `Error` naming the file when a kubeconfig or a certificate is unreadable
+ */
+export async function runClusterWorker(
+  settings: ClusterWorkerSettings,
+  signal: AbortSignal,
+  options: ClusterWorkerOptions = {},
+): Promise<void> {
+  const log = options.log ?? createLogger({ process: 'cluster-worker', level: settings.logLevel });
+  const core = `127.0.0.1:${await freeLoopbackPort()}`;
+  const kube = await connectKube({ ...kubeSettings(settings), log });
+  const caches = createClusterCaches(log);
+  const metrics = createWorkerMetrics(caches);
+  const state: WorkerState = { kube, caches, metrics, log, waitingFor: new Set(['start']) };
+  const health = await startHealthServer({
+    host: settings.metricsHost,
+    port: settings.metricsPort,
+    registry: metrics.registry,
+    moreMetrics: `http://${core}/metrics`,
+    waitingFor: () => waitsOf(state),
+    deathSentence: () => state.link?.deathSentence(),
+  });
+  log.info({ server: kube.server, metrics: health.url }, 'cluster worker starting');
+  const watching = new AbortController();
+  try {
+    await serve(settings, state, {
+      signal,
+      watching,
+      sdkMetrics: core,
+      onReady: () => options.onReady?.(health.url),
+    });
+  } catch (error) {
+    // The signal interrupted a wait; any other error ends the worker.
+    if (!signal.aborted) throw error;
+  } finally {
+    watching.abort();
+    await health.close();
+    kube.close();
+    log.info({}, 'cluster worker stopped');
+  }
+}
+
+interface WorkerState {
+  readonly kube: KubeClient;
+  readonly caches: ClusterCaches;
+  readonly metrics: WorkerMetrics;
+  readonly log: Logger;
+  /** Named by `/readyz`, besides servers that become absent later. */
+  readonly waitingFor: Set<string>;
+  /** To Temporal; undefined before the first answer. */
+  link?: TemporalConnection<NativeConnection>;
+}
+
+function waitsOf({ kube, link, waitingFor }: WorkerState): readonly string[] {
+  return [
+    ...new Set([
+      ...waitingFor,
+      ...(kube.isAway ? ['the Kubernetes API'] : []),
+      ...(link?.waitingFor() ?? []),
+    ]),
+  ];
+}
+
+interface Serving {
+  readonly signal: AbortSignal;
+  /** Ends the watches, after the last activity has ended. */
+  readonly watching: AbortController;
+  /** `host:port` where the SDK serves its own metrics. */
+  readonly sdkMetrics: string;
+  readonly onReady: () => void;
+}
+
+async function serve(
+  settings: ClusterWorkerSettings,
+  state: WorkerState,
+  { signal, watching, sdkMetrics, onReady }: Serving,
+): Promise<void> {
+  const { kube, caches, log, waitingFor } = state;
+  become(waitingFor, 'the Kubernetes API');
+  if (!settings.allowMco) await refuseBesideMco(kube, log, signal);
+  const watches = runCaches(caches, kube, watching.signal);
+  become(waitingFor, 'the first list of the cluster');
+  await Promise.race([whenCachesSynced(caches), whenAborted(signal)]);
+  signal.throwIfAborted();
+  log.info(
+    { nodes: caches.nodes.size, pools: caches.pools.size },
+    'cache of the cluster is complete',
+  );
+  become(waitingFor, `Temporal at ${settings.temporalAddress}`);
+  const identity = `cluster-worker@${hostname()}-${process.pid}`;
+  installTemporalRuntime(log, sdkMetrics);
+  const link = await TemporalConnection.open(linkOptions(settings, log), signal);
+  state.link = link;
+  become(waitingFor, 'the start of the worker');
+  const ended = new AbortController();
+  const contact = link.watch(ended.signal, tellSilence(settings.temporalAddress, log));
+  try {
+    const client = new Client({
+      connection: link,
+      namespace: settings.temporalNamespace,
+      identity,
+    });
+    const activities = state.metrics.timed(
+      clusterActivitiesForWorker(portsOf(state, new OpenUpdates(client))),
+    );
+    await pollUntilAborted(settings, {
+      activities,
+      identity,
+      link,
+      log,
+      signal,
+      waitingFor,
+      onReady,
+    });
+  } finally {
+    ended.abort();
+    await contact;
+    await link.close();
+  }
+  watching.abort();
+  await watches;
+}
+
+async function refuseBesideMco(kube: KubeClient, log: Logger, signal: AbortSignal): Promise<void> {
+  const found = await untilAvailable('the Kubernetes API', () => findMco(kube), {
+    log,
+    signal,
+    isHopeless: (error) => {
+      const name = failureName(error);
+      return name !== 'ApiUnavailable' && name !== 'ApiForbidden';
+    },
+  });
+  if (found === undefined) return;
+  throw fail(
+    'McoPresent',
+    `the Machine Config Operator manages this cluster (${found} exists), and two of them would fight over its nodes`,
+    { found },
+  );
+}
+
+function linkOptions(settings: ClusterWorkerSettings, log: Logger) {
+  return {
+    address: settings.temporalAddress,
+    namespace: settings.temporalNamespace,
+    searchAttributes: SEARCH_ATTRIBUTE_NAMES,
+    read: () => connectionOptions(settings),
+    connect: (target: ConnectionOptions) => NativeConnection.connect(target),
+    log,
+  };
+}
+
+interface Polling {
+  readonly activities: object;
+  readonly identity: string;
+  readonly link: TemporalConnection<NativeConnection>;
+  readonly log: Logger;
+  readonly signal: AbortSignal;
+  readonly waitingFor: Set<string>;
+  readonly onReady: () => void;
+}
+
+/**
+ * A worker that cannot continue, for example without its namespace, is made anew when Temporal
+ * answers.
+ */
+async function pollUntilAborted(settings: ClusterWorkerSettings, polling: Polling): Promise<void> {
+  const { link, log, signal, waitingFor } = polling;
+  const temporal = `Temporal at ${settings.temporalAddress}`;
+  const workflows = await workflowCode(settings, log);
+  while (!signal.aborted) {
+    await link.untilSetUp(signal);
+    const worker = await untilAvailable(
+      temporal,
+      () => createWorker(settings, workflows, polling),
+      { log, signal },
+    );
+    const unfollow = link.follow((connection) => {
+      worker.connection = connection;
+    });
+    const stop = (): void => {
+      worker.shutdown();
+    };
+    if (signal.aborted) stop();
+    else signal.addEventListener('abort', stop);
+    waitingFor.clear();
+    log.info({ taskQueue: CLUSTER_QUEUE, namespace: settings.temporalNamespace }, 'polling');
+    polling.onReady();
+    try {
+      await worker.run();
+    } catch (error) {
+      if (signal.aborted) throw error;
+      log.error({ err: error }, 'worker ended; starting it again');
+      waitingFor.add(temporal);
+    } finally {
+      unfollow();
+      signal.removeEventListener('abort', stop);
+    }
+  }
+}
+
+type WorkflowCode = { readonly codePath: string } | { readonly code: string };
+
+/** The bundle of the build; else one is made, which starts more slowly. */
+async function workflowCode(settings: ClusterWorkerSettings, log: Logger): Promise<WorkflowCode> {
+  const built = resolve(
+    settings.workflowBundle ?? join(__dirname, '..', '..', 'workflow-bundle.js'),
+  );
+  if (existsSync(built)) return { codePath: built };
+  if (settings.workflowBundle !== undefined) {
+    log.warn({ path: built }, 'workflow bundle does not exist; bundling the workflows now');
+  }
+  const { code } = await bundleWorkflowCode({
+    workflowsPath: require.resolve('../../workflows'),
+    logger: silent(),
+  });
+  return { code };
+}
+
+function createWorker(
+  settings: ClusterWorkerSettings,
+  workflowBundle: WorkflowCode,
+  { activities, identity, link }: Polling,
+): Promise<Worker> {
+  return Worker.create({
+    connection: link.connection,
+    identity,
+    workflowBundle,
+    activities,
+    namespace: settings.temporalNamespace,
+    taskQueue: CLUSTER_QUEUE,
+    maxConcurrentActivityTaskExecutions: settings.maxActivities,
+    maxConcurrentLocalActivityExecutions: settings.maxActivities,
+    maxConcurrentWorkflowTaskExecutions: settings.maxWorkflowTasks,
+    maxCachedWorkflows: settings.maxCachedWorkflows,
+    ...UNREPLAYABLE_FAILS,
+    // A cancellation comes with the reply to a heartbeat, and a drain must get it soon.
+    maxHeartbeatThrottleInterval: '2s',
+    shutdownGraceTime: `${settings.shutdownGraceSeconds}s`,
+    shutdownForceTime: `${settings.shutdownGraceSeconds + 10}s`,
+  });
+}
+
+function portsOf({ kube, caches, metrics, log }: WorkerState, updates: OpenUpdates): ClusterPorts {
+  const manager = FIELD_MANAGER.CLUSTER_WORKER;
+  return {
+    view: caches,
+    nodes: new NodeWriter(kube, caches.nodes, manager),
+    machineConfigNodes: new MachineConfigNodeWriter(kube, caches.machineConfigNodes, manager),
+    pools: new PoolWriter(kube, caches.pools, manager),
+    pods: new NodePods(kube, log),
+    configs: { read: (name) => kube.get(MACHINE_CONFIGS, { name }) },
+    updates,
+    events: new EventWriter(kube, manager),
+    run: metrics.watched(currentRun),
+    now: Date.now,
+  };
+}
+
+function kubeSettings(settings: ClusterWorkerSettings) {
+  const { kubeconfig, context } = settings;
+  return {
+    userAgent: FIELD_MANAGER.CLUSTER_WORKER,
+    maxRequests: settings.maxKubeRequests,
+    environment: process.env,
+    ...(kubeconfig === undefined ? {} : { kubeconfig }),
+    ...(context === undefined ? {} : { context }),
+  };
+}
+
+function become(waitingFor: Set<string>, what: string): void {
+  waitingFor.clear();
+  waitingFor.add(what);
+}
+
+/** Suppresses webpack's progress. */
+function silent() {
+  const nothing = (): void => undefined;
+  return {
+    log: nothing,
+    trace: nothing,
+    debug: nothing,
+    info: nothing,
+    warn: nothing,
+    error: nothing,
+  };
+}

@@ -1,0 +1,21 @@
+/** Limits concurrent work. */
+
+export type Limit = <Result>(work: () => Promise<Result>) => Promise<Result>;
+
+/** At most `most` pieces of work at once; the others wait in order. */
+export function createLimit(most: number): Limit {
+  const waiting: (() => void)[] = [];
+  let running = 0;
+  return async (work) => {
+    if (running >= most) await new Promise<void>((resolve) => waiting.push(resolve));
+    else running += 1;
+    try {
+      return await work();
+    } finally {
+      // The place goes directly to the next waiter, so that no newcomer takes it.
+      const next = waiting.shift();
+      if (next === undefined) running -= 1;
+      else next();
+    }
+  };
+}

@@ -1,0 +1,50 @@
+/** The drift watch of one host, with the real ports. */
+
+import { type DriftOptions, type DriftPorts, watchDrift } from '../../host/drift/watch';
+import {
+  createMachineTree,
+  createPathProbe,
+  createPathWatch,
+  createReportClient,
+  type ConfigClientOptions,
+} from '../../adapters/host';
+import type { LastingPorts } from '../../host/ports';
+import type { Logger } from '../../process/logging';
+
+export interface DriftPlace {
+  readonly root: string;
+  /** The host endpoint, and the identity of the node. */
+  readonly endpoint: ConfigClientOptions;
+  /** Absent: its starts are not watched. */
+  readonly kubeletUnit?: DriftPorts['kubeletUnit'];
+}
+
+/** Watches until the signal aborts; never throws. */
+export async function watchHostDrift(
+  ports: LastingPorts,
+  { root, endpoint, kubeletUnit = () => undefined }: DriftPlace,
+  options: Omit<DriftOptions, 'log'> & { readonly log: Logger },
+): Promise<void> {
+  const client = createReportClient(endpoint);
+  const { node, files, users, systemd, journal, os, pause } = ports;
+  const drift: DriftPorts = {
+    node,
+    files,
+    users,
+    systemd,
+    journal,
+    os,
+    ...(pause === undefined ? {} : { pause }),
+    now: () => new Date(),
+    kubeletUnit,
+    probe: createPathProbe(root),
+    tree: createMachineTree(root),
+    watch: (on) => createPathWatch({ root, ...on }),
+    report: (report, signal) => client.report(report, signal),
+  };
+  try {
+    await watchDrift(drift, options);
+  } catch (error) {
+    options.log.error({ node, err: error }, 'drift is not watched any more');
+  }
+}

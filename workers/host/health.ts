@@ -1,0 +1,168 @@
+/** Health and metrics of a host worker: which hosts serve their queue. */
+
+import { setTimeout as delay } from 'node:timers/promises';
+import { messageOf } from '../../core/errors';
+import { fewLines } from '../../core/few';
+import { installTemporalRuntime } from '../../process/temporal/runtime';
+import type { HostWorkerSettings } from './settings';
+import type { HostConnection } from './connection';
+import { withoutNoise } from './order-log';
+import type { Logger } from '../../process/logging';
+
+/** The part of the connection that health shows. */
+export type Linked = Pick<HostConnection, 'waitingFor' | 'deathSentence'>;
+
+export interface WatchedHosts {
+  readonly onConfigured: (node: string, config: string | undefined) => void;
+  readonly onPolling: (node: string) => void;
+  readonly onLink: (link: Linked) => void;
+  close(): Promise<void>;
+}
+
+const NAMES_SHOWN = 5;
+
+export interface WatchOptions {
+  /** Between two tries to serve; default: ten seconds. */
+  readonly retryMs?: number;
+  readonly installRuntime?: typeof installTemporalRuntime;
+}
+
+const RETRY_MS = 10_000;
+
+/**
+ * Serves health and metrics if the settings say where, and installs Temporal's runtime with its
+ * metrics. The modules are loaded only then, to save memory on idle hosts.
+ *
+ * A real machine that cannot serve them runs without: an update may have taken the port or the
+ * address, and the worker must be there to roll it back.
+ *
+ * @throws for simulated hosts, when the port is taken
+ */
+export async function watchHosts(
+  settings: HostWorkerSettings,
+  nodes: readonly string[],
+  log: Logger,
+  options: WatchOptions = {},
+): Promise<WatchedHosts> {
+  const starting = new Set(nodes);
+  let linked: Linked | undefined;
+  // The process that starts this one may wait for this line.
+  const ready =
+    settings.kind === 'simulated'
+      ? 'all simulated hosts serve their queues'
+      : 'host serves its queue';
+  const served = await serve(
+    settings,
+    { starting, count: nodes.length, log, link: () => linked },
+    options,
+  );
+  return {
+    onConfigured: () => undefined,
+    onLink: (link) => {
+      linked = link;
+    },
+    onPolling: (node) => {
+      const isFirst = starting.delete(node);
+      if (isFirst && starting.size === 0) log.info({ hosts: nodes.length }, ready);
+      if (!isFirst) served?.restarted();
+    },
+    close: async () => served?.close(),
+  };
+}
+
+interface Watched {
+  readonly starting: ReadonlySet<string>;
+  readonly count: number;
+  readonly log: Logger;
+  readonly link: () => Linked | undefined;
+}
+
+async function serve(
+  { kind, metrics }: HostWorkerSettings,
+  { starting, count, log, link }: Watched,
+  { retryMs = RETRY_MS, installRuntime = installTemporalRuntime }: WatchOptions,
+): Promise<{ restarted(): void; close(): Promise<void> } | undefined> {
+  if (metrics === undefined) return undefined;
+  const { collectDefaultMetrics, Counter, Gauge, Registry } = await import('prom-client');
+  const { freeLoopbackPort, startHealthServer } = await import('../../process/health-server.js');
+  const core = `127.0.0.1:${await freeLoopbackPort()}`;
+  try {
+    installRuntime(withoutNoise(log), core);
+  } catch (error) {
+    log.warn({ reason: messageOf(error) }, 'metrics of Temporal are missing');
+    installRuntime(withoutNoise(log));
+  }
+  const registry = new Registry();
+  collectDefaultMetrics({ register: registry });
+  const reboots = new Counter({
+    name: 'slipway_host_worker_restarts_total',
+    help: 'How often a host served its queue again, after a reboot or a lost connection',
+    registers: [registry],
+  });
+  new Gauge({
+    name: 'slipway_host_worker_hosts',
+    help: 'Hosts in this process that have served their queue',
+    registers: [registry],
+    collect() {
+      this.set(count - starting.size);
+    },
+  });
+  const start = async (): Promise<Closing> => {
+    const health = await startHealthServer({
+      ...metrics,
+      registry,
+      moreMetrics: `http://${core}/metrics`,
+      waitingFor: () => [
+        ...fewLines([...starting], { most: NAMES_SHOWN }),
+        ...(link()?.waitingFor() ?? []),
+      ],
+      deathSentence: () => link()?.deathSentence(),
+    });
+    log.info({ metrics: health.url }, 'host worker starting');
+    return health;
+  };
+  const health = kind === 'simulated' ? await start() : await sometime(start, retryMs, log);
+  return { restarted: () => reboots.inc(), close: () => health.close() };
+}
+
+interface Closing {
+  close(): Promise<void>;
+}
+
+/** Starts, and after a failure retries until it succeeds or is closed. */
+async function sometime(
+  start: () => Promise<Closing>,
+  retryMs: number,
+  log: Logger,
+): Promise<Closing> {
+  const ended = new AbortController();
+  const { signal } = ended;
+  let isTold = false;
+  const tryOnce = async (): Promise<Closing | undefined> => {
+    try {
+      return await start();
+    } catch (error) {
+      const reason = { reason: messageOf(error) };
+      if (isTold) log.debug(reason, 'metrics cannot be served yet');
+      else log.warn(reason, 'metrics cannot be served yet');
+      isTold = true;
+      return undefined;
+    }
+  };
+  const first = await tryOnce();
+  const goOn = async (): Promise<Closing | undefined> => {
+    let started = first;
+    while (started === undefined && !signal.aborted) {
+      await delay(retryMs, undefined, { signal, ref: false }).catch(() => undefined);
+      if (!signal.aborted) started = await tryOnce();
+    }
+    return started;
+  };
+  const running = goOn();
+  return {
+    async close() {
+      ended.abort();
+      await (await running)?.close();
+    },
+  };
+}

@@ -1,0 +1,34 @@
+/** Tells listeners of the orders of a host as they begin and end. */
+
+import type { HostActivities, HostOrder } from '../../workflows/host-contracts';
+
+const WRITES = 'applyUpdate' satisfies keyof HostActivities;
+
+export type WritingOrder = Parameters<HostActivities[typeof WRITES]>[0];
+
+interface Listeners {
+  /** An order that writes files begins: its first file may cut the machine off. */
+  readonly onWriting: (order: WritingOrder) => void;
+  readonly onCarriedOut: () => void;
+  /** Also after a failure. */
+  readonly onEnded: () => void;
+}
+
+/** Wraps the activities to call the listeners. */
+export function tellListeners(activities: HostActivities, listeners: Listeners): HostActivities {
+  const telling = Object.entries(activities).map(([name, activity]) => {
+    const run = activity as (order: HostOrder) => Promise<unknown>;
+    const tell = async (order: HostOrder): Promise<unknown> => {
+      if (name === WRITES) listeners.onWriting(order);
+      try {
+        const result = await run(order);
+        listeners.onCarriedOut();
+        return result;
+      } finally {
+        listeners.onEnded();
+      }
+    };
+    return [name, tell];
+  });
+  return Object.fromEntries(telling) as HostActivities;
+}

@@ -1,0 +1,70 @@
+/** The log of a host worker: one line per change of a machine, and few lines of the SDK. */
+
+import { failureName, messageOf } from '../../core/errors';
+import type { HostActivities, HostOrder } from '../../workflows/host-contracts';
+import type { Logger } from '../../process/logging';
+
+/** A message per order; reading and repeating is not logged. */
+const DONE: Readonly<Record<keyof HostActivities, string>> = {
+  prepareUpdate: 'update prepared',
+  applyUpdate: 'config applied',
+  performServiceActions: 'services told',
+  armReboot: 'reboot armed',
+  verifyUpdate: 'config verified',
+  commitUpdate: 'config is current',
+  goBack: 'update rolled back',
+  verifyBack: 'verified on the previous config',
+  discardStaged: 'staged update dropped',
+};
+
+/** Logs a line for each activity that ends. Names and durations, never contents. */
+export function logged(activities: HostActivities, log: Logger): HostActivities {
+  const wrapped = Object.entries(activities).map(([name, activity]) => {
+    const run = activity as (order: HostOrder) => Promise<unknown>;
+    return [name, (order: HostOrder) => logOne(name as keyof HostActivities, run, order, log)];
+  });
+  return Object.fromEntries(wrapped) as HostActivities;
+}
+
+async function logOne(
+  activity: keyof HostActivities,
+  run: (order: HostOrder) => Promise<unknown>,
+  order: HostOrder,
+  log: Logger,
+): Promise<unknown> {
+  const started = performance.now();
+  const about = () => ({
+    node: order.node,
+    config: order.config.name,
+    activity,
+    durationMs: Math.round(performance.now() - started),
+  });
+  try {
+    const result = await run(order);
+    log.info(about(), DONE[activity]);
+    return result;
+  } catch (error) {
+    const fields = { ...about(), failure: failureName(error), reason: messageOf(error) };
+    if (fields.failure === 'NotYetRebooted') log.debug(fields, 'not yet rebooted');
+    else log.warn(fields, 'order not carried out');
+    throw error;
+  }
+}
+
+/** Lines of the SDK about every start and stop of every worker. */
+const NOISE =
+  /^(Worker state changed|No workflows registered|No Nexus services registered|Activity)/;
+
+export function withoutNoise(log: Logger): Logger {
+  const quiet = Object.create(log) as Logger;
+  const unlessNoise =
+    (level: 'info' | 'warn'): Logger['info'] =>
+    (...args: unknown[]) => {
+      const [fields, message] = args;
+      const isNoise = typeof message === 'string' && NOISE.test(message);
+      log[isNoise ? 'debug' : level](fields as object, String(message));
+    };
+  quiet.info = unlessNoise('info');
+  quiet.warn = unlessNoise('warn');
+  return quiet;
+}

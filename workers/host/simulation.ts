@@ -1,0 +1,266 @@
+/**
+ * Simulated hosts: many machines in one process with one connection. Their activities, files and
+ * journal are production code; operating system, reboot and kubelet are simulated.
+ */
+
+import { mkdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import { currentStep } from '../../activities/host/host-activities';
+import { createExclusive } from '../../host/exclusive';
+import { installFirstConfig } from '../../host/first-boot/first-boot';
+import type { HostPorts } from '../../host/ports';
+import { readCurrentConfig } from '../../host/records/configs';
+import { createConfigClient, createHostUsers, createJournal } from '../../adapters/host';
+import {
+  createFailurePlan,
+  createSimulatedKubelet,
+  createSimulatedMachine,
+  type FailurePlan,
+  type SimulatedMachine,
+} from '../../adapters/simulation';
+import { fail } from '../../core/errors';
+import { canonicalKernelType } from '../../core/machine-config/diff';
+import { SIMULATED_HOST } from '../../core/names';
+import { splitKernelArguments } from '../../core/os';
+import type { HostActivities } from '../../workflows/host-contracts';
+import { type BootReports, createBootReports } from './simulated-boot-reports';
+import type { HostConnection } from './connection';
+import { createLimit } from './concurrency-limit';
+import { type ServedHost, runHost } from './loop';
+import type { SimulatedHostsSettings } from './settings';
+import { becomeOnlyWorker } from './single-process';
+import type { Logger } from '../../process/logging';
+import { untilAvailable } from '../../process/until-available';
+
+/** Concurrent starts of workers, and first boots. */
+const CONCURRENT_STARTS = 8;
+
+/** Events of the hosts for an embedding process. */
+export interface SimulatedHostEvents {
+  /** The host has its first config, or had one. */
+  readonly onConfigured?: (node: string, config: string | undefined) => void;
+  /** The host serves its queue, again after each reboot. */
+  readonly onPolling?: (node: string) => void;
+  readonly onLink?: (link: HostConnection) => void;
+}
+
+export async function runSimulatedHosts(
+  settings: SimulatedHostsSettings,
+  input: {
+    readonly link: HostConnection;
+    readonly signal: AbortSignal;
+    readonly log: Logger;
+    readonly events?: SimulatedHostEvents;
+  },
+): Promise<void> {
+  const { log, events = {} } = input;
+  const failed = new AbortController();
+  const signal = AbortSignal.any([input.signal, failed.signal]);
+  await mkdir(settings.baseDirectory, { recursive: true, mode: 0o755 });
+  const failures = createFailurePlan(settings.failures);
+  const limit = createLimit(CONCURRENT_STARTS);
+
+  async function run(node: string): Promise<void> {
+    const lock = join(settings.baseDirectory, `.${node}.lock`);
+    const leave = await becomeOnlyWorker(lock, { signal, log });
+    try {
+      await serveNode(node);
+    } finally {
+      leave();
+    }
+  }
+
+  async function serveNode(node: string): Promise<void> {
+    const host = await limit(async () => {
+      signal.throwIfAborted();
+      const made = await makeHost(settings, node, failures, { signal, log });
+      const config = await firstBoot(settings, made, { signal, log });
+      events.onConfigured?.(node, config);
+      return made.host;
+    });
+    await runHost(host, {
+      link: input.link,
+      namespace: settings.temporalNamespace,
+      signal,
+      log,
+      limit,
+      onPolling: () => events.onPolling?.(node),
+    });
+  }
+
+  // All hosts end before their connection is closed; the first failure ends all.
+  const ends = await Promise.allSettled(
+    settings.nodes.map((node) =>
+      run(node).catch((error: unknown) => {
+        failed.abort(error);
+        throw error;
+      }),
+    ),
+  );
+  if (input.signal.aborted) return;
+  const first: unknown = failed.signal.reason;
+  if (ends.some(({ status }) => status === 'rejected')) throw first;
+}
+
+interface MadeHost {
+  readonly host: ServedHost;
+  readonly machine: SimulatedMachine;
+}
+
+interface Running {
+  readonly signal: AbortSignal;
+  readonly log: Logger;
+}
+
+async function makeHost(
+  settings: SimulatedHostsSettings,
+  node: string,
+  failures: FailurePlan,
+  { signal, log }: Running,
+): Promise<MadeHost> {
+  const credentials = settings.credentials(node);
+  const machine = await createSimulatedMachine({
+    node,
+    root: join(settings.baseDirectory, node),
+    durations: settings.durations,
+    failures,
+    onServiceAction: ({ action, service }) => {
+      log.info({ node, service }, `simulated systemctl ${action}`);
+    },
+  });
+  const reports = bootReportsOf(settings, node, { signal, log });
+  const host: ServedHost = {
+    node,
+    identity: `${SIMULATED_HOST}${node}`,
+    exclusive: createExclusive(),
+    ports: {
+      node,
+      namespace: settings.temporalNamespace,
+      files: machine.files,
+      users: createHostUsers(machine.files),
+      journal: createJournal(machine.files),
+      systemd: machine.systemd,
+      os: machine.os,
+      configs: createConfigClient({ ...credentials, url: settings.serverUrl }),
+    },
+    drift: { root: machine.root, endpoint: { ...credentials, url: settings.serverUrl } },
+    around: (activities) => simulatedAround(activities, machine, failures),
+    reboot: async (_reason, ending) => {
+      await powerCycle({ machine, reports, failures, signal: ending, log });
+    },
+  };
+  const { bootId } = await machine.os.status();
+  await reports?.resume(bootId);
+  return { host, machine };
+}
+
+function bootReportsOf(
+  settings: SimulatedHostsSettings,
+  node: string,
+  running: Running,
+): BootReports | undefined {
+  const { apiServer, baseDirectory } = settings;
+  if (apiServer === undefined) return undefined;
+  const credentials = settings.credentials(node);
+  const authorityFile = settings.apiServerAuthorityFile ?? credentials.authorityFile;
+  return createBootReports({
+    ...running,
+    node,
+    kubelet: createSimulatedKubelet({ ...credentials, node, apiServer, authorityFile }),
+    owedFile: join(baseDirectory, `.${node}.down`),
+  });
+}
+
+/** A first boot as with Ignition, if requested and the machine has no config. */
+async function firstBoot(
+  settings: SimulatedHostsSettings,
+  { host, machine }: MadeHost,
+  { signal, log }: Running,
+): Promise<string | undefined> {
+  const { node, ports } = host;
+  const current = await readCurrentConfig(ports.files);
+  const name = settings.firstBoot;
+  if (current !== undefined || name === undefined) {
+    machine.enableFailures();
+    return current?.reference.name;
+  }
+  const bytes = await untilAvailable(
+    `host endpoint at ${settings.serverUrl} for ${node}`,
+    () => ports.configs.fetch(name, signal),
+    { log, signal },
+  );
+  const alone: HostPorts = {
+    ...ports,
+    now: () => new Date(),
+    reboot: { request: () => undefined },
+    context: () => ({ signal, progress: () => undefined }),
+  };
+  await installFirstConfig(alone, name, bytes, ({ spec }) =>
+    machine.os.install({
+      image: spec.osImageURL,
+      kernelArguments: splitKernelArguments(spec.kernelArguments),
+      extensions: spec.extensions,
+      kernelType: canonicalKernelType(spec.kernelType),
+    }),
+  );
+  machine.enableFailures();
+  log.info({ node, config: name }, 'simulated first boot');
+  return name;
+}
+
+/** Durations of steps, and failures, that the simulated disk and boot loader do not have. */
+function simulatedAround(
+  activities: HostActivities,
+  machine: SimulatedMachine,
+  failures: FailurePlan,
+): HostActivities {
+  const { node, pace } = machine;
+  return {
+    ...activities,
+    async prepareUpdate(order) {
+      if (failures.strikes(node, 'prepare')) {
+        throw fail('ApplyFailed', 'simulated failure: the image cannot be staged');
+      }
+      return activities.prepareUpdate(order);
+    },
+    async applyUpdate(order) {
+      const applied = await activities.applyUpdate(order);
+      // Afterwards, so that an interrupted update has something to undo.
+      await pace.take('apply', currentStep().signal);
+      return applied;
+    },
+    async performServiceActions(order) {
+      await activities.performServiceActions(order);
+      await pace.take('service', currentStep().signal);
+    },
+    async verifyUpdate(order) {
+      const verified = await activities.verifyUpdate(order);
+      if (failures.strikes(node, 'verify')) {
+        throw fail('VerifyFailed', 'simulated failure: a service does not come up');
+      }
+      return verified;
+    },
+  };
+}
+
+interface PowerCycle extends Running {
+  readonly machine: SimulatedMachine;
+  readonly reports: BootReports | undefined;
+  readonly failures: FailurePlan;
+}
+
+/**
+ * Down, some seconds, up with a new boot ID; the Node object follows when the API server is
+ * reachable.
+ */
+async function powerCycle(input: PowerCycle): Promise<void> {
+  const { machine, reports, failures, signal, log } = input;
+  const { node } = machine;
+  const { bootId: before } = await machine.os.status();
+  await reports?.down(before);
+  await machine.pace.take('reboot', signal);
+  const bootId = await machine.os.boot({ broken: failures.strikes(node, 'boot') });
+  log.info({ node, bootId }, 'simulated machine booted');
+  // In the background: a host worker serves its queue also without the API server.
+  void reports?.up(bootId);
+}

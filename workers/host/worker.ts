@@ -1,0 +1,373 @@
+/**
+ * The host worker: one Temporal worker per machine on the queue `host/<node>`, with one open poll,
+ * no workflows and no Kubernetes client. With simulated hosts, many of them in one process.
+ */
+
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { createExclusive } from '../../host/exclusive';
+import { dropFallback } from '../../host/update/fallback';
+import { createConfigClient } from '../../adapters/host';
+import { messageOf } from '../../core/errors';
+import {
+  type ConfirmAfterReboot,
+  confirmAfterReboot,
+  goBackAndReboot,
+} from '../../host/confirm/after-reboot';
+import { tellListeners, type WritingOrder } from './order-listeners';
+import { ConfirmBeforeReboot } from '../../host/confirm/before-reboot';
+import { bareHost } from './bare-host';
+import { connected } from './connection';
+import { tellSilence } from '../../process/temporal/connection';
+import { journalLogger } from './journal-logger';
+import { KubeletEndpoint, kubeletFinder, startWhatWaited } from '../../host/kubelet';
+import { createLimit } from './concurrency-limit';
+import { type ServedHost, type LastReboot, runHost } from './loop';
+import { createMachinePorts } from './machine-ports';
+import { createNotifier, type SystemdNotifier } from './systemd-notify';
+import { rebootMachine } from './reboot';
+import { watchHosts } from './health';
+import { readHostSettings } from './settings';
+import { settleHost, settlingAgain } from '../../host/settle/settle-again';
+import type {
+  HostWorkerOptions,
+  HostWorkerSettings,
+  SimulatedHostsSettings,
+  SingleHostSettings,
+} from './settings';
+import { settingsOrBack } from '../../host/confirm/last-resort';
+import { becomeOnlyWorker, WORKER_LOCK } from './single-process';
+import { type Connection, createWorkerState } from '../../host/status/worker-state';
+import { runSimulatedHosts, type SimulatedHostEvents } from './simulation';
+import { createLogger, type Logger } from '../../process/logging';
+
+export type {
+  HostWorkerOptions,
+  HostWorkerSettings,
+  NodeCredentials,
+  SimulatedHostsSettings,
+} from './settings';
+export { HOST_WORKER_FLAGS, type HostWorkerFlag } from './flags';
+export { readHostSettings } from './settings';
+
+/** For `systemctl status`. */
+const SHOWN: Readonly<Record<Connection, string>> = {
+  waiting: 'waiting for Temporal',
+  connected: 'serving orders',
+  rebooting: 'rebooting',
+};
+
+type Environment = Readonly<Record<string, string | undefined>>;
+
+/**
+ * Runs the host worker of this machine, or simulated ones, until the signal aborts. Waits for an
+ * absent Temporal server.
+ *
+ * @param flags - by setting name (`HOST_WORKER_FLAGS`); they precede the environment
+ * @throws an Error named SettingsError that lists every wrong setting, unless an unconfirmed update
+ *   may be the cause: then they are read again, until the machine rolls back
+ */
+export async function runHostWorker(
+  flags: HostWorkerOptions,
+  signal: AbortSignal,
+  environment: Environment = {},
+): Promise<void> {
+  const createLog = (level: HostWorkerSettings['logLevel']): Logger =>
+    journalLogger('host-worker', level, environment);
+  const settings = await readInTime(flags, environment, { signal, log: createLog('info') });
+  if (settings === undefined) return;
+  const log = createLog(settings.logLevel);
+  const nodes = settings.kind === 'simulated' ? settings.nodes : [settings.node];
+  const watched = await watchHosts(settings, nodes, log);
+  try {
+    if (settings.kind === 'simulated') {
+      log.info({ hosts: nodes.length }, 'starting SIMULATED hosts');
+      await serveUntilStopped(settings, { signal, log, events: watched });
+    } else {
+      const systemd = createNotifier(environment, log);
+      const machine = { settings, systemd };
+      const leave = await becomeOnlyWorker(join(settings.root, WORKER_LOCK), { signal, log });
+      await serveMachine(machine, { signal, log, events: watched }).finally(() => {
+        leave();
+        return systemd.close();
+      });
+    }
+  } finally {
+    await watched.close();
+  }
+}
+
+/** The settings; undefined = the machine rolled back, because an update had removed them. */
+async function readInTime(
+  flags: HostWorkerOptions,
+  environment: Environment,
+  { signal, log }: Running,
+): Promise<HostWorkerSettings | undefined> {
+  const read = (): HostWorkerSettings => readHostSettings(flags, environment);
+  let systemd: SystemdNotifier | undefined;
+  const onWaiting = async (): Promise<void> => {
+    systemd = createNotifier(environment, log);
+    await systemd.ready('settings cannot be used');
+  };
+  const isSimulated = flags['simulate'] !== undefined || flags['nodes'] !== undefined;
+  if (isSimulated) return read();
+  const resort = { signal, log, onWaiting };
+  return settingsOrBack(read, () => bareHost(flags, environment, resort), resort).finally(() =>
+    systemd?.close(),
+  );
+}
+
+export interface SimulatedHosts {
+  /** Resolves when every host has its config and serves its queue; rejects if they cannot start. */
+  readonly ready: Promise<void>;
+  /** Config of a host after its first boot; undefined = it has none. */
+  configOf(node: string): string | undefined;
+  /** Stops all of them, and waits for running activities. */
+  stop(): Promise<void>;
+}
+
+/** Starts simulated hosts inside this process; for tests, benchmarks and the demo. */
+export function startSimulatedHosts(
+  settings: Omit<SimulatedHostsSettings, 'kind'>,
+  options: { readonly log?: Logger } = {},
+): SimulatedHosts {
+  const abort = new AbortController();
+  const log = options.log ?? createLogger({ process: 'host-worker', level: settings.logLevel });
+  const configs = new Map<string, string | undefined>();
+  const polling = new Set<string>();
+  let markReady = (): void => undefined;
+  const allPolling = new Promise<void>((resolve) => {
+    markReady = resolve;
+  });
+  if (settings.nodes.length === 0) markReady();
+  const running = serveUntilStopped(
+    { ...settings, kind: 'simulated' },
+    {
+      signal: abort.signal,
+      log,
+      events: {
+        onConfigured: (node, config) => configs.set(node, config),
+        onPolling: (node) => {
+          polling.add(node);
+          if (polling.size === settings.nodes.length) markReady();
+        },
+      },
+    },
+  );
+  const ended = running.then(() => {
+    if (!abort.signal.aborted) throw new Error('the simulated hosts have ended');
+  });
+  const ready = Promise.race([allPolling, ended]);
+  // `stop` reports the failure, too.
+  ready.catch(() => undefined);
+  return {
+    ready,
+    configOf: (node) => configs.get(node),
+    async stop() {
+      abort.abort();
+      await running;
+    },
+  };
+}
+
+interface Running {
+  readonly signal: AbortSignal;
+  readonly log: Logger;
+  readonly events?: SimulatedHostEvents;
+}
+
+async function serveUntilStopped(
+  settings: SimulatedHostsSettings,
+  running: Running,
+): Promise<void> {
+  await connected(settings, running, async (link) => {
+    running.events?.onLink?.(link);
+    const ended = new AbortController();
+    const watching = link.watch(ended.signal, {
+      ...tellSilence(settings.temporalAddress, running.log),
+      isUrgent: () => false,
+    });
+    await runSimulatedHosts(settings, { ...running, link }).finally(() => ended.abort());
+    await watching;
+  });
+}
+
+interface Machine {
+  readonly settings: SingleHostSettings;
+  readonly systemd: SystemdNotifier;
+}
+
+async function serveMachine({ settings, systemd }: Machine, running: Running): Promise<void> {
+  const { log, signal } = running;
+  const { node } = settings;
+  const { ports, driver } = await createMachinePorts(settings);
+  log.info({ node, driver: driver.name, why: driver.why }, 'OS driver chosen');
+  const findKubelet = kubeletFinder(settings, log);
+  findKubelet();
+  const endpoint = new KubeletEndpoint(settings.serverUrl, findKubelet);
+  const state = createWorkerState(settings.root, settings.temporalAddress, log);
+  let shown: Connection | undefined;
+  const show = (connection: Connection): void => {
+    if (connection === shown) return;
+    shown = connection;
+    state.connection(connection);
+    void systemd.status(SHOWN[connection]);
+  };
+  const lastReboot: LastReboot = {};
+  const host: ServedHost = {
+    node,
+    identity: `slipway-host@${node}`,
+    exclusive: createExclusive(),
+    lastReboot,
+    onSettled: () => {
+      again.holds();
+      state.settled();
+      void startWhatWaited(findKubelet().kubeletUnit, log);
+    },
+    onUnsettled: (reason) => again.failed(reason),
+    around: (activities) =>
+      state.watch(
+        tellListeners(activities, {
+          onWriting: (order) => beginsToWrite(order),
+          onCarriedOut: () => carriedOut(),
+          onEnded: () => hasEnded(),
+        }),
+      ),
+    ports: {
+      ...ports,
+      namespace: settings.temporalNamespace,
+      configs: createConfigClient(endpoint),
+    },
+    drift: {
+      root: settings.root,
+      endpoint,
+      kubeletUnit: () => findKubelet().kubeletUnit,
+    },
+    reboot: (reason) => {
+      show('rebooting');
+      return rebootMachine(reason, settings, running);
+    },
+  };
+  const goDown = async (reason: string): Promise<void> => {
+    // If it does not go down, it serves: an order gets the answer that it is still in the old boot.
+    await host.reboot(reason, signal).catch((error: unknown) => {
+      lastReboot.problem = messageOf(error);
+      log.error({ node, reason: lastReboot.problem }, 'reboot did not happen');
+    });
+  };
+  const again = settlingAgain(
+    (said) => settleHost(host, log, said),
+    (reason) => (lastReboot.request ?? goDown)(reason),
+    { signal },
+  );
+  let carriedOut = (): void => undefined;
+  let hasEnded = (): void => undefined;
+  let beginsToWrite = (_order: WritingOrder): void => undefined;
+  // The program before the kubelet has settled already, where it is installed.
+  const reason = await settleHost(host, log);
+  await systemd.ready(reason === undefined ? 'waiting for Temporal' : `rebooting: ${reason}`);
+  if (reason !== undefined) await goDown(reason);
+  const afterReboot = await confirmAfterReboot(host, settings.reconnectSeconds, log);
+  // The fallback of an update that was given up before its reboot.
+  if (!afterReboot.isAwaited() && reason === undefined) {
+    await dropFallback(ports.files).catch((error: unknown) =>
+      log.error({ node, reason: messageOf(error) }, 'the fallback of this boot cannot be removed'),
+    );
+  }
+  const beforeReboot = new ConfirmBeforeReboot(host, {
+    signal,
+    log,
+    seconds: settings.reconnectSeconds,
+  });
+  await beforeReboot.look();
+  carriedOut = () => afterReboot.carriedOut();
+  // A failed order may have written what cuts the machine off.
+  hasEnded = () => {
+    again.look();
+    void beforeReboot.look();
+    void afterReboot.look();
+  };
+  beginsToWrite = (order) => beforeReboot.begin(order);
+  await waitJitter(settings.startJitterSeconds, signal);
+  const isCutOff = await serveOrders(settings, {
+    ...{ host, running, afterReboot, beforeReboot, connection: { shown: () => shown, show } },
+    isUrgent: () => afterReboot.isAwaited() || beforeReboot.isAwaited,
+  });
+  if (isCutOff) await goBackAndReboot(host, signal, log, afterReboot.why());
+}
+
+interface ServingMachine {
+  readonly host: ServedHost;
+  readonly running: Running;
+  readonly afterReboot: ConfirmAfterReboot;
+  readonly beforeReboot: ConfirmBeforeReboot;
+  readonly connection: {
+    readonly shown: () => Connection | undefined;
+    readonly show: (connection: Connection) => void;
+  };
+  /** An update waits for confirmation. */
+  readonly isUrgent: () => boolean;
+}
+
+/** Serves until the process should stop; true = Temporal was not reached in time. */
+function serveOrders(
+  settings: SingleHostSettings,
+  {
+    host,
+    running,
+    afterReboot,
+    beforeReboot,
+    connection: { shown, show },
+    isUrgent,
+  }: ServingMachine,
+): Promise<boolean> {
+  const { log, signal } = running;
+  const { node } = host;
+  const { deadline } = afterReboot;
+  return connected(settings, { log, signal, deadline }, async (link) => {
+    running.events?.onLink?.(link);
+    const contact = (): void => {
+      afterReboot.contact();
+      beforeReboot.contact();
+    };
+    contact();
+    const ended = new AbortController();
+    const watching = link.watch(AbortSignal.any([signal, ended.signal]), {
+      // The update may cut the machine off later, so each answer restarts the time.
+      onAnswer: () => {
+        contact();
+        if (shown() === 'waiting') show('connected');
+      },
+      onSilence: (reason) => {
+        if (shown() !== 'connected') return;
+        log.warn({ node, reason }, 'Temporal does not answer');
+        show('waiting');
+      },
+      isUrgent,
+      onUrgent: (listener) => {
+        const ends = [beforeReboot.onAwaited(listener), afterReboot.onAwaited(listener)];
+        return () => {
+          for (const end of ends) end();
+        };
+      },
+    });
+    await runHost(host, {
+      link,
+      namespace: settings.temporalNamespace,
+      signal: AbortSignal.any([signal, deadline]),
+      log,
+      limit: createLimit(1),
+      onPolling: () => {
+        running.events?.onPolling?.(node);
+        show('connected');
+      },
+    }).finally(() => ended.abort());
+    await watching;
+  });
+}
+
+/** Spreads the connections of a rack that gets its power back. */
+async function waitJitter(seconds: number, signal: AbortSignal): Promise<void> {
+  if (seconds <= 0) return;
+  await delay(Math.random() * seconds * 1000, undefined, { signal }).catch(() => undefined);
+}
