@@ -83,15 +83,6 @@ function everything() {
   });
 }
 
-type Moment = (config: string, boots: number) => Promise<void>;
-
-interface Cut {
-  readonly peer: Peer;
-  readonly at: Moment | 'at first' | 'held';
-  /** Resolves when the cut had its effect, or lasted long enough to have one. */
-  readonly until: Moment;
-}
-
 const logged =
   (...texts: readonly string[]): Moment =>
   () =>
@@ -151,11 +142,11 @@ test(
   STORY_MS,
 );
 
-describe('a machine that rolls back by itself', () => {
+describe('a machine that goes back by itself', () => {
   beforeAll(() => setVerify({ reconnectSeconds: SHORT_RECONNECT_SECONDS }));
 
   test.each<[Peer]>([['Temporal'], ['API server']])(
-    'out of reach of the %s after the reboot: the machine rolls back, and says why',
+    'out of reach of the %s after the reboot: the machine goes back, and says why',
     async (peer) => {
       const { machine, fleet } = world;
       await world.atRest(machine.name);
@@ -176,7 +167,7 @@ describe('a machine that rolls back by itself', () => {
   );
 
   test(
-    'an update that cuts the machine off from everybody is rolled back by the machine alone',
+    'an update that cuts the machine off from everybody is taken back by the machine alone',
     async () => {
       const { machine, fleet } = world;
       await world.atRest(machine.name);
@@ -201,7 +192,7 @@ describe('a machine that rolls back by itself', () => {
   );
 
   test(
-    'an update without a reboot that cuts the machine off is rolled back by the machine alone, in place',
+    'an update without a reboot that cuts the machine off is taken back by the machine alone, in place',
     async () => {
       const { machine, fleet } = world;
       await restartOnChange(fleet.manifests, LINK, 'link.service');
@@ -234,7 +225,7 @@ describe('a machine that rolls back by itself', () => {
   );
 
   test(
-    'an update with a reboot that cuts the machine off before that is ordered is rolled back by the machine alone, in place',
+    'an update with a reboot that cuts the machine off before that is ordered is taken back by the machine alone, in place',
     async () => {
       const { machine } = world;
       const watched = (state: string, kernelArguments: readonly string[]) =>
@@ -270,7 +261,7 @@ describe('a machine that rolls back by itself', () => {
   );
 
   test(
-    'an update that cuts the machine off once its host was verified is rolled back by the machine alone',
+    'an update that cuts the machine off once its host was verified is taken back by the machine alone',
     async () => {
       const { machine, fleet } = world;
       await restartOnChange(fleet.manifests, LATE_LINK, 'late-link.service');

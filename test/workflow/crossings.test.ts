@@ -114,7 +114,7 @@ it('two slots that reach two workers after the limit was lowered to one', async 
   expect(world.leftovers()).toEqual([]);
 });
 
-it('an update that a lost rollout had stopped for another config is started again, and not held', async () => {
+it('an update that a lost rollout had stopped for another config is begun anew, and held by nobody', async () => {
   const world = await bench.world({ nodes: 1 });
   const node = world.name(1);
   const draining = world.hold('drainNode', node);
@@ -169,7 +169,7 @@ it('an update answers a new rollout also when it is cancelled in the same moment
   expect(world.leftovers()).toEqual([]);
 });
 
-it('a late signal from the rollout of another pool takes no update from its own rollout', async () => {
+it('the late word of a rollout of another pool takes no update from its own', async () => {
   const world = await bench.world({ nodes: 1 });
   const node = world.name(1);
   const preparing = world.hold('prepareUpdate', node);
@@ -254,7 +254,7 @@ it('a rollout that is cancelled writes down first what a person has said of its 
   expect(world.annotation(node, ANNOTATION.HELD_FOR)).toBe(world.config);
 });
 
-it('a rollout that runs is not said to be cancelled, also where its first check was too old to see it', async () => {
+it('a rollout that runs is not said to be cancelled, also where its first look was too old to see it', async () => {
   const world = await bench.world({ nodes: 1 });
   const draining = world.hold('drainNode', world.name(1));
   await world.startRollout();
@@ -308,7 +308,7 @@ it('a node whose update was lost tries another config only when the canary is ve
   expect(world.leftovers()).toEqual([]);
 });
 
-it('a node that a person puts back into service, whose host could not be rolled back, has no slot', async () => {
+it('a node that a person puts back into service, whose host could not be taken back, has no slot', async () => {
   const world = await bench.world({ nodes: 2 });
   const [first, second] = [world.name(1), world.name(2)];
   world.failWith('applyUpdate', first, 'ApplyFailed', 'disk full');
@@ -353,25 +353,6 @@ it('a new config that arrives while the last things are written is rolled out, t
   expect(world.violations).toEqual([]);
 });
 
-it('a verified node of an earlier host worker is never rolled back, and never written by two at once', async () => {
-  const world = await bench.world({ nodes: 1 });
-  const node = world.name(1);
-  world.host(node).isOfBefore = true;
-  world.failWith('commitUpdate', node, 'OrderRefused', 'the disk is gone', 2);
-  await world.startRollout();
-
-  const { reports } = await world.progressUntil(({ failed }) => failed.length === 1);
-
-  expect(reports.map(({ outcome }) => outcome)).toEqual(['updated', 'failed']);
-  expect(world.stepsOf(node)).not.toContain('goBack');
-  const writes = ['commitUpdate', 'completeNode', 'commitUpdate', 'releaseNode'];
-  expect(world.stepsOf(node).filter((step) => writes.includes(step))).toEqual(writes);
-  expect(world.annotation(node, ANNOTATION.CURRENT_CONFIG)).toBe('c2');
-  expect(world.annotation(node, ANNOTATION.REASON)).toContain('the disk is gone');
-  expect(world.cordoned()).toEqual([]);
-  await world.rollout().terminate();
-});
-
 it('the host has committed before its node is said to be on the config', async () => {
   const world = await bench.world({ nodes: 1 });
   const node = world.name(1);
@@ -391,7 +372,7 @@ it('the host has committed before its node is said to be on the config', async (
   ]);
 });
 
-it('a rollout that is cancelled before its first check stops the updates of the one before', async () => {
+it('a rollout that is cancelled before its first look stops the updates of the one before', async () => {
   const world = await bench.world({ nodes: 1 });
   const node = world.name(1);
   const draining = world.hold('drainNode', node);
@@ -414,7 +395,7 @@ it('a rollout that is cancelled before its first check stops the updates of the 
   expect(world.leftovers()).toEqual([]);
 });
 
-it('a rollout that is cancelled, and cannot check its pool, has the pool remember it', async () => {
+it('a rollout that is cancelled, and cannot look at its pool, has the pool remember it', async () => {
   const world = await bench.world({ nodes: 1 });
   world.failWith('selectNodes', '', 'ApiRefused', 'rendered configs may not be read');
   const marking = world.hold('markRolloutCancelled');

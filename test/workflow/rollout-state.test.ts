@@ -97,7 +97,7 @@ describe('a drain that timed out', () => {
   const timedOut = (isTriedAgain: boolean) =>
     aReport('a', { outcome: 'failed', failure: 'DrainTimedOut', isTriedAgain });
 
-  it('has failed when its update says so, also before the first check of a new run', () => {
+  it('has failed when its update says so, also before the first look of a new run', () => {
     const rollout = new Rollout({ pool: 'worker', carry: aRollout().carry() });
 
     rollout.finished(timedOut(false));
@@ -164,7 +164,7 @@ describe('a rollout without a free slot', () => {
 });
 
 describe('a prepared update without a slot', () => {
-  it('names the nodes that it waits for, not while the whole rollout waits for a person', () => {
+  it('is told whom it waits for, not while the whole rollout waits for a person', () => {
     const rollout = aRollout();
     work(rollout, 'b');
     rollout.start('a', 'c2');
@@ -289,7 +289,7 @@ describe('slots', () => {
     expect(toGrant(rollout)).toEqual([]);
   });
 
-  it('tell the next check in which version a node was seen in service, until it is as new', () => {
+  it('tell the next look in which version a node was seen in service, until it is as new', () => {
     const rollout = aRollout();
     work(rollout, 'a');
     rollout.finished(aReport('a'));
@@ -549,7 +549,7 @@ describe('slots', () => {
   });
 });
 
-describe('updates whose end is not reported', () => {
+describe('updates whose end nobody tells', () => {
   it('are the adopted and the carried ones', () => {
     const rollout = aRollout();
     work(rollout, 'started');
@@ -659,18 +659,6 @@ describe('a failure', () => {
     expect(failedCount(rollout)).toBe(0);
   });
 
-  it('is shown by a check of an earlier version, which says neither its age nor what it is behind with', () => {
-    const rollout = aRollout();
-    work(rollout, 'a');
-    rollout.finished(aReport('a', { outcome: 'failed', reason: 'boom' }));
-    const look = { ...aView(shown), outdated: undefined, versions: undefined };
-
-    rollout.accept(JSON.parse(JSON.stringify(look)) as PoolLook);
-    rollout.accept(aView());
-
-    expect(failedCount(rollout)).toBe(0);
-  });
-
   it('is kept for a while when its report does not say how its node was left', () => {
     const rollout = aRollout(aView(asNewAs(90)));
     work(rollout, 'a');
@@ -749,25 +737,6 @@ describe('a hold', () => {
       expect([...each.heldByUs.keys()]).toEqual([]);
     }
   });
-
-  it('is kept until any view shows it when its version is unknown', () => {
-    const rollout = cancelled();
-    rollout.holdIsWritten('a', undefined);
-
-    rollout.accept(aView({ ...shown, ...asNewAs(95) }));
-
-    expect([...rollout.heldByUs.keys()]).toEqual([]);
-  });
-
-  it('that an earlier version has carried is kept until any view shows it, once it is written', () => {
-    const heldByUs = ['a', 'b'].map((node) => ({ node, reason: 'skipped' }));
-    const carry = { ...aRollout().carry(), heldByUs, toHold: ['b'] };
-    const rollout = new Rollout({ pool: 'worker', carry });
-
-    rollout.accept(aView({ held: heldByUs, heldCount: 2 }));
-
-    expect([...rollout.heldByUs.keys()]).toEqual(['b']);
-  });
 });
 
 describe('a halted rollout', () => {
@@ -799,7 +768,7 @@ describe('a halted rollout', () => {
     expect(toGrant(rollout)).toEqual(['d']);
   });
 
-  it('is one as soon as a check shows what the update under way has yet to say', () => {
+  it('is one as soon as a look shows what the update under way has yet to say', () => {
     const shown = (givenBackBy: string) =>
       aView({
         policy: { ...policy, failureThreshold: 1 },
@@ -976,7 +945,7 @@ describe('a halted rollout of which a person tells to try a failed node again', 
   });
 });
 
-describe('the cache that a check is made from', () => {
+describe('the picture that a look is made from', () => {
   const versions = { nodes: 12, pools: 3, policies: 0 };
 
   it('is as new as that of the look before, also in the next run', () => {
@@ -1001,7 +970,7 @@ describe('the cache that a check is made from', () => {
     expect(next.pictureAge.ofNextLook()).toEqual(told);
   });
 
-  it('is as new also when a check has failed', () => {
+  it('is as new also when a look has failed', () => {
     const rollout = aRollout(aView({ versions }));
 
     rollout.lookFailed('the watch of nodes is behind', true);
@@ -1182,7 +1151,7 @@ describe('a node that a person has asked for', () => {
   });
 });
 
-describe('a rollout without progress', () => {
+describe('a rollout that stands still', () => {
   const lost = { node: 'lost', repair: true, unfinished: true as const };
   const left = { unavailable: ['lost', 'broken'], unfinished: ['lost'] };
   const standstills: readonly (readonly [string, Partial<PoolLook>])[] = [
@@ -1226,7 +1195,7 @@ describe('a rollout without progress', () => {
     expect(toFinish(rollout).grant).toEqual(['lost']);
   });
 
-  it('grants none before it knows which nodes have one', () => {
+  it('gives none before it knows who has one', () => {
     const rollout = new Rollout({ pool: 'worker' });
     rollout.accept(aView({ paused: true, ...left }));
     prepared(rollout, 'lost');
@@ -1243,7 +1212,7 @@ describe('a rollout without progress', () => {
     expect(toFinish(rollout).grant).toEqual([]);
   });
 
-  it('takes over no node when it ends, or cannot check the pool', () => {
+  it('takes nobody up when it ends, or cannot see', () => {
     const seeing = () => aRollout(aView({ paused: true, ...left, candidates: [lost] }));
     const [ending, blind] = [seeing(), seeing()];
     ending.ending = 'it was cancelled';

@@ -25,7 +25,7 @@ export interface SimulationOptions {
   readonly failures: readonly string[];
 }
 
-const PRODUCT_NAMES = ['controllers', 'cluster-worker', 'server'] as const;
+export const PRODUCT_NAMES = ['controllers', 'cluster-worker', 'server'] as const;
 export type ProductName = (typeof PRODUCT_NAMES)[number];
 
 interface HostGroup {

@@ -54,7 +54,7 @@ describe('slots', () => {
     expect(granted({ ...request, holders: ['a'], waiting: ['a', 'b', 'b'] })).toEqual(['b']);
   });
 
-  it('are kept for the canary while the config is not verified', () => {
+  it('are kept for the canary while the config is not proven', () => {
     const canary = { slots: 1, trying: [] };
 
     expect(granted({ ...request, waiting: ['a', 'b'], canary })).toEqual(['a']);
@@ -76,7 +76,7 @@ describe('slots', () => {
     ).toEqual([]);
   });
 
-  it('are granted to nodes that try the config already, whatever others do', () => {
+  it('are given to whoever tries the config already, whoever else does', () => {
     const canary = { slots: 1, trying: ['x', 'y'] };
     const left = { maxUnavailable: 3, holders: [], unavailable: ['x', 'y'] };
 
@@ -111,7 +111,7 @@ describe('slots', () => {
     expect(freeSlots({ ...request, maxUnavailable: 3, ...left, canary })).toBe(0);
   });
 
-  it('are kept free for a node that has taken one over and is not prepared yet', () => {
+  it('are kept free for who has taken one over and is not prepared yet', () => {
     const canary = { slots: 1, trying: [] };
     const left = { holders: ['x'], unavailable: ['x'], inherited: ['x'] };
 
@@ -162,15 +162,6 @@ describe('slots', () => {
   ])('have a number: %s', (_which, unavailable, holders, down, number) => {
     const downOtherwise = down.map((node) => ({ node, reason: 'not Ready' }));
     expect(slotNumber({ unavailable, holders, downOtherwise }, down.length)).toBe(number);
-  });
-
-  it('have a number also by checks of an earlier version, which count those that are told to be tried while they are down', () => {
-    const of = (holders: readonly string[], triedAsTheyAre: readonly string[]) =>
-      slotNumber({ unavailable: ['a', 'b', 'c'], holders, triedAsTheyAre }, 3);
-
-    expect([of(['a'], ['a']), of(['a', 'b'], ['a', 'b']), of(['x', 'b'], ['b'])]).toEqual([
-      1, 2, 2,
-    ]);
   });
 
   it('count those that are tried as they are, and holders that are down, unless they are too many', () => {

@@ -161,60 +161,6 @@ describe('an update that failed and was lost', () => {
       name: 'EarlierUpdateLost',
     });
   });
-
-  it('is not forgotten by a process that dies during rollback, and does not come back to it', async () => {
-    const goBack = async (fs?: ReturnType<typeof dyingAt>['fs']) =>
-      createHostActivities({ ...(await host.ports(fs)), pause: async () => undefined }).goBack({
-        ...orderFor(NEW, 'goBack'),
-        failed: FAILED,
-      });
-    const begin = async (): Promise<void> => {
-      host.remove();
-      host = await anOstreeHost(OLD, [NEW]);
-      await bootedIntoNew();
-    };
-    await begin();
-    const whole = dyingAt(Number.POSITIVE_INFINITY);
-    await goBack(whole.fs);
-    const ends = new Set<string>();
-    for (let step = 1; step <= whole.steps(); step += 1) {
-      await begin();
-      await goBack(dyingAt(step).fs).catch(() => undefined);
-      await host.settle();
-      const activities = await host.activities();
-      const apply = async () => {
-        const { settled = '' } = await activities.prepareUpdate(later(NEW, 'prepareUpdate'));
-        await activities.applyUpdate(later(NEW, 'applyUpdate'));
-        // Nothing was undone yet: it is verified once more in place.
-        return settled;
-      };
-      ends.add(await apply().catch(({ message }: Error) => message));
-    }
-    expect([...ends].sort()).toEqual([SAID.message, 'took over the update to rendered-worker-new']);
-  }, 120_000);
-
-  it('is neither forgotten nor left half back by a process that dies in the next one', async () => {
-    const prepare = async (fs?: ReturnType<typeof dyingAt>['fs']) =>
-      createHostActivities({
-        ...(await host.ports(fs)),
-        pause: async () => undefined,
-      }).prepareUpdate(later(NEW, 'prepareUpdate'));
-    const begin = async (): Promise<void> => {
-      host.remove();
-      host = await anOstreeHost(OLD, [NEW]);
-      await backUnproven(FAILED);
-    };
-    await begin();
-    const whole = dyingAt(Number.POSITIVE_INFINITY);
-    await expect(prepare(whole.fs)).rejects.toMatchObject(SAID);
-    for (let step = 1; step <= whole.steps(); step += 2) {
-      await begin();
-      await prepare(dyingAt(step).fs).catch(() => undefined);
-      await host.settle();
-      await expect(prepare()).rejects.toMatchObject(SAID);
-      expect({ step, ...(await picture()) }).toEqual({ step, ...ON_OLD });
-    }
-  }, 120_000);
 });
 
 describe('a rollback that nobody called a failure', () => {

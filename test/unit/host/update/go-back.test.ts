@@ -35,30 +35,6 @@ async function rebootIntoNew(): Promise<string> {
 
 const verifying = (rebootedFrom: string) => ({ ...orderFor(NEW, 'verifyUpdate'), rebootedFrom });
 
-describe('an update that was verified for one of before, which completes its node then', () => {
-  it('need not reach a server in time any more, in no later boot', async () => {
-    const bootId = await rebootIntoNew();
-    expect(await unconfirmedAfterReboot(await host.ports())).toEqual({});
-    await (await host.activities()).verifyUpdate(verifying(bootId));
-
-    expect(await unconfirmedAfterReboot(await host.ports())).toBeUndefined();
-    await host.boot();
-    expect(await unconfirmedAfterReboot(await host.ports())).toBeUndefined();
-  });
-
-  it('is not rolled back without an order any more', async () => {
-    const bootId = await rebootIntoNew();
-    await (await host.activities()).verifyUpdate(verifying(bootId));
-    const reboots = [...host.reboots];
-
-    expect(await goBackAlone(await host.ports(), 'nobody was reached')).toBe(false);
-
-    expect(motd()).toBe('new');
-    expect(host.reboots).toEqual(reboots);
-    await (await host.activities()).commitUpdate(orderFor(NEW, 'commitUpdate'));
-  });
-});
-
 describe('an update that was verified, and whose node is completed only after its commit', () => {
   const commitBy = () => ({ at: new Date(host.clock.now.getTime() + 1_200_000) });
   const question = () => ({ ...orderFor(NEW, 'goBack-asked'), onlyAsks: true as const });
