@@ -36,10 +36,18 @@ export interface RolloutGateway {
   start(pool: string, target: string, versions: PictureVersions): Promise<void>;
   /** Reports changes of the cluster to an open rollout. False = none is open. */
   wake(pool: string, news: ClusterNews): Promise<boolean>;
+  /** Terminates a rollout that cannot go on; that one is not open. */
   isOpen(pool: string): Promise<boolean>;
 }
 
 const DEADLINE_MS = 10_000;
+
+/**
+ * Temporal takes no failure of a workflow from a task that also carries a Workflow Update: it retries
+ * the task for ever. So a rollout whose history does not fit this version may never end by itself.
+ */
+const ATTEMPTS_OF_A_STUCK_TASK = 3;
+const STUCK = 'its workflow task fails again and again; the next rollout takes over its nodes';
 
 export interface RolloutConnection {
   readonly gateway: RolloutGateway;
@@ -105,10 +113,22 @@ function patient(target: ConnectionOptions) {
 function createRolloutGateway(client: Client): RolloutGateway {
   const withDeadline = <T>(call: () => Promise<T>): Promise<T> =>
     client.connection.withDeadline(Date.now() + DEADLINE_MS, call);
+  const isOpen = (pool: string): Promise<boolean> => {
+    const handle = client.workflow.getHandle(poolRolloutId(pool));
+    return foundOr(false, async () => {
+      const { status, raw, runId } = await withDeadline(() => handle.describe());
+      if (!isOpenStatus(status.name)) return false;
+      if ((raw.pendingWorkflowTask?.attempt ?? 0) < ATTEMPTS_OF_A_STUCK_TASK) return true;
+      const run = client.workflow.getHandle(poolRolloutId(pool), runId);
+      await withDeadline(() => run.terminate(STUCK));
+      return false;
+    });
+  };
   return {
     retarget: (pool, target, versions) => {
       const handle = client.workflow.getHandle(poolRolloutId(pool));
       return foundOr(false, async () => {
+        if (!(await isOpen(pool))) return false;
         await withDeadline(() =>
           refusedOr(pool, () =>
             handle.executeUpdate(retargetUpdate, { args: [{ config: target, versions }] }),
@@ -129,13 +149,7 @@ function createRolloutGateway(client: Client): RolloutGateway {
         return true;
       });
     },
-    isOpen: async (pool) => {
-      const handle = client.workflow.getHandle(poolRolloutId(pool));
-      return foundOr(false, async () => {
-        const { status } = await withDeadline(() => handle.describe());
-        return isOpenStatus(status.name);
-      });
-    },
+    isOpen,
   };
 }
 

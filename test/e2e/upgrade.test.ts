@@ -37,6 +37,8 @@ const FOLDERS = [
   'cli',
   'controllers',
   'core',
+  'host',
+  'process',
   'server',
   'workers',
   'workflows',

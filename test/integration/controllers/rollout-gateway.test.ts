@@ -11,12 +11,14 @@ import { connectRollouts, type RolloutConnection } from '../../../controllers/ro
 import { controllerSettings } from '../../../controllers/settings';
 import { CLUSTER_QUEUE, poolRolloutId } from '../../../core/names';
 import { startTemporal, type TemporalServer } from '../../../tools/temporal';
+import { UNREPLAYABLE_FAILS } from '../../../workers/cluster/unreplayable';
 import { endSignal, toldQuery } from './waiting-rollout';
 
 jest.setTimeout(120_000);
 
 let server: TemporalServer;
 let bundle: WorkflowBundle;
+let bundleOfLater: WorkflowBundle;
 let rollouts: RolloutConnection;
 let client: Client;
 
@@ -35,9 +37,11 @@ const QUIET = {
 
 beforeAll(async () => {
   Runtime.install({ logger: QUIET });
-  [server, bundle] = await Promise.all([
+  const bundled = (workflowsPath: string) => bundleWorkflowCode({ workflowsPath, logger: QUIET });
+  [server, bundle, bundleOfLater] = await Promise.all([
     startTemporal({ ui: false }),
-    bundleWorkflowCode({ workflowsPath: require.resolve('./waiting-rollout'), logger: QUIET }),
+    bundled(require.resolve('./waiting-rollout')),
+    bundled(require.resolve('./sleeping-rollout')),
   ]);
   rollouts = connectRollouts(
     controllerSettings({ temporalAddress: server.address }, {}),
@@ -55,13 +59,14 @@ afterAll(async () => {
   await server.stop();
 });
 
-async function withWorker(work: () => Promise<void>): Promise<void> {
+async function withWorker(work: () => Promise<void>, workflowBundle = bundle): Promise<void> {
   const connection = await NativeConnection.connect({ address: server.address });
   const worker = await Worker.create({
     connection,
     namespace: server.namespace,
     taskQueue: CLUSTER_QUEUE,
-    workflowBundle: bundle,
+    workflowBundle,
+    ...UNREPLAYABLE_FAILS,
   });
   await worker.runUntil(work());
   await connection.close();
@@ -117,6 +122,25 @@ it('passes on what a rollout that is ending refuses', async () => {
       message: expect.stringContaining('it is ending') as string,
     });
   });
+});
+
+it('ends a rollout whose history does not fit the worker that gets the target with it', async () => {
+  const { gateway } = rollouts;
+  await withWorker(() => gateway.start('stuck', 'rendered-stuck-1', SEEN));
+  const stuck = client.workflow.getHandle(
+    poolRolloutId('stuck'),
+    (await rolloutOf('stuck').describe()).runId,
+  );
+
+  await withWorker(async () => {
+    // Each call that is not answered ends with its deadline, as the controllers repeat it.
+    const aim = () => gateway.retarget('stuck', 'rendered-stuck-2', SEEN).catch(() => true);
+    while (await aim());
+    await gateway.start('stuck', 'rendered-stuck-2', SEEN);
+  }, bundleOfLater);
+
+  expect((await stuck.describe()).status.name).toBe('TERMINATED');
+  expect(await gateway.isOpen('stuck')).toBe(true);
 });
 
 it('starts again after Temporal has lost everything', async () => {

@@ -164,8 +164,8 @@ describe('the status of a machine', () => {
   });
 
   it.each([
-    ['asked for', { due: true as const }, 'back: a reboot into the old deployment is due'],
-    ['not asked for yet', {}, 'back, which an order began and did not end: its reboot waits for'],
+    ['asked for', { due: true as const }, 'a reboot into the old deployment is due'],
+    ['not asked for yet', {}, 'an order began it and did not end, so its reboot waits for'],
   ])('says of a rollback whether its reboot may come: %s', async (_so, due, said) => {
     await beginUpdate();
     const { ports } = await createMachinePorts(settings());
@@ -174,7 +174,7 @@ describe('the status of a machine', () => {
 
     const text = statusLines(await machineStatus(settings())).join('\n');
 
-    expect(text).toContain(`on its way ${said}`);
+    expect(text).toContain(`rolling back: ${said}`);
   });
 
   it('says that the open update is of another OS driver, and still shows it', async () => {
