@@ -23,16 +23,15 @@ import {
   type SimulatedPoolOptions,
 } from './simulated-pool';
 
-export interface ChurnOptions extends SimulatedPoolOptions {
+interface ChurnOptions extends SimulatedPoolOptions {
   readonly minutes: number;
 }
 
-export interface ChurnResult extends Observed {
+interface ChurnResult extends Observed {
   readonly nodes: number;
   readonly maxUnavailable: number;
   readonly nodeTimeSeconds: number;
   readonly minutes: number;
-  /** Configs that the whole pool reached. */
   readonly rounds: number;
   /** Rounds in which a second config replaced the first. */
   readonly retargeted: number;

@@ -14,11 +14,11 @@ import { NAMESPACE } from '../tools/stack/workloads';
 import { judgeOf, startSimulatedPool, WORKERS, type SimulatedPoolOptions } from './simulated-pool';
 import { whatTheRolloutSays } from './standstill';
 
-export interface EvictionsOptions extends SimulatedPoolOptions {
+interface EvictionsOptions extends SimulatedPoolOptions {
   readonly pods: number;
 }
 
-export interface EvictionsResult {
+interface EvictionsResult {
   readonly nodes: number;
   readonly maxUnavailable: number;
   readonly pods: number;

@@ -77,7 +77,7 @@ export function firstAndLast(
   );
 }
 
-export interface Churned {
+interface Churned {
   readonly rounds: number;
   readonly minutes: number;
   readonly collectedRssMiB: Readonly<Record<string, Growth>>;

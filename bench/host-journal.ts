@@ -22,7 +22,7 @@ export interface HostJournalOptions {
   readonly directory?: string;
 }
 
-export interface HostJournalRow {
+interface HostJournalRow {
   readonly what: string;
   /** Calls that wait for the disk. */
   readonly syncs: number;

@@ -11,7 +11,7 @@ import { percentile } from '../tools/measure/percentile';
 import { type MeasuredUpdate, measureUpdate, type Stretch } from './host-update';
 import { type BusyUsage, type IdleUsage, usageAtRest, watchUsage } from './host-worker-usage';
 
-export interface Spread {
+interface Spread {
   readonly what: string;
   readonly medianMs: number;
   readonly worstMs: number;
@@ -36,7 +36,7 @@ export interface HostMachineResult {
 }
 
 /** An update whose image differs from the previous one by one layer. */
-export interface PulledBytes {
+interface PulledBytes {
   readonly imageBytes: number;
   readonly imageLayers: number;
   readonly changedLayerBytes: number;

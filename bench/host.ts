@@ -8,13 +8,13 @@ import { repositoryRoot } from '../tools/repository-root';
 import { type HostJournalOptions, type HostJournalResult, runJournalBench } from './host-journal';
 import type { HostMachineResult } from './host-machine';
 
-export interface HostBenchOptions extends HostJournalOptions {
+interface HostBenchOptions extends HostJournalOptions {
   /** Updates of a real machine; 0 = only the journal, which needs no root. */
   readonly updates: number;
   readonly onStep: (text: string) => void;
 }
 
-export interface HostBenchResult {
+interface HostBenchResult {
   readonly name: 'host';
   readonly journal: HostJournalResult;
   readonly machine?: HostMachineResult;

@@ -17,7 +17,6 @@ const PROBE = join(repositoryRoot(), 'dist', 'bench', 'collecting.js');
 const Reply = z.union([z.object({ liveBytes: z.number() }), z.object({ error: z.string() })]);
 
 export interface LiveMemory {
-  /** Environment for the processes to be measured. */
   readonly environment: Readonly<Record<string, string>>;
   /**
    * Collects garbage in all threads of the process, which then continues.

@@ -9,7 +9,7 @@ import { renderMachineConfig } from '../core/machine-config/render';
 import type { MachineConfig } from '../core/machine-config/types';
 import { LABEL } from '../core/names';
 
-export interface RenderBenchRow {
+interface RenderBenchRow {
   readonly configs: number;
   readonly bytesPerFile: number;
   readonly runs: number;
@@ -19,7 +19,7 @@ export interface RenderBenchRow {
   readonly withinGoal: boolean;
 }
 
-export interface RenderBenchResult {
+interface RenderBenchResult {
   readonly name: 'render';
   readonly rows: readonly RenderBenchRow[];
 }

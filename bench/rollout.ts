@@ -33,7 +33,7 @@ import {
 } from './simulated-pool';
 import { Standstill, whatTheRolloutSays } from './standstill';
 
-export interface RolloutBenchResult extends Observed {
+interface RolloutBenchResult extends Observed {
   readonly nodes: number;
   readonly maxUnavailable: number;
   readonly nodeTimeSeconds: number;

@@ -14,7 +14,6 @@ export interface LoadJob {
   readonly connections: number;
   /** How long to repeat the request on the same connections; absent = each machine asks once and disconnects. */
   readonly seconds?: number;
-  /** Connections that are opened first and send nothing. */
   readonly idle?: number;
 }
 
@@ -39,7 +38,7 @@ interface Tally {
 
 const SILENCE_MS = 60_000;
 
-export async function runLoad(job: LoadJob): Promise<LoadResult> {
+async function runLoad(job: LoadJob): Promise<LoadResult> {
   const tally: Tally = { latenciesMs: [], failures: {}, bytes: 0 };
   const idle = await Promise.all(
     Array.from({ length: job.idle ?? 0 }, (_, i) => openIdle(job.port, i, tally)),

@@ -14,7 +14,7 @@ import { POOL, writeServedConfig } from './server-config';
 import type { LoadJob, LoadResult } from './server-load';
 import type { ServerAnswer, ServerFigures, ServerQuestion } from './server-process';
 
-export interface ServerBenchOptions {
+interface ServerBenchOptions {
   readonly connections: number;
   /** Seconds of load for each spec version. */
   readonly seconds: number;
@@ -25,7 +25,7 @@ export interface ServerBenchOptions {
 }
 
 /** One spec version over kept connections. */
-export interface ServerBenchRow {
+interface ServerBenchRow {
   readonly version: string;
   readonly encoding: string;
   readonly replyBytes: number;
@@ -40,7 +40,7 @@ export interface ServerBenchRow {
   readonly rssMiB: number;
 }
 
-export interface BootStormResult {
+interface BootStormResult {
   readonly machines: number;
   readonly encoding: string;
   readonly seconds: number;
@@ -53,7 +53,7 @@ export interface BootStormResult {
   readonly peakRssMiB: number;
 }
 
-export interface IdleResult {
+interface IdleResult {
   readonly idleConnections: number;
   /** Idle connections still open when the last machine had its answer. */
   readonly stillOpen: number;
@@ -66,7 +66,7 @@ export interface IdleResult {
   readonly rssMiB: readonly [number, number];
 }
 
-export interface ServerBenchResult {
+interface ServerBenchResult {
   readonly name: 'server';
   readonly cores: number;
   /** Load of the minute before the run: shows other work on the machine. */

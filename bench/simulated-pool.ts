@@ -19,7 +19,6 @@ export interface SimulatedPoolOptions {
   /** Simulated time from the armed reboot to the boot. */
   readonly nodeTimeSeconds: number;
   readonly canaryNodes: number;
-  /** Added to the environment of every process of Slipway. */
   readonly environment?: Readonly<Record<string, string>>;
   readonly onStep: (text: string) => void;
 }
@@ -79,7 +78,7 @@ export function observed({ maxUnavailableSeen, sight }: Summary): Observed {
   };
 }
 
-export interface Compared {
+interface Compared {
   readonly disksCompared: number;
   readonly broken: readonly string[];
 }

@@ -17,7 +17,7 @@ export const EXIT = {
 export type ExitCode = (typeof EXIT)[keyof typeof EXIT];
 
 /** An error that the CLI prints as one line without a stack. */
-export interface CliError extends Error {
+interface CliError extends Error {
   readonly name: 'CliError';
   readonly exitCode: ExitCode;
 }
@@ -27,7 +27,7 @@ export function cliError(exitCode: ExitCode, message: string): CliError {
   return Object.assign(new Error(message), { name: 'CliError' as const, exitCode });
 }
 
-export function isCliError(error: unknown): error is CliError {
+function isCliError(error: unknown): error is CliError {
   return (
     typeof error === 'object' && error !== null && 'name' in error && error.name === 'CliError'
   );

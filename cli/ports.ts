@@ -22,7 +22,7 @@ export interface ClusterView {
   readonly policies: readonly RolloutPolicy[];
 }
 
-export interface CliJoinTokens {
+interface CliJoinTokens {
   /** Throws `Conflict` when the ID is taken. */
   create(record: JoinTokenRecord): Promise<void>;
   /** Oldest first. */

@@ -49,7 +49,7 @@ export interface GlobalOptions {
 }
 
 /** `exit` receives the code of the command that ran. */
-export interface ProgramHost {
+interface ProgramHost {
   context(options: GlobalOptions): CliContext;
   exit(code: ExitCode): void;
 }

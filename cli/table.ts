@@ -9,7 +9,7 @@ export interface Column<Row> {
   value(row: Row): string;
 }
 
-export interface TableOptions {
+interface TableOptions {
   readonly wide: boolean;
 }
 

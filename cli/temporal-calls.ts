@@ -13,7 +13,7 @@ import { SETUP_COMMAND } from '../process/temporal/requirements';
 import { SEARCH_ATTRIBUTE_NAMES } from '../workflows/search-attributes';
 import { cliError, EXIT } from './exit-codes';
 
-export interface TemporalCallsOptions {
+interface TemporalCallsOptions {
   readonly connection: Pick<ConnectionLike, 'withDeadline' | 'withAbortSignal'>;
   readonly address: string;
   readonly namespace: string;

@@ -3,7 +3,7 @@
 import { stripVTControlCharacters, styleText } from 'node:util';
 
 /** A stream that knows whether it is a terminal. */
-export interface Sink {
+interface Sink {
   write(text: string): unknown;
   readonly isTTY?: boolean | undefined;
   readonly columns?: number | undefined;

@@ -38,7 +38,7 @@ const ROWS_PER_FOLDED_GROUP = 10;
 /** Columns for node names of one line in a folded group. */
 const NAMES_WIDTH = 40;
 
-export interface TreeOptions {
+interface TreeOptions {
   readonly style: Style;
   readonly width: number;
   readonly nowMs: number;

@@ -3,7 +3,7 @@ import type { Log } from '../adapters/kube/transport';
 import type { EventWriter } from '../adapters/kube/writers';
 import { messageOf } from '../core/errors';
 
-export type EventType = 'Normal' | 'Warning';
+type EventType = 'Normal' | 'Warning';
 
 export interface EventRecorder {
   /**
@@ -15,7 +15,7 @@ export interface EventRecorder {
   over(subject: Subject, reason: string): void;
 }
 
-export interface Subject {
+interface Subject {
   readonly resource: Resource;
   readonly object: KubeObject;
 }

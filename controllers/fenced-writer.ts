@@ -6,7 +6,7 @@ import type { Leadership } from './leader';
 
 type Named = ObjectKey & { readonly name: string };
 
-export interface Applied {
+interface Applied {
   readonly [field: string]: unknown;
   readonly metadata: {
     readonly name: string;

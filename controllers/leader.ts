@@ -21,7 +21,7 @@ interface LeaseKey {
   readonly name: string;
 }
 
-export interface LeaderOptions {
+interface LeaderOptions {
   readonly api: LeaseApi;
   readonly namespace: string;
   readonly name: string;

@@ -25,7 +25,7 @@ export interface ControllerMetrics {
 
 /** `created`: a config that did not exist before. */
 export type RenderOutcome = 'created' | 'unchanged' | 'degraded' | 'failed';
-export type RolloutRequest = 'start' | 'wake';
+type RolloutRequest = 'start' | 'wake';
 
 /** @param registry - a new one per process; tests pass their own */
 export function createMetrics(registry = new Registry()): ControllerMetrics {

@@ -13,7 +13,7 @@ import {
   takesSlot,
 } from '../core/rollout';
 
-export type Place = 'updated' | 'pending' | 'failed' | 'held';
+type Place = 'updated' | 'pending' | 'failed' | 'held';
 
 interface PoolCounts {
   readonly pool: string;
@@ -29,7 +29,7 @@ interface PoolCounts {
   readonly pendingSince?: number;
 }
 
-export interface PoolGauges {
+interface PoolGauges {
   observe(
     pools: readonly MachineConfigPool[],
     nodes: readonly Node[],

@@ -10,7 +10,7 @@ import { backoffMs, type Backoff } from '../core/backoff';
 import type { Log } from '../adapters/kube/transport';
 import { failureName, messageOf } from '../core/errors';
 
-export interface WorkQueueOptions {
+interface WorkQueueOptions {
   /** The work; it reads the present state itself, so extra runs do no harm. */
   readonly work: (key: string, signal: AbortSignal) => Promise<void>;
   /** Called before a failed key waits for its next try. */

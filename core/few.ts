@@ -6,7 +6,7 @@ const MOST = 3;
  * At most `most` are shown; `total` = the length of the whole list, when only its beginning is
  * given.
  */
-export interface Few {
+interface Few {
   readonly most?: number;
   readonly total?: number;
 }

@@ -18,24 +18,24 @@ import { messageOf } from '../core/errors';
 import type { UpdatePlan } from '../core/node/plan';
 import type { ConfigReference } from '../workflows/host-contracts';
 
-export type { Deployment, EnablementChange, OsDriver, OsStatus, StepContext, UnitState };
+export type { Deployment, EnablementChange, OsStatus, StepContext, UnitState };
 export type { PathChange, PathFacts, PathState } from '../adapters/host';
 
 /** Files below the host's root; every write survives a crash. */
 export type Files = HostFiles;
 
-export type Users = HostUsers;
+type Users = HostUsers;
 
-export type Systemd = HostSystemd;
+type Systemd = HostSystemd;
 
 /** Requests a reboot, which follows when the running activity is acknowledged. */
-export interface Reboot {
+interface Reboot {
   request(reason: string): void;
   /** Why the last requested reboot did not happen, if it did not. */
   problem?(): string | undefined;
 }
 
-export interface ConfigSource {
+interface ConfigSource {
   fetch(name: string, signal?: AbortSignal): Promise<Buffer>;
 }
 
@@ -64,9 +64,9 @@ export interface UpdateHeader {
    * How long the machine may be without Temporal until it has rebooted; absent: the host's setting.
    */
   readonly reconnectSeconds?: number;
-  /** The machine, as its orders name it. */
+  /** The name of the machine in its orders. */
   readonly node: string;
-  /** The one of Temporal that they come from; absent = the process that began it hears none. */
+  /** The Temporal namespace of its orders; absent: it has none. */
   readonly namespace?: string;
   /** A person requested force: the disk need not match the previous config. */
   readonly forced?: boolean;
@@ -140,7 +140,7 @@ export type Journal = GenericJournal<UpdateHeader, UpdateMark>;
 export type OpenJournal = GenericOpenJournal<UpdateHeader, UpdateMark>;
 
 /** Signs of a running machine beside its operating system. */
-export interface Vitals {
+interface Vitals {
   /** The kernel's ID of this boot, which needs no OS program. */
   bootId?(): Promise<string>;
   /** Words of the running kernel's command line; undefined = not compared on this machine. */

@@ -4,7 +4,7 @@ import { createServer, get, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { Registry } from 'prom-client';
 
-export interface HealthOptions {
+interface HealthOptions {
   readonly host: string;
   /** 0 = any free port. */
   readonly port: number;
@@ -17,7 +17,7 @@ export interface HealthOptions {
   readonly moreMetrics?: string;
 }
 
-export interface HealthServer {
+interface HealthServer {
   readonly url: string;
   close(): Promise<void>;
 }

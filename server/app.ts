@@ -84,7 +84,7 @@ const LOOK_LIMIT: LimitSettings = { burst: 5, perSecond: 1 / 10, maxAddresses: 1
 /** Requests of one node: an update asks for two configs and repeats unanswered requests slowly. */
 const NODE_LIMIT: LimitSettings = { burst: 60, perSecond: 1, maxAddresses: 10_000 };
 
-export interface Server {
+interface Server {
   /** `GET /host/configs/<name>`, `PUT /host/report`; mutual TLS. */
   readonly host: FastifyInstance;
   /** `GET /healthz`, `/readyz`, `/metrics`. */

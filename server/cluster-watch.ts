@@ -28,7 +28,7 @@ import type { ClusterView, ReadMachineConfig, ReadNode, ReadPools, WriteDrift } 
 /** The name of MCO's one MachineConfiguration. */
 const MACHINE_CONFIGURATION = 'cluster';
 
-export interface ClusterWatch {
+interface ClusterWatch {
   readonly view: ClusterView;
   readonly pools: CacheView<MachineConfigPool>;
   readonly nodes: CacheView<Node>;

@@ -9,7 +9,7 @@ import { canonicalConfig } from '../core/machine-config/canonical';
 import type { MachineConfig } from '../core/machine-config/types';
 import type { ReadMachineConfig } from './ports';
 
-export interface StoredConfig {
+interface StoredConfig {
   readonly name: string;
   /** Canonical bytes, which the digest in an order covers. */
   readonly bytes: Buffer;
@@ -30,7 +30,7 @@ const DEFAULT_MAX_BYTES = 64 * 1024 * 1024;
 /** One read per this many milliseconds serves all requests of a pool that rolls out. */
 const FRESH_MS = 10_000;
 
-export interface ConfigStoreOptions {
+interface ConfigStoreOptions {
   readonly maxBytes?: number | undefined;
   /** Milliseconds of a monotonic clock. */
   readonly now?: () => number;

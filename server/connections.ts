@@ -57,7 +57,7 @@ export interface Connections {
   readonly destroyAll: () => void;
 }
 
-export type Peer = Pick<Socket, 'remoteAddress' | 'remotePort' | 'localAddress' | 'localPort'>;
+type Peer = Pick<Socket, 'remoteAddress' | 'remotePort' | 'localAddress' | 'localPort'>;
 
 /**
  * Equal for a TCP connection and the TLS on it. One client port may connect to several addresses of

@@ -8,7 +8,7 @@ import { updatersCondition, updatersShown } from '../core/machine/updaters';
 import type { MachineConfigNode } from '../core/node/types';
 import type { ClusterView, WriteDrift } from './ports';
 
-export interface DriftRecorder {
+interface DriftRecorder {
   /**
    * Writes the report, unless the object shows it already.
    *

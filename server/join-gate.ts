@@ -57,14 +57,14 @@ export interface JoinGate {
 }
 
 /** Judges a machine by its address alone. */
-export interface NetworkGate {
+interface NetworkGate {
   /** @param address - of the peer; a refused one is counted */
   allows(address: string): boolean;
 }
 
 /** `open`: everyone on an allowed network, as in MCO's server. */
 export const JOIN_MODES = ['tokens', 'open'] as const;
-export type JoinMode = (typeof JOIN_MODES)[number];
+type JoinMode = (typeof JOIN_MODES)[number];
 
 /** Verdicts; label of the metric. */
 export const JOIN_OUTCOMES = [
@@ -78,7 +78,7 @@ export const JOIN_OUTCOMES = [
   'rate_limited',
   'not_ready',
 ] as const;
-export type JoinOutcome = (typeof JOIN_OUTCOMES)[number];
+type JoinOutcome = (typeof JOIN_OUTCOMES)[number];
 
 export interface TokenView {
   /** False until all of them have been seen once. */

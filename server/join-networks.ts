@@ -2,7 +2,7 @@
 
 import { BlockList, isIP, isIPv4 } from 'node:net';
 
-export interface Networks {
+interface Networks {
   /** @param address - from `plainAddress` */
   include(address: string): boolean;
 }

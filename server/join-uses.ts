@@ -4,9 +4,9 @@ import { failureName, messageOf } from '../core/errors';
 import { instantOf, JOIN_TOKEN_USE_SECONDS } from '../core/join';
 
 /** Writes the instant (RFC 3339) to the token. @throws `ObjectNotFound`, `ApiUnavailable` */
-export type WriteTokenUse = (tokenId: string, at: string) => Promise<void>;
+type WriteTokenUse = (tokenId: string, at: string) => Promise<void>;
 
-export interface JoinUses {
+interface JoinUses {
   /** Notes a use; returns at once. */
   note(tokenId: string): void;
   /** Ends after one last attempt to write what is pending. */
@@ -17,7 +17,7 @@ interface Log {
   warn(fields: object, message: string): void;
 }
 
-export interface JoinUsesOptions {
+interface JoinUsesOptions {
   readonly write: WriteTokenUse;
   /** The last use that any server has written (RFC 3339); undefined = none is known. */
   readonly known?: (tokenId: string) => string | undefined;

@@ -46,7 +46,7 @@ export interface RunningServer {
   readonly stopped: Promise<void>;
 }
 
-export interface ServerParts {
+interface ServerParts {
   /** Absent = a thread with the program beside this one. */
   readonly preparer?: Preparer;
 }

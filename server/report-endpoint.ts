@@ -15,7 +15,7 @@ import type { ClusterView, PeerSubject, WriteDrift } from './ports';
 import { createReportLimit } from './report-limit';
 import { readReport, REPORT_BYTES } from './report-schema';
 
-export interface ReportDependencies {
+interface ReportDependencies {
   readonly cluster: ClusterView;
   readonly writeDrift: WriteDrift;
   readonly identify: (request: FastifyRequest) => PeerSubject | undefined;

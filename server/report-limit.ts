@@ -4,7 +4,7 @@
 const BURST = 10;
 const INTERVAL_MS = 2_000;
 
-export interface ReportLimit {
+interface ReportLimit {
   /** Seconds to wait; 0 = go on. Only for existing nodes: each is remembered for a while. */
   ask(node: string): number;
 }

@@ -14,7 +14,7 @@ const READ_LIMIT: LimitSettings = { burst: 5, perSecond: 1 / 2, maxAddresses: 1 
 /** Longer than the pause between two reads, and well below Ignition's own timeout. */
 const PATIENCE_MS = 5_000;
 
-export interface TokensNowOptions {
+interface TokensNowOptions {
   /** From the API server, not from a cache. */
   readonly read: () => Promise<ReadonlyMap<string, JoinTokenRecord>>;
   /** Milliseconds of a monotonic clock; default: that of the process. */

@@ -7,7 +7,7 @@ import { createSecureContext, DEFAULT_CIPHERS } from 'node:tls';
 import { messageOf } from '../core/errors';
 import { followFiles, type FollowLog } from './follow-files';
 
-export interface CertificateFiles {
+interface CertificateFiles {
   readonly certificateFile: string;
   readonly keyFile: string;
   /** Authority of the client certificates; absent = none are required. */
@@ -15,11 +15,11 @@ export interface CertificateFiles {
 }
 
 /** For the host endpoint: the authority is the cluster's client CA. */
-export interface TlsFiles extends CertificateFiles {
+interface TlsFiles extends CertificateFiles {
   readonly clientAuthorityFile: string;
 }
 
-export interface ServerTls {
+interface ServerTls {
   readonly cert: Buffer;
   readonly key: Buffer;
   readonly minVersion: 'TLSv1.2';

@@ -5,7 +5,7 @@
 
 import { countedAs } from './join-networks';
 
-export interface Waiting<Connection> {
+interface Waiting<Connection> {
   /** The server waits for this client from now on; repeatable. */
   add(connection: Connection, address: string): void;
   remove(connection: Connection, address: string): void;
@@ -15,7 +15,7 @@ export interface Waiting<Connection> {
   ofAny(address: string): Connection | undefined;
 }
 
-export interface WaitingOptions {
+interface WaitingOptions {
   /**
    * Milliseconds for which a connection is safe from an address that holds as many connections or
    * more.

@@ -3,7 +3,7 @@ import { resolveBinary } from './binaries/resolve';
 import { readSettings } from './binaries/settings';
 
 export { BINARY_NAMES, CLUSTER_BINARY_NAMES, type BinaryName } from './binaries/catalogue';
-export { ensureRustProgram, RUST_PROGRAMS, type RustProgram } from './binaries/rust-programs';
+export { ensureRustProgram } from './binaries/rust-programs';
 
 /**
  * The path of a program of the development servers, ready to run. Finds it (environment variable, PATH, cache) or

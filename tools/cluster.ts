@@ -28,13 +28,12 @@ import { residentBytes } from './processes/identity';
 import type { ManagedProcess } from './processes/managed-process';
 import { adoptDirectory } from './processes/watchdog';
 
-export { createApiClient, type ApiClient, type ApiError } from './cluster/api-client';
-export type { Credentials, Subject } from './cluster/certificates';
+export { createApiClient, type ApiClient } from './cluster/api-client';
 export type { ClusterProcess } from './cluster/control-plane';
 export { readCredentials, Signer, type CredentialFiles } from './cluster/credentials';
-export type { NodeSpec, NodeTaint } from './cluster/nodes';
+export type { NodeSpec } from './cluster/nodes';
 
-export interface ClusterOptions {
+interface ClusterOptions {
   /** False = no KWOK: nodes and pods have no kubelet unless the caller plays it. */
   readonly kwok?: boolean;
   /** Keeps all files, also after `stop()`; absent = a temporary directory that is removed with the cluster. */
@@ -50,7 +49,7 @@ export interface ClusterOptions {
   readonly leaseSeconds?: number;
 }
 
-export interface ProcessInfo {
+interface ProcessInfo {
   readonly name: ClusterProcess;
   readonly pid: number;
   /** Resident memory in bytes. */
@@ -68,9 +67,7 @@ export interface Cluster {
   readonly adminKubeconfig: string;
   /** Path of the audit log, JSON lines; undefined = the cluster was started without `audit`. */
   readonly auditLog: string | undefined;
-  /** The admin's client, for set-up and assertions. */
   readonly admin: ApiClient;
-  /** Processes that run, with their memory. */
   processes(): readonly ProcessInfo[];
   /** The API server's own metrics, in Prometheus text format. */
   apiServerMetrics(): Promise<string>;
@@ -96,13 +93,10 @@ export interface Cluster {
   startApiServer(): Promise<void>;
   /** Kills a process of the control plane as a crash does. */
   kill(name: ClusterProcess): Promise<void>;
-  /** Ends it in order. */
   end(name: ClusterProcess): Promise<void>;
-  /** Starts it again with the same ports and data, and waits until it is ready. */
   start(name: ClusterProcess): Promise<void>;
   /** Ends and starts every process, with the same ports and data. */
   restart(): Promise<void>;
-  /** Ends every process; removes a temporary directory. */
   stop(): Promise<void>;
 }
 

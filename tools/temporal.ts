@@ -16,7 +16,7 @@ import { freePorts } from './processes/free-ports';
 import { adoptDirectory } from './processes/watchdog';
 
 /** The search attributes of Slipway's workflows, all of type Keyword. */
-export const DEFAULT_SEARCH_ATTRIBUTES: readonly string[] = Object.values(SEARCH_ATTRIBUTE).map(
+const DEFAULT_SEARCH_ATTRIBUTES: readonly string[] = Object.values(SEARCH_ATTRIBUTE).map(
   ({ name }) => name,
 );
 
@@ -34,7 +34,6 @@ export interface TemporalOptions {
    * directory, removed with it. A path = that file, which stays.
    */
   readonly database?: boolean | string;
-  /** Search attributes to register, all of type Keyword. */
   readonly searchAttributes?: readonly string[];
   /** More dynamic configuration; the values are JSON. */
   readonly dynamicConfig?: Readonly<Record<string, unknown>>;
@@ -62,7 +61,6 @@ export interface TemporalServer {
    * changes then).
    */
   lose(options?: { readonly newPorts?: boolean }): Promise<void>;
-  /** Ends it in order and removes its directory. */
   stop(): Promise<void>;
 }
 

@@ -46,7 +46,7 @@ interface Watched {
   readonly said?: string;
 }
 
-export interface Blocker {
+interface Blocker {
   /** Absent: it does not concern one pod. */
   readonly pod?: string;
   readonly blocker: string;
@@ -54,7 +54,7 @@ export interface Blocker {
   readonly since: number;
 }
 
-export interface DrainFacts {
+interface DrainFacts {
   readonly node: string;
   /** No pod has to leave: there is no other node. */
   readonly isOnlyNode: () => boolean;

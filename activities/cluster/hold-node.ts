@@ -32,8 +32,8 @@ export function createHoldNode(ports: ClusterPorts): ClusterActivities['holdNode
 }
 
 /**
- * Refuses a node that is no member of the pool: what is held for its config is for the other pool to
- * say. A rollout remembers too few of its nodes to know that itself.
+ * Refuses a node of another pool, which decides what is held for its config. The rollout does not
+ * know all its nodes itself.
  *
  * @throws `RefusedRequest`
  */

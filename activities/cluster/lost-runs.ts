@@ -9,9 +9,9 @@ import { inParallel } from './in-parallel';
 const PARALLEL = 10;
 
 /**
- * Which nodes that serve half done nobody works on. The Node names the run that took it; one that is over
- * never begins again, so each is asked for until it is. Of a Node that names none, as MCO or a person
- * leave it, any update is asked for: the next one writes the name of its run first.
+ * Finds nodes that serve half done without an update. The Node names the run that took it, and that
+ * run is asked for until it is over. For a Node without a run, as MCO or a person leave it, any open
+ * update is asked for.
  */
 export class LostRuns {
   readonly #over = new Map<string, string>();

@@ -13,7 +13,7 @@ type MovePorts = Pick<ClusterPorts, 'nodes' | 'run'> & {
   readonly view: Pick<ClusterPorts['view'], 'nodes' | 'pools'>;
 };
 
-export interface Moves {
+interface Moves {
   readonly departed: readonly DepartedNode[];
   /** Nodes that had left, as far as the rollout knows, and are members again. */
   readonly returned: readonly string[];

@@ -1,5 +1,5 @@
 /**
- * What the cluster activities need, in their own terms. `adapters/kube` and the workers match these
+ * The ports of the cluster activities, in their own terms. `adapters/kube` and the workers match these
  * types structurally; nothing here knows HTTP.
  */
 
@@ -33,7 +33,7 @@ export interface DatedLookup<T> extends Lookup<T> {
 }
 
 /** `operator.openshift.io` MachineConfiguration: a person's disruption policies, unchecked. */
-export interface DisruptionSource {
+interface DisruptionSource {
   readonly metadata: ObjectMeta;
   readonly spec?: { readonly nodeDisruptionPolicy?: unknown };
 }
@@ -56,7 +56,7 @@ export interface NodeChange {
   readonly taints?: readonly NodeTaint[];
 }
 
-export interface NodeWriter {
+interface NodeWriter {
   /**
    * Decides on the newest known Node and writes on condition that it is unchanged; else reads it
    * and decides again. Without a change it reads the Node once and writes nothing.
@@ -76,13 +76,13 @@ export interface NodeWriter {
   refresh(): Promise<void>;
 }
 
-export interface MachineConfigNodeStatus {
+interface MachineConfigNodeStatus {
   readonly observedGeneration: number;
   readonly configVersion: { readonly desired: string; readonly current?: string };
   readonly conditions: readonly Condition[];
 }
 
-export interface MachineConfigNodeWriter {
+interface MachineConfigNodeWriter {
   /**
    * Creates or updates the spec; the object is deleted with its Node.
    *
@@ -109,7 +109,7 @@ export interface PoolChange {
   readonly paused?: boolean;
 }
 
-export interface PoolWriter {
+interface PoolWriter {
   /**
    * Reads the pool, decides, and writes on condition that it is unchanged; else decides again.
    * Without a change it writes nothing.
@@ -170,7 +170,7 @@ export interface RunningUpdates {
 }
 
 /** Kubernetes Events on a Node; a failed write is only logged. */
-export interface EventWriter {
+interface EventWriter {
   onNode(
     node: { readonly name: string; readonly uid: string },
     event: {
@@ -206,7 +206,7 @@ export interface ActivityRun {
   heartbeat(details: unknown): void;
 }
 
-export interface ActivityLog {
+interface ActivityLog {
   debug(message: string, fields?: Record<string, unknown>): void;
   info(message: string, fields?: Record<string, unknown>): void;
   warn(message: string, fields?: Record<string, unknown>): void;

@@ -10,8 +10,7 @@ import type { AwaitReadyInput } from '../../workflows/cluster-contracts';
 
 type Awaited = Pick<AwaitReadyInput, 'bootId' | 'readySeconds' | 'timeoutSeconds'>;
 
-export type Verdict =
-  { readonly isReady: true } | { readonly isReady: false; readonly why: string };
+type Verdict = { readonly isReady: true } | { readonly isReady: false; readonly why: string };
 
 /** Checks are more frequent; a longer gap means that none was possible. */
 const LONGEST_GAP_MS = 25_000;

@@ -1,20 +1,15 @@
 /**
- * Checks at each cordon that the pool has a free slot.
- *
- * A slot is granted on the rollout's view. Until the cordon, the API server or the cluster workers
- * may have been absent, nodes may have failed, or the limit may have changed: so the nodes are
- * counted once more. A node that an update of Slipway left unavailable needs no further slot. One
+ * Checks at each cordon that the pool has a free slot, because the rollout's view, on which the slot
+ * was granted, may be outdated. A node that an update left unavailable needs no further slot; one
  * that is unavailable for another reason does, because it may recover. So does one that serves half
- * done while an update works on it, unless slots are numbered: then the number shows whether that
- * update has a slot.
+ * done while an update works on it, unless slots are numbered.
  *
  * Several cluster workers cordon in parallel and do not see each other's pending writes. So a slot
- * has a number and names the nodes counted in it (`core/rollout/slots.ts`). Slots without a number
- * are kept apart within one process: a node counts from the moment its cordon was accepted until
- * the cache shows it.
+ * has a number and names the nodes counted in it (`core/rollout/slots.ts`). Within one process, a
+ * node counts from its accepted cordon until the cache shows it.
  *
- * A control-plane node also needs a free slot in the control plane of all pools. The slots of other
- * pools have other numbers, so their few control-plane nodes are read each time.
+ * A control-plane node also needs a free slot in the control plane of all pools, whose nodes are
+ * read each time.
  */
 
 import { fail, failureName } from '../../core/errors';

@@ -10,7 +10,7 @@ import { currentConfigOf, isDone } from '../../core/node/predicates';
 import type { MachineConfigNode, Node } from '../../core/node/types';
 import type { ClusterPorts } from './ports';
 
-export interface ShownPhase {
+interface ShownPhase {
   readonly node: Node;
   readonly pool: string;
   readonly config: string;

@@ -4,7 +4,7 @@ import { Context } from '@temporalio/activity';
 import type { PullProgress } from '../../adapters/host';
 import type { StepContext } from '../../host/ports';
 
-export interface HostHeartbeat {
+interface HostHeartbeat {
   /** The present action for people: a path, an image, a blocker. */
   readonly at: string;
   readonly pull?: PullProgress;

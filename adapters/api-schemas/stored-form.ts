@@ -4,7 +4,7 @@ import { z } from 'zod';
 
 type Path = readonly (string | number)[];
 
-export interface StoredForm {
+interface StoredForm {
   readonly value: unknown;
   /** Fields that the schema lacks: the API server drops them, or refuses them in strict mode. */
   readonly unknown: readonly Path[];

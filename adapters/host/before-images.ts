@@ -21,7 +21,7 @@ export type ParentImages = ReadonlyMap<string, ParentImage>;
 
 type Facts = ReadonlyMap<string, PathFacts>;
 
-export interface ImageOptions {
+interface ImageOptions {
   readonly isKnown: (path: string) => boolean;
   readonly isKnownParent: (path: string) => boolean;
   readonly entryOf?: Readonly<Record<string, string>>;
@@ -107,7 +107,7 @@ async function factsOf(
 }
 
 /** One process reads them for all files, links and these directories. */
-export async function attributesIn(
+async function attributesIn(
   files: HostFiles,
   facts: Facts,
   directories: Facts = new Map(),

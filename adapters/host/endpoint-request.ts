@@ -22,7 +22,7 @@ export interface EndpointAnswer {
 /** More than the API server can store; a larger answer is not from the endpoint. */
 const MAX_BYTES = 16 * 1024 * 1024;
 
-export interface EndpointInput {
+interface EndpointInput {
   readonly signal?: AbortSignal | undefined;
   /** Sent as JSON; without `put` and `patch` the request is a GET. */
   readonly put?: object;

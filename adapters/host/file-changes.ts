@@ -310,7 +310,7 @@ export async function removeTemporary(fs: FileSystem, temporary: string): Promis
 }
 
 /** Whether there was something to remove. The system refuses directories. */
-export async function removeAny(fs: FileSystem, target: string): Promise<boolean> {
+async function removeAny(fs: FileSystem, target: string): Promise<boolean> {
   try {
     if (lookUp(fs, target) === undefined) return false;
     await fs.unlink(target);

@@ -22,7 +22,7 @@ import { hasCode, lookUp, type Parent } from './root-paths';
 import { createRelabel } from './selinux';
 import type { FilePart, Owner, PathChange, PathFacts, PathState } from './path-state';
 
-export interface HostFilesOptions {
+interface HostFilesOptions {
   readonly root: string;
   readonly fs?: FileSystem;
   readonly ownership?: Ownership;

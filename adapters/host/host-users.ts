@@ -9,7 +9,7 @@ import type { FileState } from './path-state';
 /** Image-based systems keep the accounts of the image in `/usr/lib` (nss-altfiles). */
 const DIRECTORIES = ['/etc', '/usr/lib'] as const;
 
-export interface HostUser {
+interface HostUser {
   readonly uid: number;
   readonly gid: number;
   readonly home: string;

@@ -7,8 +7,8 @@ export { type ConfigClient, type ConfigClientOptions, createConfigClient } from 
 export { type FileSystem, NODE_FILE_SYSTEM } from './file-system';
 export { type Attributes, type AttributePort, createAttributes, NO_ATTRIBUTES } from './attributes';
 export type { ChangeStep } from './file-changes';
-export { createHostFiles, type HostFiles, type HostFilesOptions } from './files';
-export { createHostUsers, type HostUser, type HostUsers, SHADOW_PATH } from './host-users';
+export { createHostFiles, type HostFiles } from './files';
+export { createHostUsers, type HostUsers, SHADOW_PATH } from './host-users';
 export { createJournal, type Journal, type OpenJournal } from './journal';
 export { JOURNAL_DIRECTORY } from './journal-directory';
 export {
@@ -17,23 +17,16 @@ export {
   type ServiceAction,
   type UnitEnablement,
 } from './offline-systemd';
-export { createBootcDriver } from './os/bootc';
-export { runCommand, type RunCommand } from './os/command';
-export { createImageGate, type ImageGateParts, type InspectImage } from './os/image-checks';
-export type { ImageGate } from './os/image-gate';
+export { runCommand } from './os/command';
 export { createNoneDriver } from './os/none';
-export { createOstreeDriver, OSTREE_PROGRAM, type OstreeParts } from './os/ostree';
-export { createProgramRunner, type RunProgram } from './os/program';
-export { createRpmOstreeDriver } from './os/rpm-ostree';
-export { createSkopeoInspector, type SkopeoParts } from './os/skopeo-inspect';
 export * from './os/driver';
-export { type Ownership, REAL_OWNERSHIP } from './ownership';
-export { type Inhibitor, type RebootOptions, rebootThroughSystemd } from './reboot';
+export { REAL_OWNERSHIP } from './ownership';
+export { type Inhibitor, rebootThroughSystemd } from './reboot';
 export { createMachineTree, realFile } from './machine-tree';
 export { filesAfterBoot } from './next-deployment';
 export { createPathWatch, type PathWatch, type PathWatchOptions } from './path-watch';
 export { createReportClient, type ReportClient } from './report-client';
-export { hasCode, isPlainPath } from './root-paths';
+export { isPlainPath } from './root-paths';
 export { createSystemctl } from './systemctl';
 export type * from './os/os-status';
 export { ROOT_OWNER } from './path-state';
@@ -41,5 +34,5 @@ export type * from './path-state';
 export type * from './unit-enablement';
 export { hasUnit, isGenerated, ownLink, type SeePath } from './unit-links';
 export { parseUnitState, type UnitState } from './unit-state';
-export { createVitals, type VitalsOptions } from './vitals';
-export { createPathProbe, type PathProbe, type ProbedPath } from './watch-probe';
+export { createVitals } from './vitals';
+export { createPathProbe, type PathProbe } from './watch-probe';

@@ -9,7 +9,7 @@ import type { Packed } from './file-parts';
 import type { Seal } from './journal-seal';
 
 /** Bytes of a before-image: in base64, or a part of the pack beside the log. */
-export type ImageContent = { readonly content: string } | { readonly packed: Packed };
+type ImageContent = { readonly content: string } | { readonly packed: Packed };
 
 /** The state of a path before its first change. */
 export type BeforeImage =
@@ -43,7 +43,7 @@ export interface ParentImage {
 export type JournalEntry =
   | { readonly type: 'begin'; readonly version: number; readonly header: unknown }
   | { readonly type: 'before'; readonly path: string; readonly image: BeforeImage }
-  /** How it is made again when somebody has removed it. */
+  /** To make it again if it is missing at the undo. */
   | { readonly type: 'parent'; readonly path: string; readonly image: ParentImage }
   /** A file that only reserves disk space for the undo. */
   | { readonly type: 'room'; readonly path: string }
@@ -60,7 +60,7 @@ export interface ReadLog {
 }
 
 /** Why a log cannot be used. */
-export interface LogFault {
+interface LogFault {
   readonly fault: string;
 }
 
@@ -76,7 +76,7 @@ export function encodeEntry(
 }
 
 /** The part of a log that is known to be durable. */
-export type SealedPart = Pick<Seal, 'length' | 'checksum'>;
+type SealedPart = Pick<Seal, 'length' | 'checksum'>;
 
 /**
  * Reads a log. Drops an append that a crash cut off: an entry is synced before its change, so the

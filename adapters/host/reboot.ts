@@ -16,7 +16,7 @@ export interface Inhibitor {
   readonly pid: number;
 }
 
-export interface RebootOptions {
+interface RebootOptions {
   readonly inhibitorSeconds: number;
   /** How long systemd may take to end this process after the request. */
   readonly shutdownSeconds: number;

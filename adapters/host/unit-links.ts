@@ -40,7 +40,7 @@ function isTemplate(unit: string): boolean {
 }
 
 /** A unit file of the host: the owner's before the distribution's, a template for its instances. */
-export interface FoundUnit {
+interface FoundUnit {
   readonly path: string;
   /** With its drop-ins, which may have `[Install]` sections, too. */
   readonly contents: string;

@@ -11,7 +11,7 @@ import { splitKernelArguments } from '../../core/os';
 import { readBootId } from './os/boot-id';
 import type { StepContext } from './os/os-status';
 
-export interface VitalsOptions {
+interface VitalsOptions {
   /** File with the command line of the running kernel; absent: it is not compared. */
   readonly commandLineFile?: string;
   /** Health endpoint of the kubelet, `http://127.0.0.1:10248/healthz`; absent: it is not asked. */

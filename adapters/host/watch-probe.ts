@@ -7,7 +7,7 @@ import { posix } from 'node:path';
 import { hasCode } from './root-paths';
 
 /** The state of a path. Equal stamps mean that nothing was written there. */
-export interface ProbedPath {
+interface ProbedPath {
   readonly kind: 'absent' | 'file' | 'directory' | 'symlink' | 'other';
   /** Permission bits; 0 when absent. */
   readonly mode: number;

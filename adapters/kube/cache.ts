@@ -12,7 +12,7 @@ import type { KubeObject, Resource } from './resources';
 import type { Log } from './transport';
 import { followChanges, type WatchSource, type WatchTarget } from './watch';
 
-export interface CacheOptions<T extends KubeObject> extends Omit<WatchTarget<T>, 'shrink'> {
+interface CacheOptions<T extends KubeObject> extends Omit<WatchTarget<T>, 'shrink'> {
   readonly log: Log;
   /** Keeps only the fields that are read; changes of others are no change. Must be idempotent. */
   readonly transform?: (object: T) => T;
@@ -26,7 +26,7 @@ export type CacheEvent<T> =
   | { readonly type: 'modified'; readonly object: T; readonly previous: T }
   | { readonly type: 'deleted'; readonly object: T };
 
-export type CacheListener<T> = (event: CacheEvent<T>) => void;
+type CacheListener<T> = (event: CacheEvent<T>) => void;
 
 export interface CacheView<T> {
   readonly synced: Promise<void>;

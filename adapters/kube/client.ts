@@ -17,7 +17,7 @@ import { Transport, type Log } from './transport';
 
 export type { WatchEvent } from './event-stream';
 
-export interface KubeSettings extends EndpointSettings {
+interface KubeSettings extends EndpointSettings {
   /** For the API server's audit log: `slipway-cluster-worker/0.1.0`. */
   readonly userAgent: string;
   /** Requests at a time, without watches; default 64. */

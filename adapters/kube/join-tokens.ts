@@ -14,7 +14,7 @@ import type { KubeObject, Resource } from './resources';
 import type { Log } from './transport';
 import type { WatchSource } from './watch';
 
-export interface Secret extends KubeObject {
+interface Secret extends KubeObject {
   readonly type?: string;
   readonly data?: Readonly<Record<string, string>>;
   readonly immutable?: boolean;
@@ -122,7 +122,7 @@ export async function readJoinTokens(
 }
 
 /** The tokens in the memory of a server, fed by a watch. */
-export interface WatchedJoinTokens {
+interface WatchedJoinTokens {
   readonly isSynced: boolean;
   readonly synced: Promise<void>;
   /** Milliseconds since the API server's last sign. */

@@ -8,13 +8,13 @@ import type { Log } from './transport';
 import { trimPod } from './trim';
 import { followChanges } from './watch';
 
-export interface EvictedPod {
+interface EvictedPod {
   readonly namespace: string;
   readonly name: string;
   readonly uid: string;
 }
 
-export type Eviction =
+type Eviction =
   | { readonly outcome: 'accepted' | 'gone' | 'namespaceTerminating' }
   | { readonly outcome: 'refused'; readonly said: string; readonly retryAfterSeconds?: number };
 

@@ -17,7 +17,7 @@ export interface Log {
   error(fields: object, message: string): void;
 }
 
-export interface HttpRequest {
+interface HttpRequest {
   readonly method: string;
   readonly path: string;
   readonly query?: Readonly<Record<string, string | number | boolean | undefined>>;
@@ -27,13 +27,13 @@ export interface HttpRequest {
   readonly signal?: AbortSignal;
 }
 
-export interface HttpReply {
+interface HttpReply {
   readonly code: number;
   readonly body: string;
   readonly retryAfter?: string;
 }
 
-export interface TransportOptions {
+interface TransportOptions {
   readonly userAgent: string;
   /** Concurrent requests, without watches; others wait. */
   readonly maxRequests: number;

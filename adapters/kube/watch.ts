@@ -37,7 +37,7 @@ export interface WatchTarget<T extends KubeObject> {
   readonly shrink?: Shrink<T>;
 }
 
-export interface WatchHandler<T> {
+interface WatchHandler<T> {
   /** A complete list; all other objects are gone. */
   listed(list: ListResult<T>): void;
   changed(event: WatchEvent<T>): void;

@@ -115,7 +115,7 @@ function specOf({ unschedulable, taints }: NodePatch): { readonly spec?: object 
   };
 }
 
-export interface AppliedStatus {
+interface AppliedStatus {
   readonly observedGeneration: number;
   readonly configVersion: { readonly desired: string; readonly current?: string };
   readonly conditions: readonly Condition[];
@@ -185,7 +185,7 @@ export class MachineConfigNodeWriter {
 }
 
 /** Fields of a pool to change together. `null` removes an annotation. */
-export interface PoolPatch {
+interface PoolPatch {
   readonly annotations: Readonly<Record<string, string | null>>;
   readonly paused?: boolean;
 }

@@ -5,7 +5,7 @@
 
 import { CST, Lexer } from 'yaml';
 
-export interface ScannedProblem {
+interface ScannedProblem {
   readonly offset: number;
   readonly problem: string;
   readonly fix: string;

@@ -3,9 +3,9 @@
  * field.
  */
 
-export { readManifestFiles, type ManifestFile } from './manifest-files';
+export { readManifestFiles } from './manifest-files';
 export { readManifestObjects, type ManifestObject } from './manifest-objects';
 export { describeManifestProblem, type ManifestProblem } from './manifest-problem';
-export { readYaml, type Place, type YamlDocument } from './yaml-documents';
+export { readYaml } from './yaml-documents';
 export type { Step } from './yaml-places';
-export { writeOutputDirectory, type OutputDirectory } from './output-directory';
+export { writeOutputDirectory } from './output-directory';

@@ -13,7 +13,7 @@ export interface ManifestFile {
   readonly text: string;
 }
 
-export interface ManifestFiles {
+interface ManifestFiles {
   readonly files: readonly ManifestFile[];
   readonly problems: readonly ManifestProblem[];
 }

@@ -16,7 +16,7 @@ export interface ManifestObject {
   placeOf(path: readonly Step[]): Place;
 }
 
-export interface ManifestObjects {
+interface ManifestObjects {
   /** In the order of the files; lists are split into objects. */
   readonly objects: readonly ManifestObject[];
   readonly problems: readonly ManifestProblem[];

@@ -14,7 +14,7 @@ const FILE_MODE = 0o600;
 const LIST = '.slipway-render.json';
 const STAGING = '.slipway-render-new';
 
-export interface OutputDirectory {
+interface OutputDirectory {
   readonly directory: string;
   /** By path below the directory; each starts with one of `folders`. */
   readonly files: ReadonlyMap<string, string>;

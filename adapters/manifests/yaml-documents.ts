@@ -16,7 +16,7 @@ export interface Place {
   readonly column: number;
 }
 
-export interface SyntaxProblem extends Place {
+interface SyntaxProblem extends Place {
   readonly problem: string;
   readonly fix: string;
 }
@@ -28,7 +28,7 @@ export interface YamlDocument {
   placeOf(path: readonly Step[]): Place;
 }
 
-export interface YamlDocuments {
+interface YamlDocuments {
   /** Without empty and faulty documents. */
   readonly documents: readonly YamlDocument[];
   readonly problems: readonly SyntaxProblem[];

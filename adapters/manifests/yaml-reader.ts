@@ -27,7 +27,7 @@ const KNOWN_TAGS = new Set([...PLAIN_TAGS, TEXT_TAG, `${PREFIX}map`, `${PREFIX}s
 /** A JSON escape can make half a character, which Go replaces. */
 const HALF_CHARACTER = /\p{Cs}/gu;
 
-export type ReportAt = (offset: number, problem: string, fix: string) => void;
+type ReportAt = (offset: number, problem: string, fix: string) => void;
 
 export class YamlReader {
   readonly #document: Document.Parsed<ParsedNode>;

@@ -2,7 +2,7 @@
 
 export { createSimulatedKubelet, type SimulatedKubelet } from './kubelet';
 export { createSimulatedMachine, simulatedOwnership, type SimulatedMachine } from './machine';
-export { createSimulatedOs, SIMULATED_OS_FILE, type SimulatedOs } from './os-driver';
+export { createSimulatedOs, type SimulatedOs } from './os-driver';
 export {
   createFailurePlan,
   DEFAULT_DURATIONS,

@@ -8,7 +8,7 @@ import { fail, messageOf } from '../../core/errors';
 import { SIMULATED_OS } from '../../core/names';
 import { askEndpoint } from '../host/endpoint-request';
 
-export interface SimulatedKubeletOptions {
+interface SimulatedKubeletOptions {
   readonly node: string;
   /** Base URL of the API server. */
   readonly apiServer: string;

@@ -19,7 +19,7 @@ import { createSimulatedOs, type SimulatedOs } from './os-driver';
 import { createPace, type FailurePlan, type Pace, type SimulatedDurations } from './pace';
 import { createRecordedOwnership } from './recorded-ownership';
 
-export interface SimulatedMachineOptions {
+interface SimulatedMachineOptions {
   readonly node: string;
   /** Real directory that the machine sees as `/`; made when it is missing. */
   readonly root: string;

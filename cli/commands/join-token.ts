@@ -27,7 +27,7 @@ import { type OutputFormat, printData, printListing } from '../output';
 import type { CliCluster, CliContext } from '../ports';
 
 /** Absent fields have defaults. */
-export interface JoinTokenRequest {
+interface JoinTokenRequest {
   readonly pool: string;
   readonly ttlSeconds?: number | undefined;
   readonly description?: string | undefined;
@@ -36,7 +36,7 @@ export interface JoinTokenRequest {
 }
 
 /** A new token; `text` is its only copy. */
-export interface MadeJoinToken {
+interface MadeJoinToken {
   readonly text: string;
   readonly record: JoinTokenRecord;
 }

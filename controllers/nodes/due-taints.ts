@@ -7,14 +7,14 @@ import type { MachineConfigPool, RolloutPolicy } from '../../core/pool/types';
 import { inTurns, nodesInLine, resolvePolicy } from '../../core/rollout';
 import { decideRollout } from '../rollout/decision';
 
-export interface TaintPicture {
+interface TaintPicture {
   readonly nodes: { list(): readonly Node[] };
   readonly pools: { list(): readonly MachineConfigPool[] };
   readonly policies: { get(pool: string): RolloutPolicy | undefined };
   readonly machineConfigNodes: { get(node: string): MachineConfigNode | undefined };
 }
 
-export interface DueTaints {
+interface DueTaints {
   readonly inLine: ReadonlySet<string>;
   /**
    * Nodes that lack it, the next to be drained first, the pools in turns; then those that must lose

@@ -10,7 +10,7 @@ import { unsaidEnd } from './unsaid-end';
 /** A running update writes its end within moments. Both may write: the content is the same. */
 const UNSAID_MS = 10_000;
 
-export interface EndKeeperDeps {
+interface EndKeeperDeps {
   readonly writer: Pick<Writer, 'patch' | 'apply'>;
   /** Reads the Node from the API. @throws `ObjectNotFound` */
   readonly readNode: (name: string) => Promise<Node>;

@@ -3,5 +3,5 @@
  * be drained.
  */
 
-export { NodeController, type NodeControllerDeps } from './node-controller';
-export { TaintController, type TaintDeps } from './taint-controller';
+export { NodeController } from './node-controller';
+export { TaintController } from './taint-controller';

@@ -9,7 +9,7 @@ import { looksHalted, observePool, resolvePolicy } from '../../core/rollout';
 import type { ClusterPicture } from '../cluster-picture';
 import { decideRollout } from '../rollout/decision';
 
-export interface JoinedNode {
+interface JoinedNode {
   readonly node: Node;
   /** Its MachineConfigNode, with the report of its host. */
   readonly known: MachineConfigNode;

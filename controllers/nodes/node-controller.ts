@@ -41,7 +41,7 @@ const DRIFT_OVER = 'ConfigDriftOver';
 
 const COALESCING = { quietMs: 200, longestMs: 2_000 };
 
-export interface NodeControllerDeps {
+interface NodeControllerDeps {
   readonly picture: ClusterPicture;
   readonly writer: Writer;
   readonly events: EventRecorder;

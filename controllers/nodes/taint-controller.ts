@@ -28,7 +28,7 @@ const PER_MS = 1_000;
 /** One key for all pools: their nodes take turns. */
 const ALL = 'taints';
 
-export interface TaintDeps {
+interface TaintDeps {
   readonly picture: ClusterPicture;
   readonly writer: Pick<Writer, 'patch'>;
   readonly log: Log;

@@ -6,7 +6,7 @@ import type { ManifestObject, ManifestProblem, Step } from '../../adapters/manif
  * An error would degrade a pool or is refused by the API; a warning is about something without
  * effect or a possible mistake; a note explains something correct.
  */
-export type Severity = 'error' | 'warning' | 'note';
+type Severity = 'error' | 'warning' | 'note';
 
 export interface Finding extends ManifestProblem {
   readonly severity: Severity;

@@ -10,7 +10,7 @@ import { checkPolicy, checkUnselected, reportUseless } from './check-others';
 import { Findings, type Finding } from './findings';
 import { OfflineView, type EarlierConfigs } from './offline-view';
 
-export interface OfflineInput {
+interface OfflineInput {
   readonly objects: readonly ManifestObject[];
   /** Text that could not be read as objects. */
   readonly unreadable: readonly ManifestProblem[];

@@ -31,7 +31,7 @@ const ALL_POOLS = 'pools';
 /** Nodes change in bursts during a rollout; people read the status about once a second. */
 const COALESCING = { quietMs: 200, longestMs: 1_000 };
 
-export interface PoolStatusDeps {
+interface PoolStatusDeps {
   readonly picture: ClusterPicture;
   readonly writer: Writer;
   readonly events: EventRecorder;

@@ -15,7 +15,7 @@ const OWNED = new Set<string>([
   PoolCondition.CONTROL_PLANE_LIMITED,
 ]);
 
-export type OwnedStatus = Pick<
+type OwnedStatus = Pick<
   PoolStatus,
   | 'observedGeneration'
   | 'configuration'

@@ -10,7 +10,7 @@ import { findGarbage } from './garbage';
 /** Nobody waits for it. */
 const COALESCING = { quietMs: 1_000, longestMs: 30_000 };
 
-export interface GarbageDeps {
+interface GarbageDeps {
   readonly picture: ClusterPicture;
   readonly writer: Writer;
   readonly log: Log;

@@ -5,7 +5,7 @@ import { ANNOTATION } from '../../core/names';
 import type { MachineConfigNode, Node } from '../../core/node/types';
 import type { MachineConfigPool } from '../../core/pool/types';
 
-export interface GarbageInput {
+interface GarbageInput {
   readonly configs: readonly MachineConfig[];
   /** All of the cluster, because a node may change its pool. */
   readonly pools: readonly MachineConfigPool[];

@@ -1,4 +1,4 @@
 /** Rendering: MachineConfigs of a pool → one rendered config → `pool.spec.configuration`. */
 
-export { GarbageController, type GarbageDeps } from './garbage-controller';
-export { RenderController, type RenderDeps } from './render-controller';
+export { GarbageController } from './garbage-controller';
+export { RenderController } from './render-controller';

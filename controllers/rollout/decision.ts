@@ -22,7 +22,7 @@ export type RolloutDecision =
       readonly message: string;
     };
 
-export interface RolloutObservation {
+interface RolloutObservation {
   readonly pool: MachineConfigPool;
   readonly nodes: readonly Node[];
   readonly policy?: RolloutPolicy;

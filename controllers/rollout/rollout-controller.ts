@@ -35,7 +35,7 @@ const CHECK_MS = 10_000;
 /** A rollout that just ended may have written something that the watch does not show yet. */
 const SETTLE_MS = 1_000;
 
-export interface RolloutDeps {
+interface RolloutDeps {
   readonly picture: ClusterPicture;
   readonly gateway: RolloutGateway;
   /** Reads the pool from the API, because the watch may be behind; undefined = gone. */

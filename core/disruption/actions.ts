@@ -2,7 +2,7 @@ import type { MachineConfigDiff } from '../machine-config/diff';
 import { closestFilePolicy } from './policies';
 import type { DisruptionAction, DisruptionActionType, DisruptionPolicies } from './types';
 
-export interface ChangedParts {
+interface ChangedParts {
   readonly diff: MachineConfigDiff;
   /** Paths of added, changed and removed files. */
   readonly files: readonly string[];
@@ -40,10 +40,7 @@ export function disruptionActions(
 }
 
 /** The actions of the policy for a unit; a reboot when it has none. */
-export function unitActions(
-  name: string,
-  policies: DisruptionPolicies,
-): readonly DisruptionAction[] {
+function unitActions(name: string, policies: DisruptionPolicies): readonly DisruptionAction[] {
   return policies.units.find((policy) => policy.name === name)?.actions ?? REBOOT;
 }
 

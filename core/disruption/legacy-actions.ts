@@ -5,7 +5,7 @@ import { REGISTRIES_CONF } from './policies';
 import { forcesReboot } from './actions';
 
 /** MCO's spelling. */
-export type LegacyAction = 'none' | 'reload crio' | 'restart crio' | 'reboot';
+type LegacyAction = 'none' | 'reload crio' | 'restart crio' | 'reboot';
 
 const NONE_FILES = ['/etc/kubernetes/kubelet-ca.crt', '/var/lib/kubelet/config.json'];
 const NONE_DIRECTORY = '/etc/nmstate/openshift';

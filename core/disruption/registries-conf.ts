@@ -16,7 +16,7 @@ export interface ContentPorts {
 }
 
 /** Whether a change of `registries.conf` can be applied under running pods, or why not. */
-export type RegistriesVerdict =
+type RegistriesVerdict =
   { readonly harmless: true } | { readonly harmless: false; readonly reason: string };
 
 interface Endpoint {

@@ -113,10 +113,10 @@ function leavingText(pod: Pod): string {
   return `terminating since ${since}${held}`;
 }
 
-export type PredictedReason = 'BudgetAllowsNothing' | 'SeveralBudgets' | 'Refused' | 'Unmanaged';
+type PredictedReason = 'BudgetAllowsNothing' | 'SeveralBudgets' | 'Refused' | 'Unmanaged';
 
 /** Something that would hold up a drain now, or be lost by it. */
-export interface PredictedBlocker {
+interface PredictedBlocker {
   readonly reason: PredictedReason;
   /** `namespace/name`, for a single budget. */
   readonly budget?: string;

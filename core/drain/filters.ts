@@ -49,9 +49,9 @@ export interface DrainContext {
  * - `skip`: leave it on the node, and do not wait for it
  * - `refuse`: the node cannot be drained while this pod is on it
  */
-export type DrainVerdict = 'delete' | 'warn' | 'skip' | 'refuse';
+type DrainVerdict = 'delete' | 'warn' | 'skip' | 'refuse';
 
-export type FindingReason =
+type FindingReason =
   | 'DeletingForLong'
   | 'DaemonSet'
   | 'OrphanedDaemonSet'
@@ -60,13 +60,13 @@ export type FindingReason =
   | 'Unmanaged';
 
 /** The objection of one filter. A list of pods follows the message: `<message>: shop/cart-7f`. */
-export interface Finding {
+interface Finding {
   readonly verdict: Exclude<DrainVerdict, 'delete'>;
   readonly reason: FindingReason;
   readonly message: string;
 }
 
-export type PodFilter = (pod: Pod, context: DrainContext) => Finding | undefined;
+type PodFilter = (pod: Pod, context: DrainContext) => Finding | undefined;
 
 /** A pod, what happens to it, and the findings that say why; a plain `delete` has none. */
 export interface JudgedPod {

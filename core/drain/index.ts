@@ -9,8 +9,6 @@ export {
   evictionRefusal,
   predictBlockers,
   type PodDisruptionBudget,
-  type PredictedBlocker,
-  type PredictedReason,
 } from './budgets';
 export {
   groupedMessages,
@@ -19,21 +17,7 @@ export {
   MCO_DRAIN_OPTIONS,
   type DrainContext,
   type DrainOptions,
-  type DrainVerdict,
-  type Finding,
-  type FindingReason,
   type JudgedPod,
-  type PodFilter,
 } from './filters';
 export { isOnlyNode, NO_DRAIN } from './only-node';
-export {
-  controllerOf,
-  isFinished,
-  isReady,
-  isTerminating,
-  MIRROR_ANNOTATION,
-  nameOf,
-  ownerText,
-  terminatingSince,
-  type Pod,
-} from './pods';
+export { controllerOf, isTerminating, nameOf, terminatingSince, type Pod } from './pods';

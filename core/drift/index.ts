@@ -21,7 +21,6 @@ export {
   windowOf,
   type DriftedMember,
   type Places,
-  type RepairRoom,
 } from './repair-window';
 export {
   driftAnnotations,
@@ -30,6 +29,5 @@ export {
   driftStatus,
   isDriftReason,
   isShown,
-  type DriftAnnotations,
   type DriftStatus,
 } from './status';

@@ -37,7 +37,7 @@ export interface DriftedMember {
 export type Places = ReadonlyMap<string, number>;
 
 /** How a pool stands when one of its hosts asks. */
-export interface RepairRoom {
+interface RepairRoom {
   readonly isInService: boolean;
   /** How many other nodes are out of service, or about to be. */
   readonly othersOut: number;

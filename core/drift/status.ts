@@ -134,7 +134,7 @@ export function driftCondition(
   return known?.status?.conditions?.find(({ type }) => type === NodeCondition.DRIFTED);
 }
 
-export type DriftAnnotations = Readonly<Record<string, string>>;
+type DriftAnnotations = Readonly<Record<string, string>>;
 
 /** The `reason` annotation is cut as in MCO. */
 const MAX_REASON_LENGTH = 2000;

@@ -5,7 +5,7 @@
 
 import { decodeBase64 } from './base64';
 
-export type DataUrl =
+type DataUrl =
   { readonly bytes: Uint8Array; readonly error?: undefined } | { readonly error: string };
 
 /** The contents of a data URL, or the error. Never throws. */

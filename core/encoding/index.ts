@@ -1,4 +1,4 @@
 export { decodeBase64 } from './base64';
-export { dataUrlError, decodeDataUrl, encodeDataUrl, type DataUrl } from './data-url';
+export { dataUrlError, decodeDataUrl, encodeDataUrl } from './data-url';
 export { goJson } from './go-json';
-export { parseGoUrl, queryValues, type GoUrl } from './go-url';
+export { parseGoUrl, queryValues } from './go-url';

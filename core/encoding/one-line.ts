@@ -1,6 +1,6 @@
 /** Shortens texts to one line. */
 
-export interface Room {
+interface Room {
   /** UTF-16 units. */
   readonly characters: number;
   /** Of the text as JSON in UTF-8, with quotes and escapes. */

@@ -42,7 +42,7 @@ export interface FirstBootFacts {
   readonly registryAuthorities?: Readonly<Record<string, string>>;
 }
 
-export interface FirstBootInput {
+interface FirstBootInput {
   readonly machineConfig: MachineConfig;
   /** Its Ignition in 3.5, by {@link readServedIgnition}: parsed once for all versions. */
   readonly ignition: IgnitionObject;

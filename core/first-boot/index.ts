@@ -1,11 +1,6 @@
 export { authorityProblems, type AuthorityProblem } from './authorities';
-export {
-  firstBootConfig,
-  readServedIgnition,
-  type FirstBootFacts,
-  type FirstBootInput,
-} from './config';
+export { firstBootConfig, readServedIgnition, type FirstBootFacts } from './config';
 export { FIRST_BOOT_FILE } from './files';
 export { bootstrapKubeconfig } from './kubeconfig';
-export { configsInstead, type InsteadBecause, type InsteadConfig } from './instead';
+export { configsInstead, type InsteadBecause } from './instead';
 export { provedConfigName, servedConfigName } from './served-name';

@@ -7,7 +7,7 @@ import type { MachineConfigPool } from '../pool/types';
 
 export type InsteadBecause = 'proved' | 'target';
 
-export interface InsteadConfig {
+interface InsteadConfig {
   readonly name: string;
   /**
    * `proved`: a node of the pool runs it. `target`: the pool goes there, and no node has verified

@@ -19,4 +19,4 @@ export { readRawIgnition, type RawIgnition, type RenderPorts } from './raw';
 export type { Finding } from './report';
 export { listOf, structOf } from './rules';
 export { without, wordOf, type IgnitionObject } from './schema';
-export { servedVersion, type ServedVersion } from './served-version';
+export { servedVersion } from './served-version';

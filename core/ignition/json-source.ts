@@ -10,7 +10,7 @@ export interface JsonNode {
   readonly items?: readonly JsonNode[];
 }
 
-export interface JsonMember {
+interface JsonMember {
   readonly keyStart: number;
   /** Index after the key's closing quote. */
   readonly keyEnd: number;

@@ -14,7 +14,7 @@ import { schemaV2, type MinorV2 } from './schema-v2';
 import { isBefore, parseVersion, sameVersion } from './semver';
 import { formatReportV2, validateV2 } from './validate-v2';
 
-export type ParsedV2 = { readonly config: IgnitionObject } | Refusal;
+type ParsedV2 = { readonly config: IgnitionObject } | Refusal;
 
 const UNKNOWN: Refusal = { reason: 'unknown version', report: '', errors: [] };
 const MINORS: readonly MinorV2[] = [2, 1, 0];

@@ -24,7 +24,7 @@ export interface Refusal {
   readonly decoded?: IgnitionObject;
 }
 
-export type Parsed = { readonly config: IgnitionObject; readonly minor: Minor } | Refusal;
+type Parsed = { readonly config: IgnitionObject; readonly minor: Minor } | Refusal;
 
 const STUB_TYPE = 'struct { Version string }';
 /** Reads the version first, with Go's field names in error texts. */

@@ -20,7 +20,7 @@ import { wordOf, type IgnitionObject } from './schema';
 import type { MinorV2 } from './schema-v2';
 import { readUnitContents } from './unit-contents';
 
-export type KindV2 = 'error' | 'warning' | 'info' | 'deprecated';
+type KindV2 = 'error' | 'warning' | 'info' | 'deprecated';
 
 export interface EntryV2 {
   readonly kind: KindV2;
@@ -34,7 +34,7 @@ export interface ContextV2 {
   readonly minor: MinorV2 | 3;
 }
 
-export type RuleV2 = (value: IgnitionObject, context: ContextV2) => readonly EntryV2[];
+type RuleV2 = (value: IgnitionObject, context: ContextV2) => readonly EntryV2[];
 
 function error(message: string | undefined): readonly EntryV2[] {
   return message === undefined ? [] : [{ kind: 'error', message }];

@@ -7,7 +7,7 @@
 import type { OutputVersion } from './convert-down';
 import { isBefore, parseVersion, type Version } from './semver';
 
-export type ServedVersion =
+type ServedVersion =
   | { readonly version: OutputVersion }
   /** `unsupported`: an unknown version. `untranslatable`: 3.0, which can only be read. */
   | { readonly refused: 'unsupported' | 'untranslatable' };

@@ -6,7 +6,7 @@
  */
 
 /** Sections that hold at least one option, or why the text is no unit file. */
-export type UnitContents =
+type UnitContents =
   | { readonly sections: ReadonlySet<string>; readonly error?: undefined }
   | { readonly error: string };
 

@@ -10,7 +10,7 @@ import { listOf } from './rules';
 import { FIELD_RULES_V2, STRUCT_RULES_V2, type ContextV2, type EntryV2 } from './rules-v2';
 import type { FieldSchema, IgnitionObject, StructSchema } from './schema';
 
-export interface PlacedEntryV2 extends EntryV2 {
+interface PlacedEntryV2 extends EntryV2 {
   /** Index in the document; absent = no place. */
   readonly at?: number;
   /** Whether the document is quoted up to that index. */

@@ -3,7 +3,6 @@ export {
   isJoinTokenExpired,
   isJoinTokenForgettable,
   JOIN_DESCRIPTION_LIMIT,
-  JOIN_TOKEN_KEPT_SECONDS,
   JOIN_TOKEN_TTL,
   JOIN_TOKEN_USE_SECONDS,
   readJoinTokenRecord,
@@ -18,5 +17,4 @@ export {
   newJoinToken,
   parseJoinToken,
   type JoinTokenParts,
-  type NewJoinToken,
 } from './token';

@@ -31,7 +31,7 @@ export const JOIN_TOKEN_TTL = {
 } as const;
 
 /** Expired tokens are kept this long, so that lists and logs can still name them. */
-export const JOIN_TOKEN_KEPT_SECONDS = 24 * 3600;
+const JOIN_TOKEN_KEPT_SECONDS = 24 * 3600;
 
 /** A use is recorded at most this often for each token. */
 export const JOIN_TOKEN_USE_SECONDS = 60;

@@ -21,7 +21,7 @@ const BEARER = /^bearer +(\S+)$/i;
 const HEADER_LIMIT = 256;
 
 /** A new token; `text` is shown once and stored nowhere. */
-export interface NewJoinToken {
+interface NewJoinToken {
   readonly id: string;
   readonly text: string;
   readonly hash: string;

@@ -9,7 +9,7 @@ import type { MachineConfigSpec } from './types';
 export const PLACEHOLDER = 'SLIPWAY-REPLACE-ME';
 
 export const PLACEHOLDER_PROBLEM = `this is still the placeholder ${PLACEHOLDER} of an example`;
-export const PLACEHOLDER_FIX = `write your own value in its place, or remove the object`;
+const PLACEHOLDER_FIX = `write your own value in its place, or remove the object`;
 
 export function hasPlaceholder(value: unknown): boolean {
   return typeof value === 'string' && value.includes(PLACEHOLDER);

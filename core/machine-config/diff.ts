@@ -66,7 +66,7 @@ export function canonicalKernelType(kernelType: string | undefined): string {
 }
 
 /** Paths that are new or different, and paths that are removed; each sorted. */
-export interface ChangedFiles {
+interface ChangedFiles {
   readonly changed: readonly string[];
   readonly removed: readonly string[];
 }
@@ -89,7 +89,7 @@ export function changedFiles(old: IgnitionConfig, desired: IgnitionConfig): Chan
 }
 
 /** Unit names in config order. */
-export interface ChangedUnits {
+interface ChangedUnits {
   readonly added: readonly string[];
   readonly updated: readonly string[];
   readonly removed: readonly string[];
@@ -114,7 +114,7 @@ export function changedUnits(old: IgnitionConfig, desired: IgnitionConfig): Chan
 }
 
 /** The parts of `passwd` that a running machine can change. */
-export interface PasswdChanges {
+interface PasswdChanges {
   readonly sshKeysChanged: boolean;
   readonly passwordChanged: boolean;
 }

@@ -1,15 +1,8 @@
-export { EXTENSIONS, refuseUnknownExtensions, unknownExtensions } from './extensions';
 export { generatedElsewhere, generatedElsewhereText } from './generations';
-export { renderedName, specYaml } from './hash';
-export { inMergeOrder, mergeSources, type BaseImages } from './merge';
+export { specYaml } from './hash';
+export { inMergeOrder } from './merge';
 export { isPasswordHash } from './password-hash';
-export {
-  irreconcilableReason,
-  isReadable,
-  refuseUnreconcilable,
-  type ReconcilableOptions,
-  type StorageOverride,
-} from './reconcilable';
+export { irreconcilableReason, isReadable, refuseUnreconcilable } from './reconcilable';
 export { MAX_CONTENT_BYTES, MAX_OBJECT_BYTES, MAX_PATHS } from './limits';
 export { noOriginalPath, ORIGINAL_PLACES, originalPath } from './original-paths';
 export {
@@ -19,10 +12,8 @@ export {
   type RenderInput,
 } from './render';
 export { renderForHosts } from './render-for-hosts';
-export { Source } from './source';
 export type * from './types';
 export { isVerified } from './verification';
-export { isKernelType, KernelType, validateMachineConfig } from './validate';
 export { admissionProblems, refuseInadmissible } from './admission';
 export { IMAGE_FIX, imageProblem } from './admission-images';
 export { placeholdersIn } from './admission-placeholders';

@@ -20,14 +20,14 @@ import type { Source } from './source';
 import type { IgnitionConfig, MachineConfigSpec, RenderedSpec } from './types';
 import { KernelType } from './validate';
 
-export interface BaseImages {
+interface BaseImages {
   readonly osImage: string;
   readonly extensionsImage: string;
   /** Name of the pool's image stream; user images are then refused. */
   readonly stream?: string;
 }
 
-export interface MergeOptions extends BaseImages {
+interface MergeOptions extends BaseImages {
   /**
    * Changes or refuses the merged config before all other checks of the merge. Absent = MCO's
    * answer.

@@ -23,7 +23,7 @@ import type { MachineConfig } from './types';
 /** Sections of `storage` whose changes an administrator permits although nothing applies them. */
 export type StorageOverride = 'Disks' | 'FileSystems' | 'Raid';
 
-export interface ReconcilableOptions {
+interface ReconcilableOptions {
   readonly ports: Pick<RenderPorts, 'gunzip'>;
   readonly storageOverrides?: readonly StorageOverride[];
   /** The decision for two readable configs; absent = `ignitionReason`. */

@@ -45,7 +45,7 @@ export interface RenderInput {
 }
 
 /** Deviations from MCO; `renderForHosts` has those of the product. */
-export interface RenderCorrections {
+interface RenderCorrections {
   /** Changes the merged config before it is named, or refuses it. */
   readonly merged: (config: IgnitionConfig, sources: readonly Source[]) => IgnitionConfig;
   /** Replaces `ignitionReason`: why a running machine cannot take the change. */

@@ -91,7 +91,7 @@ export interface IgnitionFile {
   readonly append?: readonly IgnitionResource[];
 }
 
-export interface IgnitionDropin {
+interface IgnitionDropin {
   readonly name: string;
   readonly contents?: string;
 }

@@ -16,7 +16,7 @@ import {
 } from './predicates';
 import type { MachineConfigNode, Node } from './types';
 
-export interface Adoption {
+interface Adoption {
   readonly config: string;
   readonly annotations: Readonly<Record<string, string>>;
 }

@@ -33,7 +33,7 @@ const PARENTS = {
 type Stage = keyof typeof PARENTS;
 const STAGES = Object.keys(PARENTS) as readonly Stage[];
 
-export interface ConditionOptions {
+interface ConditionOptions {
   readonly config: string;
   /** RFC 3339; becomes the transition time of what changes. */
   readonly now: string;

@@ -14,7 +14,7 @@ import type { ChangedNames, PlanFacts, PlannedChange } from './plan-types';
 const REBOOT: readonly DisruptionAction[] = [{ type: 'Reboot' }];
 const UNCOVERED = { cost: REBOOT, why: 'no disruption policy covers it' } as const;
 
-export interface ChangesInput {
+interface ChangesInput {
   readonly facts: PlanFacts;
   readonly diff: MachineConfigDiff;
   readonly policies: DisruptionPolicies;

@@ -6,7 +6,7 @@
 import type { DisruptionAction } from '../disruption/types';
 
 /** In the order in which they run. */
-export type PlanPhaseName =
+type PlanPhaseName =
   | 'Prepare'
   | 'Cordon'
   | 'Drain'
@@ -80,7 +80,3 @@ export type PlanFacts = Pick<
   | 'osImage'
   | 'kernelType'
 >;
-
-export function hasPhase(plan: UpdatePlan, phase: PlanPhaseName): boolean {
-  return plan.phases.some((planned) => planned.phase === phase);
-}

@@ -33,15 +33,7 @@ import { planSummary } from './plan-text';
 import type { PlanFacts, PlanVerdict, UpdatePlan } from './plan-types';
 
 export { describePlan } from './plan-text';
-export {
-  hasPhase,
-  type ChangedNames,
-  type PlannedChange,
-  type PlanPhase,
-  type PlanPhaseName,
-  type PlanVerdict,
-  type UpdatePlan,
-} from './plan-types';
+export type { UpdatePlan } from './plan-types';
 
 /** The observed state of the machine, which wins over the recorded config. */
 export interface OsState {
@@ -51,7 +43,7 @@ export interface OsState {
   readonly kernelArguments?: readonly string[];
 }
 
-export interface PlanInput {
+interface PlanInput {
   /** Absent = the machine was never configured: everything is new. */
   readonly current: RenderedSpec | undefined;
   readonly desired: RenderedSpec;

@@ -21,7 +21,7 @@ export interface UpdateRun {
 /** `takes`: the first step that writes the Node. `gives back`: the last one; it may be repeated. */
 export type TurnStep = 'takes' | 'gives back';
 
-export type Turn =
+type Turn =
   | { readonly ok: true; /** The new mark of the Node. */ readonly mark: string }
   | { readonly ok: false; readonly reason: string };
 

@@ -2,7 +2,7 @@
 
 import { EXTENSIONS } from '../machine-config/extensions';
 
-export interface PackageChanges {
+interface PackageChanges {
   readonly install: readonly string[];
   readonly uninstall: readonly string[];
 }

@@ -1,8 +1,4 @@
-export {
-  extensionPackageChanges,
-  rpmOstreePackageArguments,
-  type PackageChanges,
-} from './extensions';
+export { extensionPackageChanges, rpmOstreePackageArguments } from './extensions';
 export { imageDigest, sameImage } from './images';
 export {
   grubSyntaxIn,
@@ -16,5 +12,4 @@ export {
   splitKernelArguments,
   withoutArguments,
   withoutArgumentValue,
-  type KernelArgumentChanges,
 } from './kernel-arguments';

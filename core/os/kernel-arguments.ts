@@ -154,7 +154,7 @@ function takeFrom(list: string[], argument: string): string | undefined {
   return at === -1 ? undefined : list.splice(at, 1)[0];
 }
 
-export interface KernelArgumentChanges {
+interface KernelArgumentChanges {
   readonly add: readonly string[];
   readonly remove: readonly string[];
 }

@@ -11,7 +11,7 @@ import type { Node } from '../node/types';
 import { isTargetedAtPool, type Layering } from './layering';
 import type { MachineConfigPool } from './types';
 
-export interface CandidateSelection {
+interface CandidateSelection {
   /** In the order of the given nodes. */
   readonly candidates: readonly Node[];
   readonly capacity: number;
@@ -81,7 +81,7 @@ export function sortByZoneAndAge(nodes: readonly Node[]): Node[] {
 }
 
 /** Sort keys, read once per node, because parsing a time in a comparison is slow. */
-export interface NodePlace {
+interface NodePlace {
   /** Absent = no zone label. */
   readonly zone?: string;
   /** Milliseconds; a node without a creation time is the oldest, as in Go. */

@@ -37,7 +37,7 @@ export interface Layering {
   readonly build?: MachineOSBuild;
 }
 
-export function isLayered({ config, build }: Layering): boolean {
+function isLayered({ config, build }: Layering): boolean {
   return config !== undefined || build !== undefined;
 }
 

@@ -17,7 +17,7 @@ const MASTER_POOL = 'master';
 const WORKER_POOL = 'worker';
 
 /** The first is the primary pool. */
-export interface PoolsOfNode {
+interface PoolsOfNode {
   readonly pools: readonly MachineConfigPool[];
   /** A custom pool that a master matches and that is ignored, which deserves an alert. */
   readonly ignoredCustomPool?: MachineConfigPool;

@@ -29,7 +29,7 @@ import type { MachineConfigPool } from './types';
 
 export type PoolStatus = NonNullable<MachineConfigPool['status']>;
 
-export interface StatusInput {
+interface StatusInput {
   readonly pool: MachineConfigPool;
   readonly nodes: readonly Node[];
   readonly machineConfigNodes: readonly MachineConfigNode[];

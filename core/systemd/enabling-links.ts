@@ -13,7 +13,7 @@ const MAY_HAVE_ALIASES: ReadonlySet<string> = new Set(
 );
 
 /** Paths of links, by the key that asks for them. */
-export interface EnablingLinks {
+interface EnablingLinks {
   readonly aliases: readonly string[];
   readonly wants: readonly string[];
   readonly requires: readonly string[];
@@ -43,7 +43,7 @@ export function enablingLinks(unit: string, install: InstallSection): EnablingLi
 }
 
 /** The links that decide whether systemctl enables a unit, and their key. */
-export interface DecisiveLinks {
+interface DecisiveLinks {
   readonly key: 'Alias' | 'WantedBy' | 'RequiredBy';
   readonly paths: readonly string[];
 }

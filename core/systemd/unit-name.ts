@@ -1,7 +1,7 @@
 /** Names that systemd accepts for units. */
 
 /** The longest name of a unit, in bytes. */
-export const UNIT_NAME_BYTES = 255;
+const UNIT_NAME_BYTES = 255;
 
 const TYPES = 'service|socket|target|device|mount|automount|swap|timer|path|slice|scope';
 

@@ -40,10 +40,9 @@ export interface ConfirmAfterReboot {
 }
 
 /**
- * Whether this boot must be confirmed. The time counts from the boot, so that a process that
- * crashes repeatedly does not wait for ever; after a verification in this boot it counts from the
- * start of the process. Needs only the journal and the kernel's boot ID, because the update may
- * have broken the OS program.
+ * Whether this boot must be confirmed, by the journal and the kernel's boot ID alone, because the
+ * update may have broken the OS program. The time counts from the boot, so that a crashing process
+ * does not wait for ever; after a verification in this boot, from the start of the process.
  *
  * @param seconds - the default for orders without a number
  */

@@ -13,7 +13,7 @@ import type { Log } from '../log';
 const RECONNECT_SECONDS = 600;
 const LOOK_MS = 5_000;
 
-export interface LastResort {
+interface LastResort {
   readonly signal: AbortSignal;
   readonly log: Log;
   /** Tells systemd that the process waits. */

@@ -9,7 +9,7 @@ import type { Host } from '../host';
 import type { Log } from '../log';
 
 /** `decides` = the verified update stays; `nothing` = no order of the update can arrive. */
-export type Answer = 'decides' | 'in reach' | 'nothing';
+type Answer = 'decides' | 'in reach' | 'nothing';
 
 export class TemporalAnswers {
   #commitBy: CommitBy | undefined;

@@ -9,7 +9,7 @@ import type { DriftBaseline } from './baseline';
 import { differenceAt, type Difference, type ObservedPath } from './difference';
 import type { HostPorts } from '../ports';
 
-export interface CheckPorts extends Pick<HostPorts, 'systemd' | 'os' | 'now'> {
+interface CheckPorts extends Pick<HostPorts, 'systemd' | 'os' | 'now'> {
   readonly probe: PathProbe;
 }
 

@@ -15,7 +15,7 @@ export interface DriftRecords {
   readonly repairs: readonly DriftRepair[];
 }
 
-export const NO_RECORDS: DriftRecords = { config: '', since: {}, repairs: [] };
+const NO_RECORDS: DriftRecords = { config: '', since: {}, repairs: [] };
 
 export async function readDriftRecords(files: Files): Promise<DriftRecords> {
   const state = await files.look(DRIFT_FILE);

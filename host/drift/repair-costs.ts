@@ -18,7 +18,7 @@ import type { WantedPaths } from '../paths/wanted-paths';
 /** For paths that no policy covers. */
 const REBOOT: readonly DisruptionAction[] = [{ type: 'Reboot' }];
 
-export type RepairCost =
+type RepairCost =
   | { readonly actions: readonly DisruptionAction[] }
   /** Completes "not repaired: `path` …". */
   | { readonly refused: string };

@@ -22,7 +22,7 @@ export type RepairPorts = Pick<
   'node' | 'files' | 'users' | 'systemd' | 'journal' | 'os' | 'now' | 'context' | 'pause' | 'warn'
 >;
 
-export interface RepairInput {
+interface RepairInput {
   readonly config: HostConfig;
   readonly findings: readonly DriftFinding[];
   /** With defaults. */

@@ -50,7 +50,7 @@ export interface DriftPorts extends Omit<RepairPorts, 'context'> {
   report(report: DriftReport, signal: AbortSignal): Promise<DriftAnswer>;
 }
 
-export interface DriftLog {
+interface DriftLog {
   debug(fields: object, message: string): void;
   info(fields: object, message: string): void;
   warn(fields: object, message: string): void;

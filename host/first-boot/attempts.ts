@@ -19,14 +19,14 @@ const BACKOFF: Backoff = { firstMs: 1_000, maxMs: 60_000 };
 /** A power cut may repeat a reboot; more repetitions are a fault. */
 const MOST_REBOOTS = 3;
 
-export interface NewMachine {
+interface NewMachine {
   readonly node: string;
   readonly ports: () => Promise<MachinePorts>;
   /** Resolves when this process ends with the machine. */
   readonly reboot: (reason: string) => Promise<void>;
 }
 
-export interface FirstBootOptions {
+interface FirstBootOptions {
   readonly signal: AbortSignal;
   readonly log: Log;
   readonly now?: () => Date;

@@ -64,10 +64,8 @@ export type FirstBoot =
   | { readonly kind: 'reboot'; readonly config: string };
 
 /**
- * Completes what Ignition began: image, kernel arguments and extensions, as an update through the
- * same journal, from the config without them to the whole config. Files of Ignition count as
- * written by that config. Goes up to a reboot; the next call continues, also after a crash. A
- * machine that has everything does not reboot.
+ * Completes what Ignition began (image, kernel arguments, extensions) as an update through the same
+ * journal, up to a reboot if one is needed. The next call continues, also after a crash.
  *
  * @param beforeReboot - called before the reboot is armed; an error prevents the reboot
  * @throws the errors of an update; `ConfigDrift` when the disk differs from what Ignition should

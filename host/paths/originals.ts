@@ -57,8 +57,8 @@ export async function keepOriginal(
 }
 
 /**
- * Closes the places of originals that MCO left open to everybody. Safe to repeat, and not
- * undone: how they were is part of no config.
+ * Closes the places of originals that MCO left readable by everybody. Safe to repeat, and not
+ * undone, because no config names their modes.
  */
 export async function closeOriginals(files: Files): Promise<void> {
   for (const path of ORIGINAL_PLACES) {

@@ -123,8 +123,8 @@ function onlyUnmasks(wanted: WantedPath): boolean {
 }
 
 /**
- * Whether an earlier config put there what is there: the one before, or one of which MCO left the file behind with the
- * record of what it had replaced.
+ * Whether the content is that of an earlier config: the previous one, or one whose file MCO left
+ * behind with the record of its original.
  */
 async function isOurs({ files }: Ports, path: string, claimed?: WantedPath): Promise<boolean> {
   if (claimed !== undefined && claimed.kind !== 'absent') return true;

@@ -31,7 +31,7 @@ export interface OwnerWish {
 }
 
 /** Bytes to append to a file; unset attributes stay. */
-export interface Appended {
+interface Appended {
   readonly bytes: Buffer;
   readonly keepsMode: boolean;
   readonly keepsOwner: boolean;
@@ -62,7 +62,7 @@ export type WantedPath = {
 export type WantedPaths = ReadonlyMap<string, WantedPath>;
 
 /** How to treat an entry that no host can apply. */
-export type Inapplicable =
+type Inapplicable =
   | 'refused'
   /** For the config that the host is on: the host must be able to leave it. */
   | 'leftOut';

@@ -14,7 +14,7 @@ const COMMITTED_FILE = '/var/lib/slipway/committed.json';
 /** MCO's file by which a person declares that the disk need not match. */
 export const FORCE_FILE = '/run/machine-config-daemon-force';
 
-export interface CommittedUpdate {
+interface CommittedUpdate {
   readonly config: ConfigReference;
   readonly deployment: string;
   readonly image?: string;

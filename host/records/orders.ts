@@ -24,7 +24,7 @@ interface RecordedResult {
  *
  * @throws `OrderRefused`
  */
-export function checkOrder(
+function checkOrder(
   ports: Pick<HostPorts, 'node' | 'now'>,
   step: keyof HostActivities,
   order: HostOrder,

@@ -49,7 +49,7 @@ async function staysLinked({ files }: Ports, unit: IgnitionUnit | undefined): Pr
 }
 
 /** Units in the running system and at the next boot; equal when nothing is staged. */
-export interface UnitsOfBoots {
+interface UnitsOfBoots {
   readonly now: UnitEnablement;
   readonly next: UnitEnablement;
 }

@@ -18,7 +18,7 @@ const RUNNING: ReadonlySet<string> = new Set(['active', 'activating', 'reloading
 const ATTEMPTS = 10;
 const PAUSE_MS = 3_000;
 
-export interface StartingMachine {
+interface StartingMachine {
   readonly node: string;
   readonly root: string;
   readonly ports: () => Promise<MachinePorts>;
@@ -26,7 +26,7 @@ export interface StartingMachine {
   readonly reboot: (reason: string) => Promise<void>;
 }
 
-export interface SettleOptions {
+interface SettleOptions {
   readonly signal: AbortSignal;
   readonly log: Log;
   readonly systemctl?: string;

@@ -59,7 +59,7 @@ async function closeCopies({ node, exclusive, ports }: SettlingHost, log: Log): 
   }
 }
 
-export interface SettlingAgain {
+interface SettlingAgain {
   failed(reason: string): void;
   holds(): void;
   /** An order has ended, which may have fixed the failure. */

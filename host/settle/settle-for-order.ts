@@ -1,8 +1,7 @@
 /**
  * Settles an unfinished update when an order arrives: commits it if its node was Ready on it, takes
- * it over if the order wants the same config, else undoes it. An undo that would disturb the node
- * waits until the node is out of service. Nothing is committed unverified, and nothing is undone in
- * part.
+ * it over if the order wants the same config, else undoes it, once the node is out of service if
+ * that disturbs it.
  */
 
 import type { UpdatePlan } from '../../core/node/plan';
@@ -35,7 +34,7 @@ import {
 } from '../transaction/unfinished-update';
 import { undoHere } from '../transaction/undo';
 
-export interface Settled {
+interface Settled {
   /** A sentence for the record; absent: there was nothing. */
   readonly what?: string;
   /** Left for later orders; absent: nothing is in progress. */

@@ -22,7 +22,7 @@ import { findUpdaters, updatersText } from '../../core/machine/updaters';
 import { lookForKubelet, otherNode } from '../kubelet';
 import { type WorkerState, isRunning, readWorkerState } from './worker-state';
 
-export interface ExaminedMachine {
+interface ExaminedMachine {
   readonly node: string;
   readonly root: string;
   readonly kubelet: KubeletSettings;
@@ -35,7 +35,7 @@ export interface ExaminedMachine {
   }>;
 }
 
-export interface OpenUpdate {
+interface OpenUpdate {
   readonly target: string;
   readonly previous?: string;
   readonly orderId: string;

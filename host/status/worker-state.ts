@@ -33,7 +33,7 @@ export interface WorkerState {
   readonly isSettled?: boolean;
 }
 
-export interface WorkerStateWriter {
+interface WorkerStateWriter {
   settled(): void;
   connection(connection: Connection): void;
   /** Wraps the activities to record their begin and end. */

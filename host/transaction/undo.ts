@@ -20,14 +20,13 @@ export async function undoHere(
 }
 
 /**
- * The same before the machine boots the deployment from before the update. On another deployment, a
- * path that cannot be restored is only reported: this `/etc` is dropped with it. The old deployment
- * has its own `/etc`, which is undone after the boot together with shared paths; until then nothing
- * is recorded as undone. The same holds when the machine reaches nobody and boots by itself.
+ * Undoes the files before the machine boots its old deployment, whose own `/etc` is undone after the
+ * boot. A path that cannot be restored is only reported where this `/etc` is dropped with its
+ * deployment, or where the machine boots in any case.
  *
  * @param options - `isAlone`: no order requested the boot, and none can arrive
- * @throws `RollbackFailed` naming the path, on the old deployment; on any, when a before-image is
- *   damaged
+ * @throws `RollbackFailed` naming the path, on the old deployment unless `isAlone`; on any, when a
+ *   before-image is damaged
  */
 export async function undoBeforeBoot(
   ports: Pick<HostPorts, 'files' | 'warn'>,

@@ -20,9 +20,9 @@ import {
 } from '../ports';
 
 /** The limit for the boots of a rollback; a machine that needs more would boot for ever. */
-export const MOST_BOOTS_BACK = 3;
+const MOST_BOOTS_BACK = 3;
 
-export type Standing =
+type Standing =
   /** Orders continue: nothing has happened since, or the update's own deployment is booted. */
   | { readonly kind: 'asLeft' }
   /** The machine rebooted by itself into a complete update: orders continue. */

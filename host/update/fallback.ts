@@ -13,7 +13,7 @@ const UNCONFIRMED_FILE = '/var/lib/slipway/unconfirmed';
 /** The same file, after the script has rolled back. */
 const UNSTARTED_FILE = '/var/lib/slipway/unstarted';
 
-export interface Fallback {
+interface Fallback {
   /** The worker must reach Temporal within this time. */
   readonly seconds: number;
   /** As drivers name it: `CHECKSUM.SERIAL`. */
@@ -43,10 +43,7 @@ export async function leaveWayBack(
 }
 
 /** Written before the reboot is ordered. @throws `ApplyFailed` naming the path */
-export async function leaveFallback(
-  files: Files,
-  { seconds, deployment }: Fallback,
-): Promise<void> {
+async function leaveFallback(files: Files, { seconds, deployment }: Fallback): Promise<void> {
   await files.remove(UNSTARTED_FILE);
   await writePrivate(files, UNCONFIRMED_FILE, `${Math.ceil(seconds)}\n${deployment}\n`);
 }

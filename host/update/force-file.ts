@@ -13,8 +13,6 @@ import { planSummary } from '../../core/node/plan-text';
 import { FORCE_FILE } from '../records/committed-deployment';
 import type { Files, PathChange } from '../ports';
 
-export { FORCE_FILE };
-
 export async function isForced(files: Pick<Files, 'facts'>): Promise<boolean> {
   return (await files.facts(FORCE_FILE)).kind !== 'absent';
 }

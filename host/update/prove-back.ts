@@ -12,7 +12,7 @@ import type { HostPorts, OpenJournal, OsStatus } from '../ports';
 import type { HostConfig } from '../records/configs';
 import { isUndoneHere } from '../transaction/undo';
 
-export interface WentBack {
+interface WentBack {
   /** Absent: nothing of the update was begun, or it was verified and dropped before. */
   readonly journal: OpenJournal | undefined;
   readonly status: OsStatus;

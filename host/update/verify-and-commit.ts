@@ -83,7 +83,7 @@ interface CommitMark {
   readonly commitByUptime: number;
 }
 
-/** Whoever ordered it last decides until when the machine may go back by itself. */
+/** The latest order decides until when the machine may roll back by itself. */
 function commitTime(
   ports: HostPorts,
   { commitWithinSeconds: seconds }: VerifyingOrder,
@@ -94,7 +94,7 @@ function commitTime(
   };
 }
 
-/** @throws `WrongDeployment`, `VerifyFailed` when the machine is on its way back already, saying why */
+/** @throws `WrongDeployment`, `VerifyFailed` with the reason when the machine is rolling back */
 function refuseWrongBoot(ports: HostPorts, journal: OpenJournal, status: OsStatus): void {
   const { bootId, booted } = status;
   const armed = markOf(journal, 'armed');

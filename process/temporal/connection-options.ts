@@ -22,7 +22,7 @@ export interface ConnectionOptions {
   readonly apiKey?: string;
 }
 
-export interface TemporalTls {
+interface TemporalTls {
   serverRootCACertificate?: Buffer;
   clientCertPair?: { crt: Buffer; key: Buffer };
   serverNameOverride?: string;

@@ -26,7 +26,7 @@ const CONNECT_MS = 20_000;
 /** Running calls on a replaced connection end within this time. */
 const LAST_CALLS_MS = 30_000;
 
-export interface TemporalConnectionOptions<C extends ConnectionLike> {
+interface TemporalConnectionOptions<C extends ConnectionLike> {
   readonly address: string;
   readonly namespace: string;
   /** The search attributes that the process needs in the namespace. */

@@ -9,7 +9,7 @@ export interface Silence {
 }
 
 /** gRPC's longest wait between two tries: a connection recovers within this time, or never. */
-export const DEAD_MS = 120_000;
+const DEAD_MS = 120_000;
 
 /** Whether to try another connection, which shows whether Temporal or this connection is dead. */
 export function isOtherWorthATry(silence: Silence | undefined, nowMs: number): boolean {

@@ -13,7 +13,7 @@ export const STATUS = { INVALID_ARGUMENT: 3, NOT_FOUND: 5 } as const;
 const ANSWER_MS = 10_000;
 const LOOK_MS = 5_000;
 
-export interface RequirementsOptions {
+interface RequirementsOptions {
   readonly address: string;
   readonly namespace: string;
   /** Names; may be empty. */

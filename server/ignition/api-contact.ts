@@ -9,7 +9,7 @@ const INTERVAL_MS = 10_000;
 /** The API server sends a bookmark each minute, a little later when it is busy. */
 const QUIET_MS = 65_000;
 
-export interface ApiContact {
+interface ApiContact {
   readonly ageSeconds: () => number;
 }
 

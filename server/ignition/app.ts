@@ -51,7 +51,7 @@ import {
 import { readTarget } from './target';
 import { createTurns, type Turns } from './turns';
 
-export interface IgnitionEvents {
+interface IgnitionEvents {
   /** A first config was sent to its last byte. */
   readonly sent: (version: string, encoding: string) => void;
   readonly missed: (reason: MissingReason) => void;
@@ -77,7 +77,7 @@ export interface IgnitionDependencies {
   readonly clock?: () => number;
 }
 
-export interface IgnitionServer {
+interface IgnitionServer {
   readonly app: FastifyInstance;
   readonly connections: () => number;
   readonly cutOff: () => void;

@@ -15,7 +15,7 @@ export interface ArrivalTimes {
   readonly handshake: number;
 }
 
-export interface Arrivals {
+interface Arrivals {
   /** Takes a new connection; TLS begins later. */
   readonly hear: (socket: Socket) => void;
   /** Ends the connections before TLS, and every later one. */

@@ -17,7 +17,7 @@ import { controllerFacts } from './controller-facts';
 import { readObject } from './manifests';
 import { missing, type ConfigSource, type Look } from './source';
 
-export interface BootstrapSourceOptions {
+interface BootstrapSourceOptions {
   readonly directory: string;
   /** From outside the directory: kubeconfig and authorities of registries. */
   readonly facts: () => FirstBootFacts;

@@ -26,7 +26,7 @@ const TOKEN_FILE = /\.ya?ml$/;
 
 type Records = ReadonlyMap<string, JoinTokenRecord>;
 
-export interface TokenLog {
+interface TokenLog {
   info(fields: object, message: string): void;
   warn(fields: object, message: string): void;
   error(fields: object, message: string): void;

@@ -20,7 +20,7 @@ import { missing, type ConfigSource, type Look, type ServedConfig } from './sour
 
 type Watched<T> = Pick<CacheView<T>, 'get' | 'isSynced' | 'synced' | 'subscribe'>;
 
-export interface ClusterSourceOptions {
+interface ClusterSourceOptions {
   readonly pools: Watched<MachineConfigPool> & Pick<CacheView<MachineConfigPool>, 'list'>;
   readonly controllerConfigs: Watched<KubeObject>;
   /** They show which config was verified, for when a config is gone. */

@@ -1,6 +1,6 @@
 /** Content encodings: compressed where the client accepts it. */
 
-export const ENCODINGS = ['zstd', 'gzip', 'identity'] as const;
+const ENCODINGS = ['zstd', 'gzip', 'identity'] as const;
 export type Encoding = (typeof ENCODINGS)[number];
 
 /**

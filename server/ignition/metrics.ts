@@ -6,7 +6,7 @@ import type { DropReason } from '../connections';
 import type { CutReason } from './request-log';
 import type { MissingReason } from './source';
 
-export interface IgnitionMetrics {
+interface IgnitionMetrics {
   /** A first config was sent to its last byte. */
   readonly sent: (version: string, encoding: string) => void;
   readonly missed: (reason: MissingReason) => void;
@@ -17,7 +17,7 @@ export interface IgnitionMetrics {
 }
 
 /** Values that gauges read at scrape time. */
-export interface IgnitionGauges {
+interface IgnitionGauges {
   readonly preparedBytes: () => number;
   readonly ageSeconds: () => number;
   readonly connections: () => number;

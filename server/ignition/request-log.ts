@@ -3,7 +3,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { AddressLimit } from '../join-limit';
 
-export interface Line {
+interface Line {
   pool?: string;
   config?: string;
   version?: string;
@@ -21,7 +21,7 @@ export const repeated = new WeakSet<FastifyRequest>();
 /** Called when the last byte of a first config is out. */
 export const sending = new WeakMap<FastifyRequest, () => void>();
 
-export interface AnswerEvents {
+interface AnswerEvents {
   readonly dropped: (reason: CutReason) => void;
   readonly answered: (endpoint: string, code: number, seconds: number) => void;
 }
@@ -29,7 +29,7 @@ export interface AnswerEvents {
 /** Why an answer was cut off: it took too long, or the client went away. */
 export type CutReason = 'slow' | 'gone';
 
-export interface FollowOptions {
+interface FollowOptions {
   readonly ms: number;
   readonly events: AnswerEvents;
   /** How often an address with too many requests is logged. */

@@ -21,7 +21,7 @@ export interface Shelf {
   readonly size: number;
 }
 
-export interface ShelfOptions {
+interface ShelfOptions {
   readonly preparer: Preparer;
   /** A first config of more plain bytes is refused. */
   readonly maxBytes: number;

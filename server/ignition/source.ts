@@ -1,4 +1,4 @@
-/** Sources of first configs: the cluster, the files of a bootstrap machine, or memory. */
+/** Sources of first configs: the cluster, and the files of a bootstrap machine. */
 
 import type { FirstBootFacts, InsteadBecause } from '../../core/first-boot';
 import type { MachineConfig } from '../../core/machine-config/types';
@@ -16,16 +16,14 @@ export interface ServedConfig {
 }
 
 /** Why there is no first config; label of the metric and answer to an admitted machine. */
-export const MISSING_REASONS = [
-  'unknown-pool',
-  'no-rendered-config',
-  'not-ready',
-  'too-large',
-  'not-in-this-version',
-  'unusable-config',
-  'not-prepared',
-] as const;
-export type MissingReason = (typeof MISSING_REASONS)[number];
+export type MissingReason =
+  | 'unknown-pool'
+  | 'no-rendered-config'
+  | 'not-ready'
+  | 'too-large'
+  | 'not-in-this-version'
+  | 'unusable-config'
+  | 'not-prepared';
 
 /** A refusal. 404 is final for Ignition; after 5xx it asks again. */
 export interface Missing {
@@ -51,29 +49,4 @@ export function missing(
   message: string,
 ): { readonly missing: Missing } {
   return { missing: { status, reason, message } };
-}
-
-/** A source in memory that never changes, such as for benchmarks. */
-export function fixedSource(
-  configs: readonly {
-    readonly pool: string;
-    readonly machineConfig: MachineConfig;
-    readonly facts?: FirstBootFacts;
-  }[],
-): ConfigSource {
-  const byPool = new Map(
-    configs.map(({ pool, machineConfig, facts = {} }): [string, ServedConfig] => {
-      const { name } = machineConfig.metadata;
-      return [pool, { pool, name, key: name, machineConfig, facts }];
-    }),
-  );
-  return {
-    look(pool) {
-      const served = byPool.get(pool);
-      return served === undefined
-        ? missing(500, 'unknown-pool', `there is no pool ${pool}`)
-        : { served };
-    },
-    ageSeconds: () => 0,
-  };
 }

@@ -14,7 +14,7 @@ import type { Preparer } from './prepare';
 import { createShelf } from './shelf';
 import type { ConfigSource } from './source';
 
-export interface IgnitionParts {
+interface IgnitionParts {
   readonly settings: ServerSettings;
   readonly source: ConfigSource;
   readonly gate: CountingJoinGate;

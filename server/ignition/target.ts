@@ -7,7 +7,7 @@
  * @see MCO pkg/server/api.go (7ff337a4), NewAPIServer
  */
 
-export type Target =
+type Target =
   | { readonly kind: 'config'; readonly pool: string }
   | { readonly kind: 'health' }
   /** `*`: the server itself. */

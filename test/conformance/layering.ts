@@ -16,7 +16,6 @@ interface Said {
   exists?: boolean;
   name?: string;
   image?: string;
-  /** For a build: the rendered config. */
   of?: string;
   state?: string;
   /** Value of `MOSC: text`, `MOSB: text`: image or config, or the name when another key has these. */

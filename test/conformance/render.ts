@@ -1,5 +1,3 @@
-/** Rendered names, merged specs, hashed bytes and refusals. */
-
 import { messageOf } from '../../core/errors';
 import {
   renderMachineConfig,

@@ -155,7 +155,6 @@ async function startShell(clone: string): Promise<ManagedProcess> {
   return shell;
 }
 
-/** Without the programs of the checkout itself. */
 function pathOfUser(): readonly string[] {
   return (process.env['PATH'] ?? '').split(delimiter).filter((path) => !path.startsWith(ROOT));
 }

@@ -85,7 +85,7 @@ test(
 );
 
 test(
-  'hours ahead in the middle: named, taken back and in service; completed once the clock is right',
+  'hours ahead in the middle: named, rolled back and in service; completed once the clock is right',
   async () => {
     const mark = markOf(world.record);
     const before = world.target();

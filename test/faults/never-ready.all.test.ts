@@ -68,7 +68,7 @@ async function breakNetwork(name: string): Promise<void> {
 }
 
 test(
-  'goes back and stops the rollout, although its host was verified',
+  'rolls back and stops the rollout, although its host was verified',
   async () => {
     const old = world.target();
     const mark = markOf(world.record);

@@ -116,7 +116,7 @@ async function failAndStrike(
 }
 
 test.each(VICTIMS.map((victim) => [victim] as const))(
-  '%s is struck on the way back: the node is back, named, and in service',
+  '%s is struck during rollback: the node is back, named, and in service',
   async (victim) => {
     for (const { boundary: moment, blow } of wayBackStrikes(campaign(), victim)) {
       await failAndStrike({ victim, moment, blow }, () => strike(world.stack, victim, blow));

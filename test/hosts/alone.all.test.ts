@@ -56,7 +56,6 @@ test(
   STORY_MS,
 );
 
-/** UIDs: a recreated pod has another one. */
 async function podsOf(app: string): Promise<readonly string[]> {
   const { items } = await world.api.call<{ items: readonly { metadata: { uid: string } }[] }>(
     'GET',

@@ -1,5 +1,3 @@
-/** Programs of the machine, run to their end. */
-
 import { run } from '../../tools/binaries/run-program';
 
 export interface ExecuteOptions {

@@ -120,7 +120,7 @@ const ON_CONSOLE = {
 } as const;
 
 test(
-  'a file that no machine can write: the canary is cordoned and heals itself, and the mended config repairs the pool',
+  'a file that no machine can write: the canary is cordoned and heals itself, and the fixed config repairs the pool',
   async () => {
     for (const machine of world.machines) await machine.output('sh', '-c', ON_CONSOLE.pin);
     let mended: string;

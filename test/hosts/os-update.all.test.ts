@@ -33,7 +33,6 @@ afterAll(async () => {
   await world?.stop();
 }, STOP_MS);
 
-/** Each story begins on a machine in service. */
 async function expectInService(config: string): Promise<void> {
   expect(world.record.violations).toEqual([]);
   expect(await wrongAtRest(world, config)).toEqual([]);

@@ -30,7 +30,6 @@ function everything(kernelArguments: readonly string[]) {
   });
 }
 
-/** Expectations for every update of an image. */
 async function expectUpdated(config: string): Promise<void> {
   const { machine } = world;
   expect(await machine.output('cat', '/usr/lib/os-version')).toBe('v2\n');

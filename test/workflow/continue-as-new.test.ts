@@ -33,7 +33,7 @@ describe('a rollout that goes on in new runs', () => {
     }
   });
 
-  it('remembers who failed, who is held, and who is to be tried last', async () => {
+  it('remembers failed nodes, held nodes, and nodes to be tried last', async () => {
     const world = await bench.world({ nodes: 6, maxUnavailable: 1 });
     const [failing, held, deferred] = [world.name(1), world.name(6), world.name(2)];
     world.failWith('applyUpdate', failing, 'ApplyFailed', 'disk full', 1);

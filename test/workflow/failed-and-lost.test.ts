@@ -63,8 +63,8 @@ it('so it is when the update alone is lost', async () => {
   expect(world.violations).toEqual([]);
 });
 
-describe('a host that is taken back', () => {
-  it('hears how its update failed', async () => {
+describe('a host that is rolled back', () => {
+  it('is told how its update failed', async () => {
     const { world, node, isBack } = await failedUnsaid();
 
     expect(world.host(node).failed).toBe('VerifyFailed: unit a.service has failed');
@@ -72,7 +72,7 @@ describe('a host that is taken back', () => {
     await world.progressUntil(({ state }) => state === 'Halted');
   });
 
-  it('hears of no failure where the pool wants another config', async () => {
+  it('is told of no failure when the pool wants another config', async () => {
     const world = await bench.world({ nodes: 1 });
     const node = world.name(1);
     const applying = world.hold('applyUpdate', node);
@@ -91,7 +91,7 @@ describe('a host that is taken back', () => {
     expect(world.violations).toEqual([]);
   });
 
-  it('hears of none where an earlier update was lost', async () => {
+  it('is told of none when an earlier update was lost', async () => {
     const world = await bench.world({ nodes: 1 });
     const node = world.name(1);
     world.host(node).isLeft = true;

@@ -227,7 +227,7 @@ describe('a node that changes its pool', () => {
   }
 
   it.each(['prepareUpdate', 'drainNode', 'applyUpdate'])(
-    'is taken back and updated to the config of the other one: %s',
+    'is rolled back and updated to the config of the other one: %s',
     async (step) => {
       const { from, to } = await twoPools(3);
       const first = from.name(1);

@@ -42,7 +42,7 @@ it.each([
   expect(world.leftovers()).toEqual([]);
 });
 
-it('a retarget counts although nobody can read of which picture it is', async () => {
+it('a retarget counts although nobody can read of which cache it is', async () => {
   const world = await bench.world({ nodes: 1 });
   const gate = world.hold('drainNode', world.name(1));
   await world.startRollout();

@@ -156,7 +156,7 @@ describe('what is said of a node while something else is being written on it', (
     await world.rollout().terminate();
   });
 
-  it('is looked at again at once when a skip cannot be written', async () => {
+  it('is checked again at once when a skip cannot be written', async () => {
     const world = await bench.world({ nodes: 1 });
     const node = world.name(1);
     world.changeNode(node, { unschedulable: true });

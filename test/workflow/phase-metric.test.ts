@@ -12,7 +12,7 @@ beforeAll(async () => {
 }, 180_000);
 afterAll(() => bench.stop(), 60_000);
 
-it('every phase of an update is measured once, also those that disturb nobody', async () => {
+it('every phase of an update is measured once, also those that do not disturb the node', async () => {
   const world = await bench.world({ nodes: 2 });
   await (await world.startRollout()).result();
 

@@ -152,7 +152,7 @@ describe('a rollout', () => {
     expect(world.violations).toEqual([]);
   });
 
-  it('says why it cannot look at its pool, and goes on when it can', async () => {
+  it('says why it cannot check its pool, and goes on when it can', async () => {
     const world = await bench.world({ nodes: 1 });
     world.failWith('selectNodes', undefined, 'InvalidPool', 'maxUnavailable is 0');
     await world.startRollout();
@@ -246,7 +246,7 @@ describe('the failure threshold', () => {
 });
 
 describe('a new config during the rollout', () => {
-  it('takes back who can be taken back, lets the others finish, and rolls all to it', async () => {
+  it('rolls back every node that can be rolled back, lets the others finish, and rolls all to it', async () => {
     const world = await bench.world({ nodes: 4, maxUnavailable: 2 });
     const [first, second] = [world.name(1), world.name(2)];
     const rebooting = world.hold('verifyUpdate', first);
@@ -438,7 +438,7 @@ describe('a rollout that cannot be', () => {
     });
   });
 
-  it('takes everybody back and ends as failed when its pool is deleted', async () => {
+  it('rolls back every node and ends as failed when its pool is deleted', async () => {
     const world = await bench.world({ nodes: 2 });
     const gate = world.hold('drainNode');
     const handle = await world.startRollout();

@@ -20,7 +20,7 @@ beforeAll(async () => {
 afterAll(() => bench.stop(), 60_000);
 
 describe('a rollout that is cancelled', () => {
-  it('takes back who can be taken back, lets the others finish, and remembers it', async () => {
+  it('rolls back every node that can be rolled back, lets the others finish, and remembers it', async () => {
     const world = await bench.world({ nodes: 4, maxUnavailable: 2 });
     const [first, second] = [world.name(1), world.name(2)];
     const rebooting = world.hold('verifyUpdate', first);
@@ -213,7 +213,7 @@ describe('a rollout that was terminated and started again', () => {
 });
 
 describe('a host that a lost update left on what does not hold', () => {
-  it('is taken back when the node is drained, and tried again by itself', async () => {
+  it('is rolled back when the node is drained, and tried again by itself', async () => {
     const world = await bench.world({ nodes: 1 });
     const node = world.name(1);
     world.host(node).isLeft = true;
@@ -625,7 +625,7 @@ describe('a node that took over what a lost update had written, and goes on no f
     await world.progressUntil(({ children }) => children.length === 0);
   };
 
-  it('is given back after its host has undone it', async () => {
+  it('is uncordoned after its host has undone it', async () => {
     const taken = await takenOver();
     const { world, node } = taken;
     const undoing = world.hold('discardStaged', node);
@@ -661,7 +661,7 @@ describe('a node that took over what a lost update had written, and goes on no f
   });
 });
 
-it('a new rollout hears from an update that goes back to which config it was, and counts it as a canary', async () => {
+it('a new rollout hears from an update that rolls back to which config it was, and counts it as a canary', async () => {
   const world = await bench.world({ nodes: 2, maxUnavailable: 2, policy: { canaryNodes: 1 } });
   const [first, second] = [world.name(1), world.name(2)];
   const applying = world.hold('applyUpdate', first);

@@ -30,7 +30,6 @@ async function send(world: FakeWorld, message: string, request?: unknown): Promi
   return handle.executeUpdate<unknown, [unknown]>(message, { args: [request] });
 }
 
-/** The sentence with which a message is refused. */
 async function refusal(world: FakeWorld, message: string, request?: unknown): Promise<string> {
   const error = await send(world, message, request).then(
     () => new Error('was accepted'),
@@ -113,7 +112,7 @@ describe('pause and resume', () => {
     await world.rollout().terminate();
   });
 
-  it('heeds a pause that somebody wrote on the pool, whatever they wrote', async () => {
+  it('heeds a pause that a person wrote on the pool, with any reason', async () => {
     const world = await bench.world({ nodes: 1 });
     world.paused = true;
     // Six bytes each in the summary of the timer, which may have 400.
@@ -257,7 +256,7 @@ describe('messages about one node', () => {
 });
 
 describe('retryNode, when not every node is known by name', () => {
-  it('waits for the first look of a rollout', async () => {
+  it('waits for the first check of a rollout', async () => {
     const world = await bench.world({ nodes: 1 });
     const node = world.name(1);
     world.changeNode(node, { annotations: HELD });
@@ -279,7 +278,7 @@ describe('retryNode, when not every node is known by name', () => {
   });
 
   it.each([1, 57])(
-    'looks at a node of %i that is down and never said what it is on',
+    'checks a node of %i that is down and never said what it is on',
     async (count) => {
       const world = await bench.world({ nodes: 1 });
       const node = world.name(1);

@@ -58,7 +58,7 @@ function expectLeftToPerson(world: FakeWorld, node: string): void {
 }
 
 describe('the update of a node', () => {
-  it('prepares before it disturbs, proves before it completes', async () => {
+  it('prepares before it disturbs, verifies before it completes', async () => {
     const { world, node } = await oneNode();
 
     await (await world.startRollout()).result();
@@ -190,7 +190,7 @@ describe('the update of a node', () => {
     ['verifyBack', 'the host to verify its old config'],
     ['awaitNodeReady', 'the node to be Ready on its old config'],
     ['releaseNode', 'its Node to be given back'],
-  ])('says what it waits for on its way back: %s', async (step, blocker) => {
+  ])('says what it waits for during its rollback: %s', async (step, blocker) => {
     const { world, node } = await oneNode({ policy: { failureThreshold: 1 } });
     const gate = world.hold(step, node);
     world.failWith('applyUpdate', node, 'ApplyFailed', 'operation not permitted');
@@ -279,7 +279,7 @@ describe('a node update that fails', () => {
     },
   ];
 
-  it('names what the way back has left of somebody else', async () => {
+  it('names what the rollback has left of somebody else', async () => {
     const { world, node } = await oneNode();
     world.host(node).kept = ['/etc/added'];
     world.failWith('applyUpdate', node, 'ApplyFailed', 'the disk is full');
@@ -316,7 +316,7 @@ describe('a node update that fails', () => {
     },
   );
 
-  it('goes back, without a reboot, when a person uncordons the node after its drain', async () => {
+  it('rolls back, without a reboot, when a person uncordons the node after its drain', async () => {
     const { world, node } = await oneNode();
     const gate = world.hold('applyUpdate', node);
     await world.startRollout();
@@ -333,7 +333,7 @@ describe('a node update that fails', () => {
     await world.rollout().terminate();
   });
 
-  it('goes back, without a reboot, when a person uncordons and cordons the node after its drain', async () => {
+  it('rolls back, without a reboot, when a person uncordons and cordons the node after its drain', async () => {
     const { world, node } = await oneNode();
     const gate = world.hold('applyUpdate', node);
     await world.startRollout();
@@ -388,7 +388,7 @@ describe('a node update that fails', () => {
       expect(world.violations).toEqual([]);
     });
 
-    it('goes back, without a reboot, when the pod does not go, and is tried again', async () => {
+    it('rolls back, without a reboot, when the pod does not go, and is tried again', async () => {
       const blocked = 'node was not drained within 30 s: pod shop/till-0: its budget';
       const inLine = { key: 'UpdateInProgress', effect: 'PreferNoSchedule' };
       const { world, node } = await boundLate((before, name) => {
@@ -533,7 +533,7 @@ describe('a node update that fails', () => {
       await world.rollout().terminate();
     });
 
-    it('goes back also when the person cordons it a moment before its update does', async () => {
+    it('rolls back also when the person cordons it a moment before its update does', async () => {
       const { world, node } = await uncordonedAfterReboot();
       const cordoning = world.hold('cordonNode', node);
       await cordoning.reached;
@@ -593,7 +593,7 @@ describe('a node update that fails', () => {
       await world.rollout().terminate();
     });
 
-    it('goes back also in another pool', async () => {
+    it('rolls back also in another pool', async () => {
       const { world, node } = await oneNode();
       const other = await bench.world({ nodes: 0, beside: world });
       const verifying = world.hold('awaitNodeReady', node);
@@ -648,7 +648,7 @@ describe('a node update that fails', () => {
       await world.rollout().terminate();
     });
 
-    it('goes back all the same when nobody can say whether it is cordoned', async () => {
+    it('rolls back all the same when nobody can say whether it is cordoned', async () => {
       const { world, node } = await oneNode();
       const verifying = world.hold('awaitNodeReady', node);
       world.failWith('awaitNodeReady', node, 'VerifyFailed', 'fell over again', 1);
@@ -665,7 +665,7 @@ describe('a node update that fails', () => {
     });
   });
 
-  it('leaves its node to a person who took its cordon over during the drain, and says no failure', async () => {
+  it('leaves its node to a person who took over its cordon during the drain, and reports no failure', async () => {
     const { world, node } = await oneNode();
     world.failWith('drainNode', node, 'CordonedByUser', `node ${node} was cordoned anew`, 1);
 
@@ -715,7 +715,7 @@ describe('a node update that fails', () => {
     await world.rollout().terminate();
   });
 
-  it('says what it waits for when its host drops what it has staged after the node is given back', async () => {
+  it('says what it waits for when its host drops a staged deployment after the uncordon', async () => {
     const { world, node } = await oneNode();
     world.failWith('cordonNode', node, 'CordonedByUser', 'a person cordoned it', 1);
     const releasing = world.hold('releaseNode', node);
@@ -770,7 +770,7 @@ describe('a node update that fails', () => {
     await world.rollout().terminate();
   });
 
-  it('keeps the cordon, with the reason, only when the host cannot be taken back', async () => {
+  it('keeps the cordon, with the reason, only when the host cannot be rolled back', async () => {
     const { world, node } = await oneNode();
     world.failWith('verifyUpdate', node, 'WrongDeployment', 'booted the old one');
     world.failWith('goBack', node, 'RollbackFailed', 'no previous deployment');

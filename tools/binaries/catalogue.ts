@@ -18,7 +18,7 @@ export type ChecksumFormat = (typeof ChecksumFormat)[keyof typeof ChecksumFormat
  * One file of an official release. `{os}`, `{arch}`, `{version}` and `{machine}` (GNU's name of the processor) are
  * filled in.
  */
-export interface ReleaseFile {
+interface ReleaseFile {
   /** The base URL of the file; settings can replace it. */
   readonly host: ReleaseHost;
   readonly path: string;
@@ -49,7 +49,6 @@ export interface BinarySource {
   readonly goPackage: string;
   /** Linker variables, so that a build reports its version as the release does. */
   readonly goVariables: Readonly<Record<string, string>>;
-  /** Arguments that print the version; absent = `--version`. */
   readonly versionArguments?: readonly string[];
   /** Why it needs a C compiler; absent = it needs none. */
   readonly needsC?: string;
@@ -88,7 +87,7 @@ const IGNITION = {
   goVariables: { 'github.com/coreos/ignition/v2/internal/version.Raw': 'v2.26.0' },
 } as const;
 
-export const BINARIES = {
+const BINARIES = {
   temporal: {
     folder: 'temporal-cli',
     version: '1.8.2',

@@ -66,7 +66,6 @@ async function fetchFile(url: string, path: string, settings: BinarySettings): P
 
 interface Answer {
   readonly response: Response;
-  /** Restarts the stall timer. */
   readonly keepAlive: () => void;
   readonly stop: () => void;
 }

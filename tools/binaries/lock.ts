@@ -5,7 +5,7 @@ import { dirname } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { isRunning, startTimeOf } from '../processes/identity';
 
-export interface LockHolder {
+interface LockHolder {
   readonly pid: number;
   readonly startTime: string;
   readonly host: string;

@@ -6,7 +6,7 @@ export function reportOnStderr(line: string): void {
 }
 
 /** An elapsed time as people say it: `8 s`, `2 min 59 s`. */
-export function formatElapsed(elapsedMs: number): string {
+function formatElapsed(elapsedMs: number): string {
   const seconds = Math.round(elapsedMs / 1000);
   const minutes = Math.floor(seconds / 60);
   return minutes === 0 ? `${seconds} s` : `${minutes} min ${seconds % 60} s`;

@@ -2,7 +2,6 @@ import { basename } from 'node:path';
 import { ChecksumFormat, type BinarySource } from './catalogue';
 import type { BinarySettings, Platform } from './settings';
 
-/** A download for one platform. */
 export interface ReleaseDownload {
   readonly url: string;
   readonly fileName: string;

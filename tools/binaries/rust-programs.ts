@@ -10,8 +10,8 @@ import { findOnPath, isExecutable } from './search-path';
 import { readSettings, type BinarySettings } from './settings';
 
 /** Programs of programs/slipway-ostree: the program for hosts, and the one that makes images for tests. */
-export const RUST_PROGRAMS = ['slipway-ostree', 'ostree-ext-cli'] as const;
-export type RustProgram = (typeof RUST_PROGRAMS)[number];
+const RUST_PROGRAMS = ['slipway-ostree', 'ostree-ext-cli'] as const;
+type RustProgram = (typeof RUST_PROGRAMS)[number];
 
 const FOLDER = 'slipway-ostree';
 /** Of a cold build on two idle cores. */
@@ -21,7 +21,7 @@ const OVERRIDES: Readonly<Record<RustProgram, string>> = {
   'ostree-ext-cli': 'SLIPWAY_OSTREE_EXT_CLI',
 };
 
-export interface RustContext {
+interface RustContext {
   readonly settings: BinarySettings;
   readonly report?: Report;
   /** The folder with Cargo.toml, Cargo.lock and src. */

@@ -2,7 +2,6 @@ import { homedir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { RELEASE_HOSTS, type BinaryName, type ReleaseHost } from './catalogue';
 
-/** Operating system and processor, with Go's names, which releases and caches use. */
 export interface Platform {
   readonly os: string;
   readonly arch: string;
@@ -11,7 +10,6 @@ export interface Platform {
 /** Where programs come from; read once from the environment. */
 export interface BinarySettings {
   readonly cacheDirectory: string;
-  /** Directories of PATH, in order. */
   readonly searchPath: readonly string[];
   /** Programs that the environment names; their version is not checked. */
   readonly overrides: Readonly<Partial<Record<BinaryName, string>>>;
@@ -19,7 +17,6 @@ export interface BinarySettings {
   /** False = never download; build at once. */
   readonly download: boolean;
   readonly platform: Platform;
-  /** Environment of child processes (Go, tar, version checks). */
   readonly environment: NodeJS.ProcessEnv;
   /** Time until the first answer of a server, after which a download fails. */
   readonly answerTimeoutMs: number;

@@ -1,5 +1,5 @@
 /** Major, minor, patch. */
-export type Version = readonly [number, number, number];
+type Version = readonly [number, number, number];
 
 /** The first version in a text such as `etcd Version: 3.6.16`; a missing patch is 0. */
 export function parseVersion(text: string): Version | undefined {

@@ -3,7 +3,7 @@ import { Agent, request } from 'node:https';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Credentials } from './certificates';
 
-export interface ApiAnswer {
+interface ApiAnswer {
   readonly status: number;
   readonly text: string;
   /** Set when the server asks the client to retry: it has not done anything. */
@@ -11,7 +11,7 @@ export interface ApiAnswer {
 }
 
 /** An answer with status 400 or more. */
-export interface ApiError extends Error {
+interface ApiError extends Error {
   readonly status: number;
 }
 
@@ -29,7 +29,6 @@ export interface ApiClient {
    * @throws ApiError for status 400 and more
    */
   call<T = unknown>(method: string, path: string, body?: unknown): Promise<T>;
-  /** Closes idle connections. */
   close(): void;
 }
 
@@ -105,7 +104,6 @@ export function createApiClient(
   };
 }
 
-/** A request without an answer. */
 class LostRequest extends Error {
   /** The server closed an idle connection as it was reused, and has not seen the request. */
   readonly unseen: boolean;

@@ -4,7 +4,6 @@ import { createPrivateKey, KeyObject, webcrypto } from 'node:crypto';
 import { isIP } from 'node:net';
 import * as x509 from '@peculiar/x509';
 
-/** A private key and its certificate, both PEM. */
 export interface Credentials {
   readonly certificate: string;
   readonly key: string;
@@ -16,12 +15,11 @@ export interface Subject {
   readonly organizations?: readonly string[];
 }
 
-/** Allowed uses of a certificate. */
 export const CertificateUse = { CLIENT: 'client', SERVER: 'server' } as const;
 export type CertificateUse = (typeof CertificateUse)[keyof typeof CertificateUse];
 
 /** A certificate to be signed. `addresses` are DNS names and IP addresses, for servers. */
-export interface CertificateRequest {
+interface CertificateRequest {
   readonly subject: Subject;
   readonly use: CertificateUse;
   readonly addresses?: readonly string[];
@@ -51,7 +49,6 @@ export async function newSigningKey(): Promise<{ key: string; publicKey: string 
   return { key: keyPem(keys), publicKey: publicKey.toString() };
 }
 
-/** A self-signed certificate authority. */
 export async function newAuthority(commonName: string): Promise<Credentials> {
   const keys = await newKeys();
   const certificate = await x509.X509CertificateGenerator.createSelfSigned({

@@ -6,7 +6,6 @@ import { repositoryRoot } from '../repository-root';
 import { startProcess, waitUntilReady, type ManagedProcess } from '../processes/managed-process';
 import type { ClusterLayout } from './layout';
 
-/** The processes of a cluster, in start order. */
 export const CLUSTER_PROCESSES = [
   'etcd',
   'kube-apiserver',

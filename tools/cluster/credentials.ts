@@ -12,7 +12,6 @@ import {
 import { mapBounded } from './bounded';
 import { writeSecret, type ClusterLayout } from './layout';
 
-/** Paths of PEM files. */
 export interface CredentialFiles {
   readonly certFile: string;
   readonly keyFile: string;

@@ -1,7 +1,7 @@
 import { writeFile } from 'node:fs/promises';
 import type { Credentials } from './certificates';
 
-export interface KubeconfigContent {
+interface KubeconfigContent {
   readonly server: string;
   /** PEM. */
   readonly authority: string;

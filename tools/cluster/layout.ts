@@ -12,7 +12,7 @@ import type { AuditFiles } from './audit';
 import { writeKubeconfig } from './kubeconfig';
 
 /** Loopback ports of one cluster; restarts keep them. */
-export interface ClusterPorts {
+interface ClusterPorts {
   readonly etcd: number;
   readonly etcdPeer: number;
   readonly apiServer: number;
@@ -42,7 +42,6 @@ export interface ClusterLayout {
   readonly kwokKubeconfig: string;
   /** Policy and log of the API server's audit; absent = no audit. */
   readonly audit?: AuditFiles;
-  /** Duration of the Leases that KWOK renews. */
   readonly leaseSeconds: number;
 }
 

@@ -3,7 +3,6 @@ import { fewNames } from '../../core/few';
 import type { ApiClient } from './api-client';
 import { mapBounded } from './bounded';
 
-/** A node to create; KWOK makes it Ready. */
 export interface NodeSpec {
   readonly name: string;
   readonly labels?: Readonly<Record<string, string>>;
@@ -11,7 +10,7 @@ export interface NodeSpec {
   readonly taints?: readonly NodeTaint[];
 }
 
-export interface NodeTaint {
+interface NodeTaint {
   readonly key: string;
   readonly value?: string;
   readonly effect: 'NoSchedule' | 'PreferNoSchedule' | 'NoExecute';

@@ -9,7 +9,6 @@ const KINDS: Readonly<Record<FailureKind, string>> = {
   bug: 'This cannot happen. Please report it with the message.',
 };
 
-/** `docs/errors.md`: the failure catalogue for people. */
 export function errorsDocument(): string {
   const entries = Object.entries<FailureEntry>(FAILURES);
   const sections = Object.entries(KINDS).flatMap(([kind, meaning]) => {

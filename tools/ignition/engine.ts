@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { ensureBinary } from '../binaries';
 import { run } from '../binaries/run-program';
 
-export interface EngineOptions {
+interface EngineOptions {
   /** Directory for the engine's own files; keeps the merged config. */
   readonly work: string;
   /** Where sshd of the machine looks for keys: true = a directory of fragments, false = one file. */
@@ -16,7 +16,7 @@ export interface EngineOptions {
   readonly fetchSeconds?: number;
 }
 
-export interface Engine {
+interface Engine {
   /** Reads a config and all that it refers to. @throws Error with the end of the engine's log */
   fetch(config: object): Promise<void>;
   /** Writes the fetched config: accounts, files, directories, links, units, presets. Needs root. */

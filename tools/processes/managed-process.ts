@@ -22,11 +22,9 @@ export interface ManagedProcess {
   readonly logFile: string;
   /** Resolves when the process has ended, with the way it ended; never rejects. */
   readonly exited: Promise<string>;
-  /** How it ended; undefined while it runs. */
   ending(): string | undefined;
   /** Sends SIGTERM, and SIGKILL when it still runs after `graceMs`. */
   stop(graceMs?: number): Promise<void>;
-  /** Kills it at once, as a crash does. */
   kill(): Promise<void>;
 }
 

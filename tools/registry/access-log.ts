@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 
 /** One finished answer of the registry. */
-export interface ServedRequest {
+interface ServedRequest {
   readonly method: string;
   readonly uri: string;
   readonly status: number;
@@ -24,7 +24,6 @@ export async function readAccessLog(logFile: string): Promise<readonly ServedReq
   });
 }
 
-/** The blobs that were answered with content. */
 export function servedBlobs(requests: readonly ServedRequest[]): readonly ServedBlob[] {
   return requests.flatMap(({ method, uri, status, bytes }) => {
     const digest = /\/blobs\/(sha256:[0-9a-f]{64})/.exec(uri)?.[1];

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
 
 /** How a gate treats one request for a blob. */
-export type Verdict = 'pass' | 'hold' | 'cut' | 'half';
+type Verdict = 'pass' | 'hold' | 'cut' | 'half';
 
 /** A proxy before a registry, which can hold or cut a pull at a chosen blob. */
 export interface RegistryGate {
@@ -16,9 +16,7 @@ export interface RegistryGate {
    * breaks, `half` = it breaks in the middle of the content.
    */
   decide(verdict: (digest: string, index: number) => Verdict): void;
-  /** Resolves when a blob is held. */
   held(): Promise<void>;
-  /** Answers the held requests. */
   release(): void;
   close(): Promise<void>;
 }

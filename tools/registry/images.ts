@@ -9,9 +9,9 @@ import { dirname, join } from 'node:path';
 import { run } from '../binaries/run-program';
 
 /** Files of one layer, by path below the root. */
-export type LayerFiles = Readonly<Record<string, string | Buffer>>;
+type LayerFiles = Readonly<Record<string, string | Buffer>>;
 
-export interface TinyImage {
+interface TinyImage {
   /** Tag and ostree branch. */
   readonly name: string;
   readonly version: string;
@@ -21,7 +21,7 @@ export interface TinyImage {
   readonly architecture?: string;
 }
 
-export interface ImageBuilderParts {
+interface ImageBuilderParts {
   /** Path of ostree-ext-cli. */
   readonly ostreeExt: string;
   /** For the ostree repository and intermediate files. */

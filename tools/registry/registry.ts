@@ -16,7 +16,7 @@ import { adoptDirectory } from '../processes/watchdog';
 import { bytesOf, readAccessLog, servedBlobs, type ServedBlob } from './access-log';
 import { ensureRegistry } from './program';
 
-export interface RegistryOptions {
+interface RegistryOptions {
   /** `host:port` to listen on; absent = a free loopback port. */
   readonly address?: string;
   /** Keeps images and log, also after `stop()`; absent = a temporary directory. */
@@ -30,7 +30,7 @@ export interface RegistryOptions {
 }
 
 /** All of it PEM. */
-export interface RegistryTls {
+interface RegistryTls {
   readonly certificate: string;
   readonly key: string;
   /** Signed the certificate; only requests of this process need it. */
@@ -56,7 +56,7 @@ export interface Registry {
   restart(): Promise<void>;
 }
 
-export interface ServedDuring<T> {
+interface ServedDuring<T> {
   readonly result: T;
   readonly blobs: readonly ServedBlob[];
   readonly bytes: number;

@@ -107,7 +107,6 @@ export function withTables(document, ran) {
   return `${before}${BEGIN}\n\n${textOf({ rows, runs: all })}\n\n${END}${after}`;
 }
 
-/** Markdown of the tables. */
 export function textOf({ rows, runs }) {
   const shown = rows.map((row) => [...row, ...endOf(row[0])]);
   return `${tableText(SHOWN, shown)}\n\n${tableText(RUNS, runs)}`;

@@ -6,13 +6,11 @@ const running = new Set();
 let stopped = false;
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.once(signal, stop);
 
-/** Ends all running children and starts no more. */
 export function stop() {
   stopped = true;
   for (const child of running) endGroup(child, 'SIGTERM');
 }
 
-/** Whether `stop` was called. */
 export function isStopped() {
   return stopped;
 }

@@ -28,7 +28,7 @@ export interface SimulationOptions {
 export const PRODUCT_NAMES = ['controllers', 'cluster-worker', 'server'] as const;
 export type ProductName = (typeof PRODUCT_NAMES)[number];
 
-export interface HostGroup {
+interface HostGroup {
   readonly pool: string;
   readonly nodes: readonly string[];
   /** Rendered config that a new host boots with. */
@@ -36,15 +36,12 @@ export interface HostGroup {
 }
 
 export interface Product {
-  /** Roots and state of the simulated hosts. */
   readonly hostsDirectory: string;
   /** https URL under which hosts reach the server. */
   readonly hostEndpoint: string;
-  /** The endpoint of a second server. */
   readonly secondHostEndpoint: string;
   /** https URL under which new machines find their first config. */
   readonly ignitionEndpoint: string;
-  /** Base URL of health and metrics. */
   healthUrl(name: ProductName): string;
   hostRoot(node: string): string;
   /** Later starts use this build; running processes stay. */
@@ -60,7 +57,6 @@ export interface Product {
   startSecond(name: ProductName): Promise<string>;
   /** Kills a process as a crash does. Hosts: `host-worker/<pool>`. */
   kill(name: string): Promise<void>;
-  /** Ends it in order. */
   end(name: string): Promise<void>;
   /** ID of a running process. @throws Error when it does not run */
   pid(name: string): number;
@@ -76,14 +72,14 @@ export interface Product {
 type Environment = Readonly<Record<string, string>>;
 
 /** Options for one start of a host process. */
-export interface HostProcessOptions {
+interface HostProcessOptions {
   /** Added to its environment. */
   readonly environment?: Environment;
   /** URL of the server; default: `hostEndpoint`. */
   readonly serverUrl?: string;
 }
 
-export interface ProductContext {
+interface ProductContext {
   readonly directory: string;
   readonly cluster: Cluster;
   readonly temporal: TemporalServer;
@@ -92,7 +88,6 @@ export interface ProductContext {
   readonly address?: string;
   /** Directory of the build, with `dist/cli/main.js` in it; default: this checkout. */
   readonly build?: string;
-  /** Added to the environment of every process. */
   readonly environment?: Environment;
 }
 

@@ -25,7 +25,6 @@ export interface StackOptions {
   /** Nodes by pool name; `master` and `worker` pools always exist. */
   readonly nodes: Readonly<Record<string, number>>;
   readonly zones: number;
-  /** `maxUnavailable` of the worker pool. */
   readonly maxUnavailable: number | string;
   readonly policy: RolloutPolicySpec;
   readonly simulation: SimulationOptions;
@@ -35,13 +34,9 @@ export interface StackOptions {
   readonly temporalDatabase?: boolean;
   /** Audits the requests of Slipway's users, for an observer. */
   readonly audit?: boolean;
-  /** Directory of the build that the processes start from; default: this checkout. */
   readonly build?: string;
-  /** Added to the environment of every process of Slipway. */
   readonly environment?: Readonly<Record<string, string>>;
-  /** Manifests in addition to the base configs and the pools. */
   readonly manifests?: readonly string[];
-  /** Receives one line for each step. */
   readonly onStep?: (text: string) => void;
 }
 
@@ -51,7 +46,6 @@ export interface Stack {
   readonly temporal: TemporalServer;
   readonly manifests: Manifests;
   readonly product: Product;
-  /** Environment with which the CLI reaches this stack. */
   readonly cliEnvironment: Readonly<Record<string, string>>;
   nodesOf(pool: string): readonly string[];
   /** The directory that a simulated host sees as `/`. */
@@ -249,7 +243,6 @@ function nodeSpecs(
   }));
 }
 
-/** The role label that kubeadm sets. */
 function roleOf(pool: string): string {
   return pool === 'master' ? CONTROL_PLANE : pool;
 }

@@ -1,6 +1,5 @@
 import type { KubernetesObject } from '@kubernetes/client-node';
 
-/** A Deployment under a budget. */
 export interface Workload {
   readonly app: string;
   readonly replicas: number;

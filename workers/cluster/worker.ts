@@ -46,7 +46,7 @@ import { untilAvailable } from '../../process/until-available';
 import { whenAborted } from '../../process/when-aborted';
 
 /** For an embedding process; the CLI sets none. */
-export interface ClusterWorkerOptions {
+interface ClusterWorkerOptions {
   readonly log?: Logger;
   /** Called once the worker polls, with the address of its metrics. */
   readonly onReady?: (metricsUrl: string) => void;

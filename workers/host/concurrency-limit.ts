@@ -1,6 +1,6 @@
 /** Limits concurrent work. */
 
-export type Limit = <Result>(work: () => Promise<Result>) => Promise<Result>;
+type Limit = <Result>(work: () => Promise<Result>) => Promise<Result>;
 
 /** At most `most` pieces of work at once; the others wait in order. */
 export function createLimit(most: number): Limit {

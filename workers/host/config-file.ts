@@ -9,7 +9,7 @@ import type { HostWorkerOptions } from './setting-types';
 import { codeOf } from './settings-reader';
 
 /** Used unless `--config-file` names another file; only this one may be missing. */
-export const DEFAULT_CONFIG_FILE = '/etc/slipway/host.yaml';
+const DEFAULT_CONFIG_FILE = '/etc/slipway/host.yaml';
 
 export interface ReadConfigFile {
   readonly values: HostWorkerOptions;

@@ -10,9 +10,9 @@ import { withoutNoise } from './order-log';
 import type { Logger } from '../../process/logging';
 
 /** The part of the connection that health shows. */
-export type Linked = Pick<HostConnection, 'waitingFor' | 'deathSentence'>;
+type Linked = Pick<HostConnection, 'waitingFor' | 'deathSentence'>;
 
-export interface WatchedHosts {
+interface WatchedHosts {
   readonly onConfigured: (node: string, config: string | undefined) => void;
   readonly onPolling: (node: string) => void;
   readonly onLink: (link: Linked) => void;
@@ -21,7 +21,7 @@ export interface WatchedHosts {
 
 const NAMES_SHOWN = 5;
 
-export interface WatchOptions {
+interface WatchOptions {
   /** Between two tries to serve; default: ten seconds. */
   readonly retryMs?: number;
   readonly installRuntime?: typeof installTemporalRuntime;

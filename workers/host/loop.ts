@@ -50,7 +50,7 @@ export interface ServedHost extends Host, SettlingHost {
   readonly around?: (activities: HostActivities) => HostActivities;
 }
 
-export interface HostLoopOptions {
+interface HostLoopOptions {
   readonly link: Pick<HostConnection, 'connection' | 'follow' | 'untilSetUp'>;
   readonly namespace: string;
   readonly signal: AbortSignal;

@@ -84,7 +84,7 @@ function keptDriver(name: Exclude<OsDriverName, 'simulated'>, places: string): C
 }
 
 /** The path of an executable program in the PATH. */
-export function findProgram(name: string, path: string): string | undefined {
+function findProgram(name: string, path: string): string | undefined {
   for (const directory of path.split(delimiter)) {
     if (directory === '') continue;
     const file = join(directory, name);

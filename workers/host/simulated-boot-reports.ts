@@ -26,7 +26,7 @@ export interface BootReports {
   resume(bootId: string): Promise<void>;
 }
 
-export interface BootReportOptions {
+interface BootReportOptions {
   readonly node: string;
   readonly kubelet: SimulatedKubelet;
   /** Holds the boot that went down, until the API server has the report of the next one. */

@@ -11,7 +11,7 @@ import { hasCode } from '../root-paths';
 import type { RunCommand } from './command';
 import type { BootNeeds } from './driver';
 
-export interface BootRoomParts {
+interface BootRoomParts {
   readonly root: string;
   readonly run: RunCommand;
   /** For tests; absent: the kernel is asked. */

@@ -8,7 +8,7 @@ const PROGRAM = 'bootc status --json';
 const KNOWN_FORMATS = ['v1alpha1', 'v1beta1', 'v1'] as const;
 
 /** The store of the deployments, which decides what can be done with them. */
-export type BootcBackend = 'ostree' | 'composefs';
+type BootcBackend = 'ostree' | 'composefs';
 
 export interface BootcEntry {
   /** `CHECKSUM.SERIAL` with ostree, the verity digest with composefs. */

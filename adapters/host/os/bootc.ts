@@ -29,7 +29,7 @@ const NO_KERNEL = 'bootc does not swap the kernel: use an image with the kernel 
 const NO_KERNEL_ARGUMENTS =
   'bootc has no command for kernel arguments and rpm-ostree is not on this machine: put them into the image, /usr/lib/bootc/kargs.d';
 
-export interface BootcParts {
+interface BootcParts {
   readonly run: RunProgram;
   readonly images: ImageGate;
   readonly root: string;

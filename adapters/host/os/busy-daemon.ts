@@ -16,12 +16,12 @@ const ATTEMPTS = 60;
  */
 const BUSY = /\btransaction in progress\b/i;
 
-export interface PatientOptions extends ProgramOptions {
+interface PatientOptions extends ProgramOptions {
   /** Called before each pause, with what it waits for. */
   readonly onWaiting?: (sentence: string) => void;
 }
 
-export type RunPatiently = (
+type RunPatiently = (
   program: string,
   words: readonly string[],
   options?: PatientOptions,

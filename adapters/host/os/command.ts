@@ -147,22 +147,6 @@ function hasExited({ exitCode, signalCode }: ChildProcess): boolean {
   return exitCode !== null || signalCode !== null;
 }
 
-/**
- * Runs a program whose last line of stdout is one JSON value.
- *
- * @throws `OsCommandFailed` with its last message when it fails or prints something else
- */
-export async function runForJson(
-  run: RunCommand,
-  program: string,
-  args: readonly string[],
-  options?: CommandOptions,
-): Promise<unknown> {
-  const end = await run(program, args, options);
-  if (end.status !== 0) throw failed(program, args, end);
-  return lastJson(program, args, end);
-}
-
 /** @throws `OsCommandFailed` when the last line is not JSON */
 export function lastJson(program: string, args: readonly string[], end: CommandEnd): unknown {
   const last = end.lines.at(-1) ?? '';

@@ -1,16 +1,15 @@
 import type { OsStatus, StepContext } from './os-status';
 
-export const OS_DRIVER_NAMES = ['rpm-ostree', 'bootc', 'ostree', 'none', 'simulated'] as const;
-export type OsDriverName = (typeof OS_DRIVER_NAMES)[number];
+export type OsDriverName = 'rpm-ostree' | 'bootc' | 'ostree' | 'none' | 'simulated';
 
-export type OsFeature = 'image' | 'kernelArguments' | 'extensions' | 'kernelType' | 'lock';
+type OsFeature = 'image' | 'kernelArguments' | 'extensions' | 'kernelType' | 'lock';
 
 export interface ListChange {
   readonly from: readonly string[];
   readonly to: readonly string[];
 }
 
-export interface ExtensionsChange extends ListChange {
+interface ExtensionsChange extends ListChange {
   /** Image with the packages; absent: the host has its own repositories. */
   readonly image?: string;
 }

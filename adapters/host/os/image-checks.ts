@@ -30,7 +30,7 @@ export type InspectImage = (
   context: StepContext,
 ) => Promise<ImageFacts>;
 
-export interface ImageGateParts {
+interface ImageGateParts {
   readonly inspect: InspectImage;
   /** The machine's root directory, with its signature policy. */
   readonly root: string;
@@ -101,7 +101,7 @@ function requireBootable(image: string, { bootable }: ImageFacts): void {
 }
 
 /** @throws `ImageRefused` when the image is for another architecture */
-export function requireArchitecture(image: string, found: string, architecture: string): void {
+function requireArchitecture(image: string, found: string, architecture: string): void {
   const wanted = ociArchitecture(architecture);
   if (found === wanted) return;
   throw fail('ImageRefused', `image ${image} is for ${found}; this machine is ${wanted}`, {

@@ -10,7 +10,7 @@ import { join } from 'node:path';
 import { fail, messageOf } from '../../../core/errors';
 
 /** `accept` = always, `reject` = never, `signed` = with a signature that the policy describes. */
-export type PolicyDemand = 'accept' | 'reject' | 'signed';
+type PolicyDemand = 'accept' | 'reject' | 'signed';
 
 export interface PolicyVerdict {
   readonly demand: PolicyDemand;

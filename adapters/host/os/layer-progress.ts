@@ -12,7 +12,7 @@ import { registryCredentials } from './registry-credentials';
 
 const EVERY_MS = 1_000;
 
-export interface PullWatch {
+interface PullWatch {
   readonly run: RunProgram;
   readonly root: string;
   readonly image: string;
@@ -49,7 +49,7 @@ export async function watchingLayers<T>(
   }
 }
 
-export function progressOf(missing: readonly Layer[], there: ReadonlySet<string>): PullProgress {
+function progressOf(missing: readonly Layer[], there: ReadonlySet<string>): PullProgress {
   const come = missing.filter(({ digest }) => there.has(digest));
   return {
     bytes: sum(come),

@@ -8,7 +8,7 @@ import { readdir, readFile, realpath } from 'node:fs/promises';
 import { join } from 'node:path';
 import { splitKernelArguments } from '../../../core/os';
 
-export interface LoaderEntry {
+interface LoaderEntry {
   /** `CHECKSUM.SERIAL` of the deployment's directory, or the verity digest of a composefs. */
   readonly deployment: string;
   /** Without the arguments that name the deployment and change with it. */

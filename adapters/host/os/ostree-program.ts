@@ -4,7 +4,7 @@ import { fail } from '../../../core/errors';
 import type { PullProgress } from './os-status';
 import { failed, lastJson, type CommandOptions, type RunCommand } from './command';
 
-export interface OstreeCallOptions extends Pick<CommandOptions, 'signal' | 'timeoutMs'> {
+interface OstreeCallOptions extends Pick<CommandOptions, 'signal' | 'timeoutMs'> {
   readonly onProgress?: (pull: PullProgress) => void;
 }
 
@@ -18,7 +18,7 @@ export type OstreeProgram = (
   options?: OstreeCallOptions,
 ) => Promise<unknown>;
 
-export interface OstreeProgramParts {
+interface OstreeProgramParts {
   readonly run: RunCommand;
   readonly program: string;
   readonly sysroot: string;

@@ -19,7 +19,7 @@ import { readBaseArguments, readImageFacts, readOstreeStatus } from './ostree-st
 /** Where packages put the program. */
 export const OSTREE_PROGRAM = '/usr/lib/slipway/slipway-ostree';
 
-export interface OstreeParts {
+interface OstreeParts {
   readonly program?: string;
   readonly run?: RunCommand;
   /** The machine's root directory, with its signature policy. */

@@ -17,7 +17,7 @@ const CONTENT = 'run/slipway/extensions';
 const PACKAGES_IN_IMAGE = '/usr/share/rpm-ostree/extensions';
 const CONTAINER = 'slipway-extensions';
 
-export interface ExtensionsSource {
+interface ExtensionsSource {
   /**
    * Runs `act` while the packages of this image can be installed. Without an image the host's own
    * repositories are used.

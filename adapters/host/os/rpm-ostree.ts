@@ -36,7 +36,7 @@ import { createStagedLock } from './staged-lock';
 
 const PROGRAM = 'rpm-ostree';
 
-export interface RpmOstreeParts {
+interface RpmOstreeParts {
   readonly run: RunProgram;
   readonly images: ImageGate;
   readonly root: string;

@@ -10,7 +10,7 @@ import { type JsonFields, readFields } from './json-fields';
 import { type Layer, layersIn, pulledLayers } from './pulled-layers';
 import { registryCredentials } from './registry-credentials';
 
-export interface SkopeoParts {
+interface SkopeoParts {
   readonly run: RunCommand;
   readonly root: string;
 }

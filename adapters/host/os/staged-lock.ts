@@ -1,9 +1,8 @@
 /**
  * The lock of ostree's staged deployment: while it is held, an unplanned reboot boots the earlier
- * deployment. Up to 2023.7 the lock is a file, which outlives the deployment and which any program
- * may make. Since 2023.8 it is part of the staged deployment, set by `ostree admin
- * lock-finalization`; the file still counts, but disappears when a deployment is staged over
- * another.
+ * deployment. Up to 2023.7 it is a file, which outlives the deployment. Since 2023.8 it is part of
+ * the deployment, set by `ostree admin lock-finalization`; the file still counts, but is removed
+ * when a deployment is staged over another.
  *
  * @see https://ostreedev.github.io/ostree/deployment/
  */
@@ -16,7 +15,7 @@ import type { RunProgram } from './program';
 const LOCK_FILE = 'run/ostree/staged-deployment-locked';
 const KEEPS_LOCK_SINCE = [2023, 8] as const;
 
-export interface StagedLock {
+interface StagedLock {
   /**
    * Whether the lock is held.
    *

@@ -81,7 +81,6 @@ const SSH_KEYS = '/home/core/.ssh/authorized_keys.d/ignition';
 export const CORE = 'core';
 const ROOT: Account = { id: 0 };
 
-/** Every rendered config of every pool, by name. */
 export async function renderedConfigs(api: ApiClient): Promise<RenderedConfigs> {
   const { items } = await api.call<{ readonly items: readonly RenderedConfig[] }>(
     'GET',

@@ -17,7 +17,6 @@ export function rolloutHistory(temporal: Server, pool: string): Promise<string> 
   return historyOf(temporal, poolRolloutId(pool));
 }
 
-/** The last runs of a node's update. */
 export function updateHistory(temporal: Server, node: string): Promise<string> {
   return historyOf(temporal, updateNodeId(node));
 }

@@ -1,5 +1,3 @@
-/** Many strikes in few rollouts. */
-
 import type { AnyBoundary, BoundaryWatch } from './boundaries';
 
 export interface Struck {

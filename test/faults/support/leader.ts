@@ -1,5 +1,3 @@
-/** The leader of the controllers, from their Lease. */
-
 import type { KubernetesObject } from '@kubernetes/client-node';
 import { KubeConfig } from '@kubernetes/client-node';
 import { follow } from '../../observer/follow';

@@ -1,5 +1,3 @@
-/** Faults of processes. */
-
 import { setTimeout as delay } from 'node:timers/promises';
 import type { ClusterProcess } from '../../../tools/cluster';
 import type { Stack } from '../../../tools/stack/stack';

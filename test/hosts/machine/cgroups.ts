@@ -103,7 +103,6 @@ function processesBelow(group: string): readonly number[] {
 
 interface Hierarchy {
   readonly mount: string;
-  /** Group of this process in the hierarchy. */
   readonly path: string;
 }
 

@@ -8,7 +8,6 @@ import { execute } from '../execute';
 
 export const OS_NAME = 'slipway';
 
-/** An entry of the boot loader. */
 export interface BootEntry {
   readonly version: number;
   readonly file: string;

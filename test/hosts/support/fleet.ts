@@ -40,7 +40,6 @@ export interface Fleet {
   readonly machines: readonly Machine[];
   /** Reference with digest of each version. */
   readonly images: Readonly<Record<OsVersion, string>>;
-  /** Rendered config of the first boot. */
   readonly firstConfig: string;
   /** Pointer config for new machines of the pool; it has a token. */
   readonly pointer: object;

@@ -12,7 +12,6 @@ const REACHED = `${FOLDER}/reached`;
 const GO_ON = `${FOLDER}/go-on`;
 
 export interface HeldProgram {
-  /** Resolves once the machine waits there. */
   untilReached(): Promise<void>;
   /** Lets it go on, and restores the program. */
   release(): Promise<void>;

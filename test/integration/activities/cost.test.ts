@@ -35,7 +35,6 @@ afterAll(async () => {
 const WRITES = ['create', 'replace', 'patch', 'apply', 'delete', 'post'];
 const READS = ['get', 'list', 'watch'];
 
-/** Records the names of the client's calls. */
 function counting(client: KubeClient): { readonly client: KubeClient; readonly calls: string[] } {
   const calls: string[] = [];
   const proxy = new Proxy(client, {

@@ -79,7 +79,7 @@ const input = (node: string, drain: object = DRAIN) => ({
   startedAt: new Date().toISOString(),
 });
 
-it('does not take a cordon that its own picture does not show yet for a lifted one', async () => {
+it('does not take a cordon that its own cache does not show yet for a lifted one', async () => {
   await aWorker(fixture, 'behind');
   await inCache(caches.nodes, 'behind', () => true);
   const stale = await startCaches(fixture.worker, fixture.log);

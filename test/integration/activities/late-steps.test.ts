@@ -119,7 +119,7 @@ it.each(steps)('writes nothing after the next update: %s', async (_step, late, i
   await expectSuperseded(node, late(node));
 });
 
-it('does not cordon a node that its own update has given back', async () => {
+it('does not cordon a node that its own update has uncordoned', async () => {
   await updatedOnce('given-back');
 
   await expectSuperseded('given-back', LATE.cordonNode('given-back'));
@@ -249,7 +249,7 @@ describe('a drain that comes late', () => {
     expect(pods.map(({ metadata }) => metadata.deletionTimestamp)).toEqual([undefined]);
   }
 
-  it('evicts nothing from a node that was given back, and that a person has cordoned since', async () => {
+  it('evicts nothing from a node that was uncordoned, and that a person has cordoned since', async () => {
     await updatedOnce('drained-over');
     await aPodOn('drained-over');
     await cordonedAs('drained-over', null);
@@ -280,7 +280,7 @@ describe('a drain that comes late', () => {
     await expectLeftAlone('drained-person', 'CordonedByUser', late);
   });
 
-  it('evicts nothing when it wakes up in the middle and still has the picture of before', async () => {
+  it('evicts nothing when it resumes in the middle with an outdated cache', async () => {
     const node = 'drained-asleep';
     await aWorker(fixture, node);
     await aPodOn(node, 1);
@@ -339,7 +339,7 @@ describe.each([
       ...(reason === undefined ? {} : { reason }),
     });
 
-  it('writes nothing over the word of a person since', async () => {
+  it('writes nothing over a later change by a person', async () => {
     const node = `late-${slug}`;
     await aWorker(fixture, node, { [ANNOTATION.CURRENT_CONFIG]: OLD, ...since });
     await inCache(caches.nodes, node, () => true);

@@ -74,7 +74,6 @@ const cordon = (name: string, config = NEW) =>
 /** Field manager of `kubectl cordon`. */
 const BY_PERSON = { fieldManager: 'kubectl' };
 
-/** A pool of these nodes with maxUnavailable 1. */
 async function aNarrowPool(name: string, nodes: readonly string[]): Promise<void> {
   await applyManifest(fixture.admin, {
     apiVersion: 'machineconfiguration.openshift.io/v1',
@@ -180,7 +179,7 @@ it('writes no phase over what another worker has shown while this one stood stil
   expect((await readMcn('frozen')).metadata.resourceVersion).toBe(end?.metadata.resourceVersion);
 });
 
-it('reads a MachineConfigNode again that changed since its picture was taken', async () => {
+it('reads a MachineConfigNode again that changed since the cache showed it', async () => {
   await adopted('stale-picture');
   await cordon('stale-picture');
   const stale = await startCaches(fixture.worker, fixture.log);
@@ -199,7 +198,7 @@ it('reads a MachineConfigNode again that changed since its picture was taken', a
   });
 });
 
-it('leaves a node alone that a person cordoned, also when the picture is older than the cordon', async () => {
+it('leaves a node alone that a person cordoned, also when the cache is older than the cordon', async () => {
   await adopted('person');
   // The watch is stopped first, so that the activity decides on an outdated Node.
   const stale = await startCaches(fixture.worker, fixture.log);
@@ -259,7 +258,7 @@ it('completes: currentConfig, Done and uncordoned in one write, Updated on the M
   expect((await readMcn('complete')).metadata.resourceVersion).toBe(mcn.metadata.resourceVersion);
 });
 
-it('never shows an old phase over the end, also when its own picture is older than the end', async () => {
+it('never shows an old phase over the end, also when its own cache is older than the end', async () => {
   await adopted('late');
   await cordon('late');
   const stale = await startCaches(fixture.worker, fixture.log);
@@ -277,7 +276,7 @@ it('never shows an old phase over the end, also when its own picture is older th
   expect((await readMcn('late')).metadata.resourceVersion).toBe(before.metadata.resourceVersion);
 });
 
-it('takes a cordon away that its own picture does not show yet', async () => {
+it('takes a cordon away that its own cache does not show yet', async () => {
   await adopted('behind');
   const stale = await startCaches(fixture.worker, fixture.log);
   await stale.stop();
@@ -474,7 +473,7 @@ it('sees that a drained node was uncordoned, and cordoned anew', async () => {
   });
 });
 
-it('minds the pods of a node on its way back only while it is Ready', async () => {
+it('minds the pods of a node during its rollback only while it is Ready', async () => {
   await adopted('fallen');
   const become = async (status: 'True' | 'False') => {
     await fixture.cluster.admin.call('PATCH', '/api/v1/nodes/fallen/status', {
@@ -510,7 +509,7 @@ async function bindLate(name: string, node: string): Promise<void> {
   });
 }
 
-it('sees a pod that was bound to a cordoned node, on its way back only while that is Ready', async () => {
+it('sees a pod that was bound to a cordoned node, during its rollback only while that is Ready', async () => {
   await adopted('laden');
   await cordon('laden');
   const step = { ...stepFor('laden', NEW), drain: DRAIN };
@@ -533,7 +532,7 @@ it('sees a pod that was bound to a cordoned node, on its way back only while tha
   await expect(lookBack()).resolves.toEqual({ isEmpty: true });
 });
 
-it('leaves pods that it cannot see to a drain, and does not wait for them on a way back', async () => {
+it('leaves pods that it cannot see to a drain, and does not wait for them during a rollback', async () => {
   await adopted('unseen');
   await cordon('unseen');
   const run = playedRun();
@@ -601,7 +600,7 @@ it('does not cordon two at once by two workers where the limit was lowered to on
   await fixture.admin.delete(MACHINE_CONFIG_POOLS, { name: 'lowered' });
 });
 
-it('keeps the cordon of a node whose host could not be taken back', async () => {
+it('keeps the cordon of a node whose host could not be rolled back', async () => {
   await adopted('lost');
   await cordon('lost');
 
@@ -641,7 +640,7 @@ it('releases a cancelled node as it was before', async () => {
   expect((await readMcn('cancelled')).spec.configVersion.desired).toBe(OLD);
 });
 
-it('has nothing to release of a node that is gone, also when its own picture still shows it', async () => {
+it('has nothing to release of a node that is gone, also when its own cache still shows it', async () => {
   await adopted('gone');
   const stale = await startCaches(fixture.worker, fixture.log);
   await stale.stop();
@@ -692,7 +691,7 @@ describe('a node that was deleted, and of whose name there is another one now', 
     expect(annotationsOf(node)).toMatchObject(onOld);
   });
 
-  it('is said to be deleted when there is none, also while a picture still shows it', async () => {
+  it('is said to be deleted when there is none, also while a cache still shows it', async () => {
     await adopted('vanished');
     const stale = await startCaches(fixture.worker, fixture.log);
     await stale.stop();

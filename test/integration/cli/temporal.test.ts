@@ -76,7 +76,7 @@ it('a rollout that a person paused in Temporal is named so, and takes no request
   }
 });
 
-it('the host worker of a node is known by who asks for its work', async () => {
+it('the host worker of a node is known by the poller of its queue', async () => {
   const cli = await temporal();
   await expect(cli.hostWorker('n1')).resolves.toBeUndefined();
 

@@ -347,7 +347,6 @@ export async function createNode(client: KubeClient, node: Node): Promise<void> 
   );
 }
 
-/** Sets what an update leaves on the Node. */
 export async function putOn(client: KubeClient, name: string, config: string): Promise<void> {
   const prefix = 'machineconfiguration.openshift.io';
   await client.patch(

@@ -45,7 +45,6 @@ function refuseWithoutRoot(): void {
   throw new Error('run these tests as root: they mount file systems');
 }
 
-/** Mounting and syncing may be slow. */
 jest.setTimeout(120_000);
 
 describe('a host whose disk fails', () => {
@@ -85,7 +84,6 @@ describe('a host whose disk fails', () => {
     rmSync(kept, { recursive: true });
   }
 
-  /** Fills the disk to the last block. */
   function fill(path: string): void {
     const fd = openSync(join(at(path), 'filler'), 'a');
     for (const size of [64 * 1024, 4096, 512]) {
@@ -152,7 +150,7 @@ describe('a host whose disk fails', () => {
     ['/etc and /var on disks of their own, both full', ['/etc', '/var'], ['/etc', '/var']],
     ['/etc on a full disk of its own', ['/etc', '/var'], ['/etc']],
     ['/var on a full disk of its own', ['/etc', '/var'], ['/var']],
-  ])('goes back although not a block is left: %s', async (_what, disks, full) => {
+  ])('rolls back although not a block is left: %s', async (_what, disks, full) => {
     for (const path of disks) diskAt(path, 12);
     await install();
     await step('applyUpdate');

@@ -241,7 +241,7 @@ describe('a pool that wants repair', () => {
 });
 
 describe('a report', () => {
-  it('is taken from a node about itself, and from nobody else', async () => {
+  it('is accepted from a node about itself, and from no other', async () => {
     const stranger = await reporterOf('stranger');
     await expect(stranger.report(CLEAN)).rejects.toMatchObject({
       name: 'ConfigFetchFailed',

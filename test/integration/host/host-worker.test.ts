@@ -113,7 +113,6 @@ async function reportedBoot(node: string) {
   return { bootId: status?.nodeInfo?.bootID, ready };
 }
 
-/** Open polls of this process, by queue. */
 async function openPolls(): Promise<Readonly<Record<string, number>>> {
   const text = await (await fetch(`http://${sdkMetrics}/metrics`)).text();
   const lines = text.split('\n').filter((line) => line.startsWith('temporal_num_pollers{'));

@@ -350,7 +350,7 @@ describe('a host on which something is in the way', () => {
     expect(journals()).toEqual([]);
   });
 
-  it('makes room for the way back on a full disk', async () => {
+  it('makes room for the rollback on a full disk', async () => {
     mountAt('/var/lib/slipway', 'size=4m');
     await step(NEW, 'prepareUpdate');
     before = treeOf(host.root);

@@ -233,7 +233,7 @@ describe('kernel arguments', () => {
   });
 });
 
-describe('the way back', () => {
+describe('the rollback', () => {
   it('makes a deployment the default by its ID, and drops the other with what only it needs', async () => {
     await driver.stage(v1, context());
     await driver.stage(v2, context());

@@ -14,7 +14,7 @@ import { instantOf, newJoinToken, pointerIgnition } from '../../../core/join';
 import { buildIgnition } from '../../../server/ignition/app';
 import { prepareNow } from '../../../server/ignition/prepare';
 import { createShelf } from '../../../server/ignition/shelf';
-import { fixedSource } from '../../../server/ignition/source';
+import { fixedSource } from '../../unit/server/ignition/fixed-source';
 import { createJoinGate } from '../../../server/join-gate';
 import {
   CertificateUse,
@@ -130,7 +130,7 @@ describe('a machine that joins', () => {
     expect(versions).toEqual(['3.5']);
   });
 
-  it('knows who it is and what is left to do after Ignition', async () => {
+  it('knows its name and the remaining steps after Ignition', async () => {
     const read = async (path: string): Promise<unknown> =>
       JSON.parse(await readFile(join(work, 'machine', path), 'utf8'));
     const { name } = machineConfig.metadata;

@@ -74,7 +74,7 @@ it.each([{}, { token: 'slipway-join.abcdefgh.secret' }])(
   },
 );
 
-it('is told what is wrong with a config', async () => {
+it('names the fault of a config', async () => {
   const wrong = {
     ...firstConfig('3.5.0'),
     passwd: { users: [{ name: 'core' }, { name: 'core' }] },
@@ -83,7 +83,7 @@ it('is told what is wrong with a config', async () => {
   expect(await complaints(JSON.stringify(wrong))).toMatch(/exit status 1: error at .*duplicate/);
 });
 
-it('is told what is wrong with a config of the old specification', async () => {
+it('names the fault of a config of the old specification', async () => {
   const files = [{ filesystem: 'root', path: 'not/absolute', mode: 420 }];
   const wrong = { ignition: { version: '2.2.0' }, storage: { files } };
 

@@ -15,7 +15,6 @@ export const PRESETS = '/etc/systemd/system-preset/20-ignition.preset';
 /** Presets of the first boot; the host worker makes the links at once. */
 const FIRST_BOOT = ['/etc/systemd/system-preset', PRESETS];
 
-/** Paths that differ, with both values. */
 export function differences(left: ReadonlyMap<string, string>, right: ReadonlyMap<string, string>) {
   const paths = [...new Set([...left.keys(), ...right.keys()])]
     .filter((path) => !RECORDS.some((record) => record.test(path)) && !FIRST_BOOT.includes(path))

@@ -221,7 +221,7 @@ it('forgets tokens a day after their expiry when the next one is made', async ()
   expect(ids).toContain(idIn(short.out()));
 });
 
-it('lets nobody in with a Secret that is no token, and names it', async () => {
+it('admits no machine with a Secret that is no token, and names it', async () => {
   await kube.admin.create(SECRETS, {
     metadata: {
       name: 'join-token-ffffffffff',

@@ -96,7 +96,7 @@ describe('machines that come in a crowd', () => {
 });
 
 describe('a handshake that does not end', () => {
-  it('is closed without a word, since no request was seen', async () => {
+  it('is closed without an answer, since no request was seen', async () => {
     const server = await start({ hello: NEVER, handshake: 200 });
     const socket = await tcpTo(server);
     socket.write(HALF_A_HELLO);

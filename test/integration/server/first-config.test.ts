@@ -99,7 +99,7 @@ describe('first configs of a real cluster', () => {
     expect((JSON.parse(answer.body.toString()) as IgnitionConfig).ignition.version).toBe('3.4.0');
   });
 
-  it('are those of the old config until a machine has proved the new one', async () => {
+  it('are those of the old config until a machine has verified the new one', async () => {
     await setPool('rendered-worker-2', 'rendered-worker-1', 0);
     expect(pathsOf(await get('/config/worker'))).toContain('/etc/one');
 
@@ -110,7 +110,7 @@ describe('first configs of a real cluster', () => {
     });
   });
 
-  it('are of the target, or what a node has proved, when the config of the pool is deleted', async () => {
+  it('are of the target, or what a node has verified, when the config of the pool is deleted', async () => {
     const { admin, cluster } = fixture.kube;
     await fixture.addConfig('rendered-worker-a', 'worker', spec('/etc/gone'));
     await fixture.addConfig('rendered-worker-3', 'worker', spec('/etc/three'));

@@ -158,7 +158,6 @@ describe('the host endpoint over mutual TLS', () => {
   });
 });
 
-/** Serial number of the server's present certificate. */
 async function servedSerial(): Promise<string> {
   const { hostname, port } = new URL(fixture.server.hostUrl);
   const files = await fixture.credentialsOf('worker-0');

@@ -7,7 +7,7 @@ import type { MachineConfig } from '../../../core/machine-config/types';
 import { buildIgnition, type IgnitionDependencies } from '../../../server/ignition/app';
 import type { Preparer } from '../../../server/ignition/prepare';
 import { createShelf } from '../../../server/ignition/shelf';
-import { fixedSource } from '../../../server/ignition/source';
+import { fixedSource } from '../../unit/server/ignition/fixed-source';
 import {
   CertificateUse,
   issueCertificate,
@@ -27,7 +27,6 @@ export interface MachineServer {
   readonly logged: readonly Readonly<Record<string, unknown>>[];
   /** Resolves when a line was counted, before or after the call. */
   whenCounted(line: string): Promise<void>;
-  /** Resolves when that many connections are open. */
   whenOpen(count: number): Promise<void>;
   stop(): Promise<void>;
 }
@@ -158,7 +157,6 @@ export function tcpTo({ port }: MachineServer): Promise<Socket> {
   });
 }
 
-/** All data until the other end closes. */
 export function allOf(socket: Socket): Promise<string> {
   return new Promise((resolve) => {
     let text = '';

@@ -25,7 +25,6 @@ function digestOf(content: Buffer): string {
   return `sha256:${createHash('sha256').update(content).digest('hex')}`;
 }
 
-/** Pushes one blob by the protocol of registries. */
 async function push(content: Buffer): Promise<string> {
   const digest = digestOf(content);
   const begun = await fetch(`http://${registry.address}/v2/os/blobs/uploads/`, { method: 'POST' });

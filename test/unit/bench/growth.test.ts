@@ -24,7 +24,7 @@ const STEADY = {
   },
 };
 
-it('has nothing against noise, events, and the configs that are kept for a way back', () => {
+it('has nothing against noise, events, and the configs that are kept for a rollback', () => {
   expect(grownIn(STEADY)).toEqual([]);
 });
 

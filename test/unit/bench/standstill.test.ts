@@ -10,7 +10,7 @@ function watch(seconds: number, cordonAt: (second: number) => number, hasRoom = 
   return { told, longestSeconds: standstill.longestMs / 1_000 };
 }
 
-it('is told after a minute without a cordon, and then now and then', () => {
+it('is reported after a minute without a cordon, and then at intervals', () => {
   expect(watch(125, () => 3)).toEqual({ told: [60, 90, 120], longestSeconds: 125 });
 });
 

@@ -136,7 +136,7 @@ test('what only a column that is not shown says is no news', async () => {
   expect(await lines('wide')).toBe(3);
 });
 
-test('who is gone is named beside the data, and an empty list says so once', async () => {
+test('names deleted objects beside the data, and an empty list says so once', async () => {
   const world = given(aView());
   await watchNodes(world);
   expect(world.text).toEqual({ out: '', err: 'no nodes found\n' });

@@ -10,7 +10,6 @@ export const NOW = Date.parse('2030-01-01T00:00:00Z');
 export interface JoinContext {
   readonly context: CliContext;
   readonly tokens: StoredJoinToken[];
-  /** Requests to the cluster. */
   readonly asked: string[];
   out(): string;
   err(): string;

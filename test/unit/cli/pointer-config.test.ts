@@ -135,7 +135,7 @@ describe('slipway pointer-config', () => {
     );
   });
 
-  it('gives nobody the key that lies beside the certificate', async () => {
+  it('leaves out the key that lies beside the certificate', async () => {
     const { context, out } = given();
 
     await printPointerConfig(

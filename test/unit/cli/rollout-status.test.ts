@@ -162,7 +162,7 @@ describe('rollout status --watch', () => {
     expect(count(world.text.err, 'every server answers again')).toBe(1);
   });
 
-  it('shows on a terminal who does not answer, below the tree', async () => {
+  it('shows on a terminal which server does not answer, below the tree', async () => {
     const world = given([progress('Rolling'), away('Temporal')]);
     const watching = watch({
       context: { ...world.context, terminal: { ...world.context.terminal, live: true } },
@@ -242,14 +242,14 @@ describe('rollout status --watch', () => {
     });
   });
 
-  it('ends with what no waiting mends', async () => {
+  it('ends with what no waiting fixes', async () => {
     const world = given([progress('Rolling'), cliError(EXIT.USAGE, 'no such namespace')]);
     const watching = watch(world);
     await jest.advanceTimersByTimeAsync(3_000);
     await expect(watching).rejects.toMatchObject({ exitCode: EXIT.USAGE });
   });
 
-  it('names who does not answer when its time is over', async () => {
+  it('names the server that does not answer when its time is over', async () => {
     const watching = watch(given([progress('Rolling'), away('Temporal')]), 7);
     await jest.advanceTimersByTimeAsync(8_000);
     await expect(watching).rejects.toMatchObject({

@@ -63,7 +63,7 @@ describe('what to do about a pool', () => {
     const started = (config: string, more: Record<string, string> = {}) =>
       aPool('worker', target, { annotations: { 'slipway.dev/rollout-started': config, ...more } });
 
-    it('rolls on, whoever has lost the rollout', () => {
+    it('rolls on after every kind of loss of a rollout', () => {
       expect(decideRollout({ pool: started('b'), nodes: behind, policy })).toEqual({
         kind: 'roll',
         target: 'b',

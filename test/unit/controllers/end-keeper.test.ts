@@ -92,7 +92,7 @@ describe('an update that has ended on its Node', () => {
     expect(bench.read).toBe(1);
   });
 
-  it('is looked at again when somebody else writes its MachineConfigNode meanwhile', async () => {
+  it('is checked again when somebody else writes its MachineConfigNode meanwhile', async () => {
     const bench = await rebooting();
     bench.conflict = true;
     bench.nodes.put(BACK_ON_A);

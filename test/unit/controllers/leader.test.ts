@@ -139,7 +139,7 @@ afterEach(async () => {
   jest.useRealTimers();
 });
 
-it('says once why the API server lets nobody lead, and leads as soon as it does', async () => {
+it('says once why the API server refuses every leader, and leads as soon as it allows one', async () => {
   const server = new LeaseServer();
   server.forbids = 'leases.coordination.k8s.io is forbidden';
   const replica = startReplica(server, 'a');
@@ -154,7 +154,7 @@ it('says once why the API server lets nobody lead, and leads as soon as it does'
   expect(warned).toHaveLength(1);
 });
 
-it('leads at once when nobody does, and keeps the lease', async () => {
+it('leads at once when there is no leader, and keeps the Lease', async () => {
   const server = new LeaseServer();
   const replica = startReplica(server, 'a');
 
@@ -175,7 +175,7 @@ it('lets one of two lead', async () => {
   expect(a.terms + b.terms).toBe(1);
 });
 
-it('hands over within one look when the leader stops in order', async () => {
+it('hands over within one check when the leader stops in order', async () => {
   const server = new LeaseServer();
   const a = startReplica(server, 'a');
   await pass(0);

@@ -28,7 +28,6 @@ export interface NodeBench {
   readonly machineConfigNodes: Objects<MachineConfigNode>;
   readonly patches: object[];
   readonly applied: object[];
-  /** Node, reason and message. */
   readonly events: (readonly [string, string, string])[];
   conflict: boolean;
   /** The node in the API server; absent = as the watch shows it. */

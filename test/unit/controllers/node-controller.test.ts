@@ -242,7 +242,7 @@ describe('a node that has joined, and whose host says what it came with', () => 
     expect(bench.patches[0]).toEqual(memberOn('older'));
   });
 
-  it('is one as soon as it is Ready', async () => {
+  it('is a member as soon as it is Ready', async () => {
     const bench = aBench(aNode({ ready: false }), aPool('worker', target));
     bench.machineConfigNodes.put(cameWith('newest'));
     await pass(10_000);

@@ -55,7 +55,7 @@ function controllerWith(isThere: readonly boolean[]) {
   return { asked, rendered, seen, firstWord, end: () => ended.abort() };
 }
 
-it('tries again what the API server has refused, for a policy that is mended meanwhile', async () => {
+it('tries again what the API server has refused, for a policy that is fixed meanwhile', async () => {
   jest.useFakeTimers();
   const ended = new AbortController();
   const config: MachineConfig = {

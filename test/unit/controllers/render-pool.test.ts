@@ -358,7 +358,7 @@ it('refuses a file below a file of the same MachineConfig', () => {
   );
 });
 
-it('renders mended MachineConfigs although the config that the pool is on does not validate', () => {
+it('renders fixed MachineConfigs although the config that the pool is on does not validate', () => {
   const stuck = aConfig('rendered-worker-stuck', {
     storage: { ...file('/etc/foo/bar'), ...link },
   });

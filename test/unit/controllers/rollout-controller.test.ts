@@ -19,7 +19,6 @@ interface Bench {
   readonly open: Set<string>;
   /** Versions of the caches with which it was called. */
   readonly seenIn: PictureVersions[];
-  /** Delay of Temporal's answer. */
   waking: Promise<void>;
   refuses: string | undefined;
   /** The pools in the API server, when the watch is behind. */
@@ -138,7 +137,7 @@ it.each([
   ['cancelled it', CANCELLED],
   ['aimed the pool elsewhere', aPool('worker', { configuration: { name: 'c' } })],
   ['deleted the pool', undefined],
-])('starts no rollout by an old picture when a person has %s', async (_what, stored) => {
+])('starts no rollout by an old cache when a person has %s', async (_what, stored) => {
   const bench = aBench();
   bench.stored = () => stored;
 
@@ -161,7 +160,7 @@ it('does not start a rollout again that a person has cancelled, however far the 
   expect(bench.asked.filter((asked) => asked.startsWith('start'))).toEqual(['start b']);
 });
 
-it('tells an open rollout the target without a look at the pool, as when the API server is away', async () => {
+it('tells an open rollout the target without a check of the pool, as when the API server is away', async () => {
   const bench = aBench();
   bench.open.add('worker');
   bench.stored = () => {
@@ -304,7 +303,7 @@ describe('what it tells the rollout', () => {
   const cordoned = (name: string) =>
     aNode({ name, current: 'a', desired: 'a', state: 'Done', cordoned: 'person' });
 
-  it('says in which picture it was seen', async () => {
+  it('says in which cache it was seen', async () => {
     const bench = aBench();
     bench.nodes.newest = 12;
     await pass(1_000);

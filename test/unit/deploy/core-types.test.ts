@@ -93,7 +93,7 @@ const UNREAD_OF_POOL = {
 
 const same = <T>(value: T): T => value;
 
-describe('whatever the schema gives is what core expects, and the other way round', () => {
+describe('the schema and the types of core agree in both directions', () => {
   it('MachineConfig', () => {
     type Declared = Schema<typeof schemas.MachineConfig>;
     const there: (value: Declared) => MachineConfig = same;

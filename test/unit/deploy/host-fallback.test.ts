@@ -75,7 +75,7 @@ async function fallBack(): Promise<{ status: number; stderr: string }> {
   }
 }
 
-it('goes back by name once nobody has come up in time, and only once', async () => {
+it('rolls back by name once nobody has come up in time, and only once', async () => {
   aProgram('slipway-ostree', '');
   aProgram('rpm-ostree', '');
 
@@ -125,7 +125,7 @@ it('ends as soon as a worker has come up', async () => {
   expect(calls()).toEqual(['sleep 5']);
 });
 
-it('does nothing on the deployment that it would go back to', async () => {
+it('does nothing on the deployment that it would roll back to', async () => {
   aProgram('rpm-ostree', '');
   booted(PREVIOUS);
 

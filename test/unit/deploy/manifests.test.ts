@@ -52,7 +52,6 @@ const deployments = files('base')
   .flatMap((file) => read<Deployment>(`base/${file}`))
   .filter(({ kind }) => kind === 'Deployment');
 
-/** The environment variables that each process knows. */
 /** A variable of the C library. */
 const OF_THE_SYSTEM = ['MALLOC_ARENA_MAX'];
 const VARIABLES: Readonly<Record<string, readonly string[]>> = {
@@ -160,7 +159,7 @@ describe('a machine', () => {
     expect(first).not.toMatch(/^(Wants|After|Requires)=.*network-online/m);
   });
 
-  it('has a way back that needs no program of its own, and does not hold up the boot', () => {
+  it('has a rollback that needs no program of its own, and does not hold up the boot', () => {
     const fallback = readFileSync(join(DEPLOY, 'host', 'slipway-host-fallback.service'), 'utf8');
 
     expect(fallback).toMatch(/^ConditionPathExists=\/var\/lib\/slipway\/unconfirmed$/m);
@@ -187,7 +186,7 @@ describe('a machine', () => {
     expect(settle).not.toMatch(mounting);
   });
 
-  it('is told only settings that it knows', () => {
+  it('gets only settings that it knows', () => {
     const { values, problems } = parseConfig(
       readFileSync(join(DEPLOY, 'host', 'host.yaml'), 'utf8'),
       'host.yaml',

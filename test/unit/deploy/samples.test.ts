@@ -56,7 +56,7 @@ describe('a sample', () => {
       expect(spec).toEqual({ config: { ignition: { version: '3.5.0' } } });
   });
 
-  it('rolls nothing before somebody says so', () => {
+  it('rolls nothing before a person starts it', () => {
     const waits = ofKind('RolloutPolicy').filter(({ spec }) => spec['trigger'] === 'Manual');
     const names = (manifests: readonly Manifest[]) =>
       manifests.map(({ metadata }) => metadata.name);
@@ -64,7 +64,7 @@ describe('a sample', () => {
     expect(names(waits).sort()).toEqual(names(ofKind('MachineConfigPool')).sort());
   });
 
-  it('renders as it is', async () => {
+  it('renders without changes', async () => {
     expect(await refusedIn(SAMPLES)).toEqual([]);
   });
 });

@@ -70,7 +70,7 @@ describe('the password of core', () => {
     expect(await found({}, {})).toEqual([]);
   });
 
-  test('is of nobody', async () => {
+  test('is missing', async () => {
     expect(await found(withHash('$6$mine'))).toEqual([ANOTHER]);
     write('/etc/shadow', 'root:$6$mine:19000:0:99999:7:::\n');
     expect(await found(withHash('$6$mine'))).toEqual([ANOTHER]);

@@ -19,7 +19,7 @@ const PLANS: readonly (readonly [string, Plan, readonly string[]])[] = [
   ['way back', wayBackStrikes, WAY_BACK_MOMENTS],
 ];
 
-test('what nobody says is the part of the table for tests', () => {
+test('without settings it is the part of the table for npm test', () => {
   expect(campaign({})).toEqual({ rounds: 0, seed: 1 });
   expect(campaign({ SLIPWAY_FAULTS_ROUNDS: '10', SLIPWAY_FAULTS_SEED: '7' })).toEqual({
     ...{ rounds: 10, seed: 7 },

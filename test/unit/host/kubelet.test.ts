@@ -179,7 +179,7 @@ describe('a machine that has not joined yet', () => {
     ]);
   });
 
-  it('is looked at again, and what it has by then is used and logged, once', async () => {
+  it('is checked again, and what it has by then is used and logged, once', async () => {
     const logged: string[] = [];
     const destination = { write: (line: string) => logged.push(line) };
     const log = createLogger({ process: 'test', level: 'info', destination });

@@ -215,7 +215,7 @@ describe('a line that a killed API server left half written', () => {
     expect(texts(record)).toEqual(found);
   });
 
-  test('is told from what is no audit log at all', () => {
+  test('is distinguished from what is no audit log at all', () => {
     const judge = new AuditJudge(new RolloutRecord({}));
     expect(() => judge.line('panic: all goroutines')).toThrow(SyntaxError);
   });

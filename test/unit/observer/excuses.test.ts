@@ -168,7 +168,7 @@ describe('an update', () => {
     ]);
   });
 
-  it('is not when it tells nobody how it ended', () => {
+  it('is not excused when it does not report its end', () => {
     expect(
       falseOfUpdate({ phase: 'Completing', blocker: TELLS }, { steps: ['completeNode'] }),
     ).toEqual([`says "${TELLS}", and tells nobody`]);

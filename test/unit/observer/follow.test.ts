@@ -43,10 +43,8 @@ afterEach(() => {
 interface Seen {
   readonly seen: string[];
   readonly gone: string[];
-  /** Events of both kinds, in order. */
   readonly told: string[];
   readonly sight: Sight;
-  /** Resolves with the first deleted object. */
   readonly loss: Promise<void>;
   stop(): void;
 }

@@ -9,7 +9,6 @@ interface Scene {
   readonly record: RolloutRecord;
   readonly temporal: Sight;
   readonly apiServer: Sight;
-  /** The findings, a line each. */
   judge(restMs?: number): Promise<readonly string[]>;
 }
 
@@ -37,7 +36,7 @@ function scene(): Scene {
   };
 }
 
-test('one that cannot look at Temporal does not find a pool at rest in order', async () => {
+test('one that cannot check Temporal does not find a pool at rest in order', async () => {
   const { judge } = scene();
   expect(await judge(1)).toEqual([
     'observer Temporal: at rest, it could not be looked at for 0.001 s',
@@ -53,7 +52,7 @@ test('neither does one whose watch is cut and does not open again', async () => 
   ]);
 });
 
-test('one that can after all waits no longer than until its look', async () => {
+test('one that can reach it again waits only until its next check', async () => {
   const { judge, temporal } = scene();
   const verdict = judge();
   temporal.looked(performance.now());

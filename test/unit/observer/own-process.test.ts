@@ -3,7 +3,7 @@
 import { PassThrough } from 'node:stream';
 import { Hears } from '../../observer/own-process';
 
-test('each word is heard, and a violation is kept', async () => {
+test('each message is received, and a violation is kept', async () => {
   const output = new PassThrough();
   const hears = new Hears(output);
   const ready = hears.next((said) => said.kind === 'ready');
@@ -17,7 +17,7 @@ test('each word is heard, and a violation is kept', async () => {
   expect(hears.violations).toEqual([broken]);
 });
 
-test('a word that is cut off ends whoever waits for the next one', async () => {
+test('a message that is cut off fails the wait for the next one', async () => {
   const output = new PassThrough();
   const hears = new Hears(output);
   const rest = hears.next((said) => said.kind === 'rest');

@@ -28,7 +28,7 @@ describe('I1, never too many nodes unavailable', () => {
     expect(found).toEqual([['I1', 'b: 2 nodes unavailable, 1 allowed: a, b']]);
   });
 
-  test('each further node is a violation, the way back is none', () => {
+  test('each further node is a violation, the rollback is none', () => {
     const down = { unschedulable: true };
     const found = judge(
       [node('a', down), node('b', down), node('c', down), node('c'), node('b'), node('b', down)],
@@ -206,7 +206,7 @@ describe('I5, reboots', () => {
     expect(judge(changes)).toEqual([['I5', 'a: rebooted, and nothing was ordered']]);
   });
 
-  test('one of a machine that could not be taken back, and settles that when it comes up', () => {
+  test('one of a machine that could not be rolled back, and settles that when it comes up', () => {
     const stuck = (bootID: string) =>
       node('a', {
         ...{ bootID, unschedulable: true },
@@ -233,7 +233,7 @@ describe('I5, reboots', () => {
     ]);
   });
 
-  test('two for one that is taken back, and then it may be tried again', () => {
+  test('two for one that is rolled back, and then it may be tried again', () => {
     const forthAndBack = [node('a'), working('boot-1'), working('boot-2'), working('boot-3')];
     expect(judge([...forthAndBack, back('boot-3'), working('boot-3'), working('boot-4')])).toEqual(
       [],

@@ -31,7 +31,7 @@ test('all agree', () => {
   expect(problems()).toEqual([]);
 });
 
-test('a node that failed, and of which everybody says so', () => {
+test('a node that failed, with the same failure in every place', () => {
   const failed = { NodeDegraded: condition('True') };
   const found = problems({
     node: node('a', { annotations: on('rendered-worker-0', 'rendered-worker-a', 'Degraded') }),

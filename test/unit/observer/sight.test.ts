@@ -10,7 +10,7 @@ function scene(): Scene {
   return { sight: new Sight('Temporal', 0, ({ place }) => told.push(place)), told };
 }
 
-test('who looks now and then is blind between two looks', () => {
+test('an observer that polls is blind between two checks', () => {
   const { sight, told } = scene();
   for (const atMs of [1_000, 4_000, 11_000, 14_000]) {
     sight.looked(atMs);
@@ -20,7 +20,7 @@ test('who looks now and then is blind between two looks', () => {
   expect(told).toEqual([]);
 });
 
-test('who listens is blind from the cut of its line to the next word', () => {
+test('an observer that watches is blind from the cut of its connection to the next event', () => {
   const { sight } = scene();
   sight.looked(100);
   sight.lost(60_000);
@@ -29,12 +29,12 @@ test('who listens is blind from the cut of its line to the next word', () => {
   expect(sight.seen(500_000)).toEqual({ looks: 2, blindSeconds: 2.5 });
 });
 
-test('what was never looked at is blind from the beginning', () => {
+test('what was never checked is blind from the beginning', () => {
   const { sight } = scene();
   expect(sight.seen(9_000)).toEqual({ looks: 0, blindSeconds: 9 });
 });
 
-test('a time that is too long is told while it lasts, once, and so is the next one', () => {
+test('a blind time that is too long is reported once while it lasts, and so is the next one', () => {
   const { sight, told } = scene();
   sight.looked(0);
   sight.lost(0);
@@ -49,7 +49,7 @@ test('a time that is too long is told while it lasts, once, and so is the next o
   expect(told).toEqual(['Temporal', 'Temporal']);
 });
 
-test('one that is over before anybody asks is told as well', () => {
+test('one that is over before the first question is reported as well', () => {
   const { sight, told } = scene();
   sight.looked(BLIND_MS + 1);
   expect(told).toEqual(['Temporal']);

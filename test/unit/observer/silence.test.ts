@@ -176,7 +176,7 @@ describe('a time in which nobody could look', () => {
     expect(await looking(scene(), isFailing, 300_000)).toEqual([[atMs, UPDATE_SILENT]]);
   });
 
-  test('once in a minute hides nobody who does not answer', async () => {
+  test('once in a minute hides no workflow that does not answer', async () => {
     const scenery = scene();
     scenery.away = true;
     const found = await looking(scenery, (count) => count % 20 === 19, 600_000);
@@ -222,7 +222,7 @@ test('a rollout that waits and says nothing', async () => {
   ]);
 });
 
-test('a pool that is behind, and nobody cares; not when it is paused or was cancelled', async () => {
+test('a pool that is behind without a rollout is named; not when it is paused or was cancelled', async () => {
   const { look, record } = scene();
   await look(0, []);
   expect(await look(SILENCE_MS, [])).toEqual([

@@ -51,7 +51,6 @@ function peer(node: string): PeerSubject {
 interface Seen {
   readonly missing?: readonly string[];
   readonly alsoMissing?: readonly string[];
-  /** The pools that MachineConfigNodes name. */
   readonly shownPools?: Readonly<Record<string, string>>;
   readonly nodes?: readonly Node[];
   readonly configs?: readonly MachineConfig[];
@@ -198,7 +197,7 @@ describe('the host endpoint', () => {
     expect((await aServer(seen).get('rendered-infra-1')).statusCode).toBe(403);
   });
 
-  it('looks for nobody as often as it is asked, and refuses nobody for good without a look', async () => {
+  it('limits reads of unknown nodes, and refuses no node for good without a read', async () => {
     const { get, state } = aServer();
     expect((await get('rendered-master-1')).statusCode).toBe(403);
     // The config is cached, so the failure is that of reading the Node.
@@ -347,7 +346,7 @@ describe('the host endpoint', () => {
     expect(state.reads).toBe(0);
   });
 
-  it('does not know a path of nobody, whatever the method', async () => {
+  it('answers 404 for unknown paths, whatever the method', async () => {
     const { host } = aServer();
 
     for (const method of ['GET', 'PUT', 'PURGE' as 'GET']) {

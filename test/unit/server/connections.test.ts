@@ -84,7 +84,7 @@ describe('connections of one address', () => {
 });
 
 describe('where there is no room', () => {
-  it('who has said nothing for a while gives way to others of its address, the oldest first', () => {
+  it('silent connections give way to others of their address, the oldest first', () => {
     const { connect, connections, dropped, pass } = aServer({});
     const oldest = connect('192.0.2.1');
     pass(10);
@@ -100,7 +100,7 @@ describe('where there is no room', () => {
     expect(connections.count()).toBe(2);
   });
 
-  it('who holds most of it gives way at once, to whoever holds less', () => {
+  it('the address with most connections gives way at once to one with fewer', () => {
     const { connect, connections, dropped } = aServer({
       maxConnections: 4,
       maxConnectionsPerAddress: 3,
@@ -116,7 +116,7 @@ describe('where there is no room', () => {
     expect(connections.count()).toBe(4);
   });
 
-  it('nobody gives way at once to a neighbour who would hold as much', () => {
+  it('no connection gives way at once to a neighbour that would have as many', () => {
     const { connect, pass } = aServer({ maxConnections: 2 });
     const [first] = [connect('192.0.2.1'), connect('192.0.2.2')];
 
@@ -126,7 +126,7 @@ describe('where there is no room', () => {
     expect(first?.destroyed).toBe(true);
   });
 
-  it('nobody gives way while the server works for them, and everybody afterwards', () => {
+  it('no connection gives way while the server works for it, and every one afterwards', () => {
     const { connect, connections, pass } = aServer({});
     const peers = [connect('192.0.2.1'), connect('192.0.2.1')];
     for (const peer of peers) connections.atWork(peer);
@@ -141,7 +141,7 @@ describe('where there is no room', () => {
     expect(peers.map(({ destroyed }) => destroyed)).toEqual([true, false]);
   });
 
-  it('nobody gives way whose other answer is under way still', () => {
+  it('no connection gives way while another answer on it is in progress', () => {
     const { connect, connections, pass } = aServer({ maxConnectionsPerAddress: 1 });
     const peer = connect('192.0.2.1');
     connections.atWork(peer);
@@ -199,7 +199,7 @@ describe('a client that comes back from the port of a connection that has not cl
     expect(later.destroyed).toBe(true);
   });
 
-  it('leaves nobody who gives way for ever, and holds no limit open', () => {
+  it('ends every connection that gives way, and frees its place', () => {
     const { connect, connections, dropped, pass } = aServer({});
     for (let again = 0; again < 10; again += 1) connect('192.0.2.1', 4_000);
     const working = [connect('192.0.2.1', 4_000), connect('192.0.2.1')];

@@ -162,11 +162,11 @@ describe('in mode tokens, the gate', () => {
   });
 });
 
-describe('before it refuses anybody for good, the gate', () => {
+describe('before it refuses a machine for good, the gate', () => {
   const stored = (...records: readonly JoinTokenRecord[]) =>
     new Map(records.map((record) => [record.id, record]));
 
-  it('reads the tokens once more, and admits whoever has one that it did not know yet', async () => {
+  it('reads the tokens once more, and admits a machine with a new token', async () => {
     const { id, record, authorization } = aToken();
     const { ask, used, gate } = aGate([], { tokensNow: async () => stored(record) });
 
@@ -198,7 +198,7 @@ describe('before it refuses anybody for good, the gate', () => {
     expect(reads).toBe(shown.length);
   });
 
-  it('asks everybody for patience, alike, when they cannot be read', async () => {
+  it('asks every machine to retry when they cannot be read', async () => {
     const right = aToken();
     const other = aToken('infra');
     const expired = aToken('worker', -1);
@@ -224,7 +224,7 @@ describe('before it refuses anybody for good, the gate', () => {
     expect(await statusOf(ask(right.authorization))).toBe(200);
   });
 
-  it('shuts nobody out for good who asks too often while they cannot be read', async () => {
+  it('shuts no machine out for good that asks too often while they cannot be read', async () => {
     const tokensNow = () => Promise.reject(new Error('connection refused'));
     const { ask, gate } = aGate([], { tokensNow });
 
@@ -238,7 +238,7 @@ describe('before it refuses anybody for good, the gate', () => {
     expect(gate.counts).toMatchObject({ not_ready: FAILED_LIMIT.burst, rate_limited: 1 });
   });
 
-  it('lets in who has a new token, also behind an address that guesses too often', async () => {
+  it('lets in a machine with a new token, also behind an address that guesses too often', async () => {
     const { record, authorization } = aToken();
     const { ask } = aGate([], { tokensNow: async () => stored(record) });
 
@@ -258,7 +258,7 @@ describe('before it refuses anybody for good, the gate', () => {
 });
 
 describe('in mode open, the gate', () => {
-  it('admits without a token, and looks at none', async () => {
+  it('admits without a token, and checks none', async () => {
     const { ask, used } = aGate([], { mode: 'open', isSynced: false });
 
     expect(await ask(undefined)).toEqual({ admitted: true });
@@ -321,7 +321,7 @@ describe('the rate limit', () => {
     expect(second.filter((status) => status === 401)).toHaveLength(FAILED_LIMIT.perSecond);
   });
 
-  it('shuts nobody out who has a token because of a neighbour who has none', async () => {
+  it('shuts out no machine with a token because of a neighbour without one', async () => {
     const { record, authorization } = aToken();
     const { ask } = aGate([record]);
 

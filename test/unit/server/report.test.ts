@@ -41,9 +41,7 @@ interface Given {
   readonly policy?: RolloutPolicySpec;
   readonly without?: 'MachineConfigNode';
   readonly maxUnavailable?: number;
-  /** Nodes of the pool beside worker-1. */
   readonly others?: readonly string[];
-  /** All of them are of the control plane. */
   readonly isControlPlane?: true;
 }
 
@@ -55,7 +53,6 @@ function aServer(options: Given = {}) {
     peer: peer('worker-1') as PeerSubject | undefined,
     away: false,
     now: 0,
-    /** Annotations of the Node. */
     annotations: { [ANNOTATION.CURRENT_CONFIG]: 'rendered-worker-1' } as Record<string, string>,
     known: {
       metadata: { name: 'worker-1', uid: 'u1', resourceVersion: '1' },
@@ -329,7 +326,7 @@ describe('PUT /host/report', () => {
       expect(turns).toEqual([false, false, true, false]);
     });
 
-    it('counts who is out of service, and not the host itself', async () => {
+    it('counts the nodes out of service, and not the host itself', async () => {
       const server = aServer({ policy, others });
       drifted(server, LONG_AGO);
       server.state.time = 2 * REPAIR_WINDOW.window;
@@ -351,7 +348,7 @@ describe('PUT /host/report', () => {
       expect(await may(server)).toBe(true);
     });
 
-    it('keeps the places of a window, whoever is repaired or drifts in the middle of it', async () => {
+    it('keeps the places of a window, whichever nodes drift or are repaired in the middle of it', async () => {
       const server = aServer({ policy, others });
       drifted(server, LONG_AGO);
       server.state.time = 2 * REPAIR_WINDOW.window;
@@ -361,7 +358,7 @@ describe('PUT /host/report', () => {
       expect(await may(server)).toBe(true);
     });
 
-    it('gives no turn where nobody can mean what the pool says', async () => {
+    it('gives no turn with an invalid limit of the pool', async () => {
       const server = aServer({ policy, others, maxUnavailable: 0 });
       drifted(server, LONG_AGO);
       for (const window of [0, 1, 2, 3]) {

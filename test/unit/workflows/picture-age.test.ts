@@ -17,11 +17,11 @@ function failFor(age: PictureAge, ms: number): void {
   age.lookWasBehind();
 }
 
-it('is any, until something was seen or told', () => {
+it('is any, until the first check or message', () => {
   expect(new PictureAge().ofNextLook()).toEqual({});
 });
 
-it('is the newest of what was seen and told, by kind', () => {
+it('is the newest version of checks and messages, by kind', () => {
   const age = new PictureAge();
   age.hear(told(12));
   age.hear(told(10, 9));
@@ -31,7 +31,7 @@ it('is the newest of what was seen and told, by kind', () => {
   expect(age.asBefore()).toEqual({ asNewAs: { nodes: 11, pools: 8, policies: 3 } });
 });
 
-it('stays so while looks are behind', () => {
+it('stays so while checks are behind', () => {
   const age = new PictureAge();
   age.lookSucceeded(told(20));
   age.hear(told(22));
@@ -42,7 +42,7 @@ it('stays so while looks are behind', () => {
   expect(age.asBefore()).toEqual({ asNewAs: told(20) });
 });
 
-it('is of what was seen alone once a look has shown what was told', () => {
+it('is of checks alone once a check has shown the version of the message', () => {
   const age = new PictureAge();
   age.hear(told(12));
   age.lookSucceeded(told(12));
@@ -50,7 +50,7 @@ it('is of what was seen alone once a look has shown what was told', () => {
   expect(age.carry()).toEqual({ asNewAs: told(12) });
 });
 
-describe('what no look can show for three minutes', () => {
+describe('what no check can show for three minutes', () => {
   function givenUp(): PictureAge {
     const age = new PictureAge();
     age.hear(told(12));
@@ -67,7 +67,7 @@ describe('what no look can show for three minutes', () => {
     expect(age.carry()).toEqual({});
   });
 
-  it('counts no more, however often it is told', () => {
+  it('counts no more, however often the message is repeated', () => {
     const age = givenUp();
     expect(age.ofNextLook()).toEqual({});
 
@@ -84,7 +84,7 @@ describe('what no look can show for three minutes', () => {
     expect(age.ofNextLook()).toEqual({ asNewAs: { nodes, pools: 0, policies: 0 } });
   });
 
-  it('is given up although more is told meanwhile, and in a later run', () => {
+  it('is given up although more messages arrive meanwhile, and in a later run', () => {
     const age = new PictureAge();
     age.hear(told(12));
     age.lookWasBehind();
@@ -100,7 +100,7 @@ describe('what no look can show for three minutes', () => {
     expect(last.ofNextLook()).toEqual({ asNewAs: { nodes: 0, pools: 0, policies: 0 } });
   });
 
-  it('has its time anew when a look has succeeded', () => {
+  it('has its time anew when a check has succeeded', () => {
     const age = new PictureAge();
     age.hear(told(12));
     age.lookWasBehind();

@@ -140,7 +140,7 @@ it.each(['', 'pool-rollout/', 'update-node/worker-1', `pool-rollout/${'p'.repeat
   },
 );
 
-describe('the versions of a picture', () => {
+describe('the versions of a cache', () => {
   const versions = { nodes: 12, pools: 7, policies: 0 };
 
   it('are read as they were sent', () => {

@@ -1,7 +1,7 @@
 import { changedOnce, type Change } from '../../simulation/plants';
 import { readableBundle } from '../../simulation/readable-bundle';
 
-/** An update reads the cordon before it writes to the host, a rollout asks which updates run before it reads the pool. */
+/** An update looks at the cordon before it writes to the host, a rollout asks which updates run once it has started some. */
 const CHANGES: readonly Change[] = [
   {
     from: "await progress.during('Applying', host.apply, 'the host to write its files');",
@@ -11,10 +11,12 @@ const CHANGES: readonly Change[] = [
   },
   { from: 'if (plan.drain) await drainLate(update, plan);', to: '' },
   {
-    from: 'const seen = rollout.changes;\n        await look(rollout);',
-    to:
-      "const seen = rollout.changes;\n        if (rollout.knows === 'nothing') void learnRunning(rollout);\n" +
-      '        await look(rollout);',
+    from: "if (rollout.knows === 'nothing' && rollout.view !== undefined) {",
+    to: "const asks = rollout.knows === 'nothing' && rollout.view !== undefined;\n        if (false) {",
+  },
+  {
+    from: 'decide(rollout);\n',
+    to: 'decide(rollout);\n        if (asks) void learnRunning(rollout);\n',
   },
 ];
 

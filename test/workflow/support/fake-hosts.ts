@@ -8,7 +8,6 @@ export interface FakeHost {
   /** Written, but not committed. */
   applied: string | undefined;
   staged: string | undefined;
-  /** Booted into `applied`. */
   rebooted: boolean;
   boots: number;
   /** Reboot armed; it takes place at the next call. */

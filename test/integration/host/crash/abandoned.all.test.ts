@@ -6,7 +6,6 @@
 import { CrashMachine } from './crash-machine';
 import { deathsIn, machineAfter, machineOnOld, type Moment } from './enumerate';
 
-/** Some hundred recoveries, on a busy machine. */
 jest.setTimeout(600_000);
 
 const HEADER = { name: 'an update' } as never;

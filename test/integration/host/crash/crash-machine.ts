@@ -54,7 +54,6 @@ export class CrashMachine {
     this.#machine();
   }
 
-  /** The ports of a process that starts now. */
   async ports(): Promise<HostPorts & { readonly os: SimulatedOs }> {
     const process = (this.#interference.process ?? ((one) => one))(aProcess(this.disk));
     const files: HostFiles = createHostFiles({ root: `/${MACHINE}`, ...process });
@@ -217,7 +216,6 @@ export class CrashMachine {
     this.#link(this.#machine(), ETC, other);
   }
 
-  /** Removes a path and everything below it. */
   remove(path: string): void {
     const parts = path.split('/').slice(1);
     const parent = this.#find(parts.slice(0, -1));
@@ -225,7 +223,6 @@ export class CrashMachine {
     this.#link(parent, parts.at(-1) ?? '', undefined);
   }
 
-  /** Sets exactly these attributes of a path. */
   label(path: string, attributes: Attributes): void {
     const number = this.#find(path.split('/').slice(1));
     if (number === undefined) throw new Error(`${path} is not there`);

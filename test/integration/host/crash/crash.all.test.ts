@@ -18,7 +18,6 @@ import {
 } from './judge';
 import { seededRandom } from '../../../../adapters/simulation/pace';
 
-/** Other work may run on the machine. */
 jest.setTimeout(600_000);
 const counts: Record<string, number> = {};
 afterAll(() => {
@@ -72,7 +71,7 @@ describe.each(SCENARIOS)('$name', (scenario) => {
     await expectWhole('there, then elsewhere', run.moments, search);
   });
 
-  it('is on its old config, whenever it dies on the way back', async () => {
+  it('is on its old config, whenever it dies during rollback', async () => {
     const applied = scenario.reboots ? 'armReboot' : 'performServiceActions';
     for (const step of [applied, 'verifyUpdate'] as const) {
       await expectWhole(`back before ${step}`, await runBack(run, step));

@@ -9,7 +9,6 @@ import { CrashMachine } from './crash-machine';
 import type { Moment } from './enumerate';
 import { type Run, runBack, runOnce, SCENARIOS } from './judge';
 
-/** Some hundred starts, on a busy machine. */
 jest.setTimeout(600_000);
 
 type Damage = (data: Buffer) => Buffer;

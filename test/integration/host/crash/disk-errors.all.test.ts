@@ -7,7 +7,6 @@
 import { type Aftermath, afterError, type Order, ordersOf } from './disk-errors';
 import { type Run, runOnce, SCENARIOS } from './judge';
 
-/** Other work may run on the machine. */
 jest.setTimeout(600_000);
 
 let counted = 0;

@@ -7,7 +7,6 @@ import { machineOnOld } from './enumerate';
 import { atRest, type Run, type Sequel } from './judge';
 import type { Operation, Picture } from './model-disk';
 
-/** The state before an order. */
 export interface Order {
   readonly step: Step | 'goBack';
   readonly picture: Picture;

@@ -38,7 +38,6 @@ export interface Scenario {
   readonly reboots: boolean;
 }
 
-/** Records every operation of a machine during `work`. */
 export async function recorded(
   machine: CrashMachine,
   work: () => Promise<unknown>,

@@ -7,7 +7,6 @@ import { CrashMachine } from './crash-machine';
 import { DEATHS } from './enumerate';
 import { firstBroken, type Run, runBack, runOnce, SCENARIOS, secondMoments, Seen } from './judge';
 
-/** Some hundred recoveries, on a busy machine. */
 jest.setTimeout(600_000);
 
 /** Owned by the user, with an attribute (`enumerate.ts`), a directory inside, and the keys in that. */

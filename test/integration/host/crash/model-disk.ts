@@ -110,7 +110,6 @@ export class ModelDisk {
   }
 }
 
-/** The disk that is found afterwards. */
 export function survivorsOf(picture: Picture, survival: Survival): Picture {
   const found = new Map<number, Inode>();
   const pending = [ROOT_INODE];

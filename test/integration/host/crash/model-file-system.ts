@@ -327,7 +327,6 @@ function join(directory: string, name: string): string {
   return directory === '/' ? `/${name}` : `${directory}/${name}`;
 }
 
-/** An error as Node throws it. */
 export function systemError(code: keyof typeof constants.errno, path: string): Error {
   const errno = -constants.errno[code];
   // Without a stack trace, which is slow: it is thrown some hundred times in each of some thousand runs.

@@ -22,7 +22,6 @@ import type { Picture } from './model-disk';
 import { withJournal, withoutSync } from './interference';
 import { difference, Seen, told } from './judge';
 
-/** Other work may run on the machine. */
 jest.setTimeout(600_000);
 
 const RELOAD = { type: 'Reload', reload: { serviceName: 'stays.service' } } as const;

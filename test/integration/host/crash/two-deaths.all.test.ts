@@ -5,7 +5,6 @@
 
 import { firstBroken, runOnce, SCENARIOS, secondMoments } from './judge';
 
-/** Some hundred recoveries, on a busy machine. */
 jest.setTimeout(600_000);
 
 it.each(SCENARIOS)('is whole in $name', async (scenario) => {

@@ -45,7 +45,7 @@ describe('bootc on a real sysroot', () => {
     expect((await driver.status()).booted).toEqual(before.booted);
   });
 
-  it('takes over after it was finalized, and goes back when told to', async () => {
+  it('takes over after it was finalized, and rolls back when told to', async () => {
     const image = await tree.publish('v3');
     const { booted: first } = await driver.status();
     await driver.stage(image, context);

@@ -30,7 +30,6 @@ export interface BootedTree {
   readonly registry: Registry;
   /** Root directory of the machine, for a driver. */
   readonly root: string;
-  /** Runs a program in the booted deployment. */
   readonly run: RunProgram;
   /** Publishes an OS image with this text in `/usr/lib/version`; returns its pull spec. */
   publish(version: string): Promise<string>;

@@ -60,7 +60,7 @@ it('stages locked: a reboot that nobody planned boots what was booted', async ()
   expect((await driver.status()).staged).toBeUndefined();
 });
 
-it('takes over after it is released, with its kernel arguments, and goes back', async () => {
+it('takes over after it is released, with its kernel arguments, and rolls back', async () => {
   const { booted: old } = await driver.status();
   await driver.stage(v2, CONTEXT);
   await driver.setKernelArguments({ from: ['quiet'], to: ['a=1'] }, CONTEXT);

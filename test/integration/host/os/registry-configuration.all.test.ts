@@ -57,7 +57,6 @@ afterEach(async () => {
   await driver.discard();
 });
 
-/** Writes a file as an administrator. */
 async function put(path: string, content: string | object): Promise<void> {
   const place = join(tree.root, path);
   await mkdir(dirname(place), { recursive: true });

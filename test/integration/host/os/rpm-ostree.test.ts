@@ -83,7 +83,7 @@ describe('rpm-ostree on a real sysroot', () => {
     expect(after.staged).toBeUndefined();
   });
 
-  it('takes over after it was finalized, and goes back when told to', async () => {
+  it('takes over after it was finalized, and rolls back when told to', async () => {
     const image = await tree.publish('v3');
     const extensions = await tree.publishPackages({ usbguard: 'guards more' });
     const { booted: first } = await driver.status();

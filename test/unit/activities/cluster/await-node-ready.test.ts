@@ -168,7 +168,7 @@ it.each([7_200_000, -7_200_000])(
 );
 
 describe('while the API server is away', () => {
-  it('a node keeps the time that it has, and it is said who is waited for', async () => {
+  it('a node keeps its remaining time, and the status names what the wait is for', async () => {
     const scene = new Scene(aNode('False'));
     await pass(100);
     scene.goAway();
@@ -200,7 +200,7 @@ describe('while the API server is away', () => {
     expect(scene.outcome).toHaveBeenCalledWith('ready');
   });
 
-  it('no node is proven Ready', async () => {
+  it('no node is verified Ready', async () => {
     const scene = new Scene(aNode('True'));
     scene.goAway();
     await pass(3_600);
@@ -213,7 +213,7 @@ describe('while the API server is away', () => {
     expect(scene.outcome).toHaveBeenCalledWith('ready');
   });
 
-  it('no node is proven by a watch that has yet to show what happened meanwhile', async () => {
+  it('no node is verified by a watch that has yet to show what happened meanwhile', async () => {
     const scene = new Scene(aNode('True'));
     for (let half = 0; half < 57; half += 1) {
       await pass(0.5);
@@ -229,7 +229,7 @@ describe('while the API server is away', () => {
     expect(scene.blocker()).toBe('condition Ready is False');
   });
 
-  it('no node is proven by a watch that is behind what the API server has answered', async () => {
+  it('no node is verified by a watch that is behind what the API server has answered', async () => {
     const scene = new Scene(aNode('True'));
     await pass(5);
     scene.goAway();

@@ -132,7 +132,7 @@ function ignored(): void {
   return undefined;
 }
 
-describe('a look at the node before its pods are evicted', () => {
+describe('a check of the node before its pods are evicted', () => {
   it('is one for all evictions of a moment', async () => {
     const pods = [aPod('a'), aPod('b')];
     const { drained, happened } = draining(pods, [{ node: cordoned(), takesMs: 4_000 }]);

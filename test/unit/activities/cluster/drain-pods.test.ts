@@ -75,7 +75,7 @@ it('waits for the list of the pods until it has it, and says why it does not com
   expect(said()).toMatchObject({ remaining: [{ pod: 'shop/a' }], remainingCount: 1 });
 });
 
-it('says that its picture of the pods is old, once it is older than a broken connection makes it', () => {
+it('says that its cache of the pods is old, once it is older than a broken connection makes it', () => {
   const pods = draining();
   const remaining = () => pods.progress().remaining;
   pods.heard();

@@ -177,7 +177,7 @@ it('takes a node that is held for another config', () => {
   expect(cordonChange(aNode(held), cordonInput)?.unschedulable).toBe(true);
 });
 
-it('cordons a node that is held once more while it goes back: that is what the person wants', () => {
+it('cordons a node that is held once more while it rolls back: that is what the person wants', () => {
   const held = { ...done, [ANNOTATION.STATE]: 'Working', [ANNOTATION.HELD_FOR]: NEW };
 
   const change = cordonChange(aNode(held), { ...cordonInput, isGoingBack: true });
@@ -185,7 +185,7 @@ it('cordons a node that is held once more while it goes back: that is what the p
   expect(change?.unschedulable).toBe(true);
 });
 
-it('gives a node back without a word about its hold', () => {
+it('uncordons a node without a change of its hold', () => {
   const held = { ...done, [ANNOTATION.HELD_FOR]: NEW, [ANNOTATION.HELD_REASON]: 'skipped' };
 
   const change = releaseChange(aNode(held), release({ outcome: 'cancelled' }));
@@ -244,7 +244,7 @@ describe('a node that a person cordons, too', () => {
     expect(() => cordonChange(shared, cordonInput)).toThrow(/is cordoned, and not by Slipway/);
   });
 
-  it('keeps the mark while its host is not back: that person may no longer want it', () => {
+  it('keeps the mark while its host is not rolled back: the person may change their mind', () => {
     const change = releaseChange(shared, release({ hostIsBack: false }));
 
     expect(applied(shared, change).metadata.annotations).toMatchObject({
@@ -295,7 +295,7 @@ it('finds what its first attempt wrote also on a node that is Ready since', () =
   expect(cordonChange(once, repair)).toBeUndefined();
 });
 
-it('cordons a node once more that is uncordoned on its way back, in the slot that it has', () => {
+it('cordons a node once more that is uncordoned during its rollback, in the slot that it has', () => {
   const working = { ...done, [ANNOTATION.STATE]: 'Working' };
   const again = { ...cordonInput, repair: true, isGoingBack: true };
 
@@ -338,7 +338,7 @@ it('refuses to repair a node that is down by itself: no update has left it so', 
   expect(cordonChange({ ...failed, status: away }, repair)?.unschedulable).toBe(true);
 });
 
-it('cordons a node whose host could not be taken back, also when its plan needed no drain', () => {
+it('cordons a node whose host could not be rolled back, also when its plan needed no drain', () => {
   const targeted = applied(
     aNode(done),
     cordonChange(aNode(done), { ...cordonInput, cordon: false }),
@@ -476,7 +476,7 @@ describe('an update that never targeted the node, and whose host has settled', (
     },
   );
 
-  it('says what its host has committed also when the next update fails and goes back to it', () => {
+  it('says what its host has committed also when the next update fails and rolls back to it', () => {
     const node = aNode(onItsWay);
 
     const change = releaseChange(node, release({ hostIsOn: 'rendered-worker-lost' }));
@@ -567,7 +567,7 @@ describe('the run of an update', () => {
     expect(() => change(taken)).toThrow(SUPERSEDED);
   });
 
-  it('does not take a node that it has given back without having changed it', () => {
+  it('does not cordon again a node that it has uncordoned without having changed it', () => {
     const given = applied(aNode(done), releaseChange(aNode(done), { ...cancelled, run: first }));
 
     expect(() => cordonChange(given, { ...cordonInput, run: first })).toThrow(SUPERSEDED);
@@ -625,7 +625,7 @@ describe('a node with an image that MCO has built for its pool', () => {
     expect(placeNode(failed, NEW, false)).toEqual({ in: 'failed', reason: 'no space left' });
   });
 
-  it('is on its image as before when its update is cancelled', () => {
+  it('keeps its old image when its update is cancelled', () => {
     const back = applied(taken, releaseChange(taken, release({ outcome: 'cancelled' })));
 
     expect(images(back)).toEqual([IMAGE, IMAGE]);

@@ -126,7 +126,7 @@ describe('a cordoned node', () => {
     jest.useRealTimers();
   });
 
-  it('is not looked at by an attempt that was given up', async () => {
+  it('is not checked by an attempt that was given up', async () => {
     await expect(looked(attemptWith([], AbortSignal.abort()))).resolves.toBeUndefined();
   });
 });

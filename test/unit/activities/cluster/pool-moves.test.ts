@@ -69,7 +69,7 @@ describe('remembered nodes that are not shown any more', () => {
     expect(warned).toEqual([{ node: 'unknown', reason: 'no answer' }]);
   });
 
-  it('are back once the server says so, whatever the picture shows', async () => {
+  it('are back once the server says so, whatever the cache shows', async () => {
     const { ports } = portsWith(
       [aMember('back'), aMember('behind'), aMember('never-left')],
       (name) => {

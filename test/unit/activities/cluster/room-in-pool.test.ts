@@ -160,7 +160,7 @@ function cordon(room: RoomInPools, name: string) {
 
 const turns = () => new Promise((resolve) => setImmediate(resolve));
 
-it('lets a node go while there is room, and asks nobody', async () => {
+it('lets a node be cordoned while there is a free slot, without a request', async () => {
   const { done, read } = look([aNode('a'), aNode('b', false), aNode('c')], 2);
   await expect(done).resolves.toBeUndefined();
   expect(read).toEqual([]);
@@ -228,7 +228,7 @@ describe('a control-plane node', () => {
     await expect(done).rejects.toThrow('out of service are b');
   });
 
-  it('waits for one of another pool that the picture shows in service still', async () => {
+  it('waits for one of another pool that the cache shows in service still', async () => {
     const shown = [master('a'), master('b', true, 'master'), master('c')];
     const down = [{ ...left('b') }].map((node) => ({
       ...node,
@@ -319,7 +319,7 @@ it('refuses one that is down by itself: it may be back before it is applied', as
   await expect(done).rejects.toMatchObject({ name: 'SlotNeeded' });
 });
 
-it('lets none go under a limit that nobody can mean', async () => {
+it('lets none be cordoned under an invalid limit', async () => {
   const { done } = look([aNode('a')], '0%');
   await expect(done).rejects.toMatchObject({ name: 'SlotNeeded' });
 });
@@ -335,7 +335,7 @@ it('knows no room in a pool that is not there any more: its nodes count for anot
   expect(written).not.toHaveBeenCalled();
 });
 
-describe('a picture that nothing has been heard for', () => {
+describe('a cache that nothing has been heard for', () => {
   const SHOWN = [aNode('a'), aNode('b')];
   const NOW = [aNode('a'), aNode('b', false)];
   const cordonIn = (room: RoomInPools) =>
@@ -356,7 +356,7 @@ describe('a picture that nothing has been heard for', () => {
     expect(read).toEqual(['all nodes', 'b']);
   });
 
-  it('costs no request while something is heard, and one for all who ask at once', async () => {
+  it('costs no request while the watch is active, and one for all concurrent questions otherwise', async () => {
     const heard = silentPorts(SHOWN, NOW, 10_000);
     await expect(cordonIn(new RoomInPools(heard.ports))).resolves.toBeUndefined();
     expect(heard.read).toEqual([]);
@@ -368,7 +368,7 @@ describe('a picture that nothing has been heard for', () => {
     expect(read).toEqual(['all nodes']);
   });
 
-  it('lets nobody go while nobody can say how the nodes are', async () => {
+  it('lets no node be cordoned while the state of the nodes is unknown', async () => {
     const { ports, goAway } = silentPorts(SHOWN, SHOWN, 20_000);
     const room = new RoomInPools(ports);
     goAway();
@@ -380,7 +380,7 @@ describe('a picture that nothing has been heard for', () => {
 describe('cordons that are written at the same time', () => {
   const noRoom = { name: 'SlotNeeded' };
 
-  it('count each other before anybody can see them', async () => {
+  it('count each other before the cache shows them', async () => {
     const room = new RoomInPools(portsWith([aNode('a'), aNode('b'), aNode('c')], 2).ports);
     const [first, second, third] = ['a', 'b', 'c'].map((name) => cordon(room, name));
 
@@ -393,7 +393,7 @@ describe('cordons that are written at the same time', () => {
     await expect(Promise.all([first?.done, second?.done])).resolves.toHaveLength(2);
   });
 
-  it('do not wait for each other while there is room, and ask nobody', async () => {
+  it('do not wait for each other while there are free slots, and send no request', async () => {
     const names = ['a', 'b', 'c', 'd'];
     const { ports, read } = portsWith(
       names.map((name) => aNode(name)),
@@ -421,7 +421,7 @@ describe('cordons that are written at the same time', () => {
     await expect(second.done).resolves.toBeUndefined();
   });
 
-  it('are counted once when the picture shows them before their write is over', async () => {
+  it('are counted once when the cache shows them before their write is over', async () => {
     const shown = [aNode('a'), aNode('b'), aNode('c')];
     const room = new RoomInPools(portsWith(shown, 2).ports);
     const first = cordon(room, 'a');
@@ -584,7 +584,7 @@ describe('cordons of several cluster workers at the same time', () => {
     expect(shown.read).toEqual([]);
   });
 
-  it('ask about nobody when far too many are down', async () => {
+  it('send no request when far too many nodes are unavailable', async () => {
     const down = Array.from({ length: 30 }, (_, index) => aNode(`d${index}`, false));
     const shown = portsWith([aNode('a'), ...down], 3, [aNode('a')]);
     await expect(cordonBy(shown, 'a', 1)).rejects.toThrow('d0, d1, d2 and 27 more');
@@ -592,7 +592,7 @@ describe('cordons of several cluster workers at the same time', () => {
   });
 });
 
-it('believes what it asked until the picture is newer', async () => {
+it('believes what it asked until the cache is newer', async () => {
   const at = (node: Node, resourceVersion: string): Node => ({
     ...node,
     metadata: { ...node.metadata, resourceVersion },

@@ -24,11 +24,11 @@ const view: Pick<ClusterView, 'nodes' | 'pools' | 'policies'> = {
 
 const nothing = () => Promise.resolve();
 
-it('says how new a picture is, by kind', () => {
+it('says how new a cache is, by kind', () => {
   expect(versionsOf(view)).toEqual({ nodes: 12, pools: 7, policies: 0 });
 });
 
-it('takes a picture that is as new as another one', async () => {
+it('takes a cache that is as new as another one', async () => {
   await expect(
     whenAsNew(view, { nodes: 11, pools: 7, policies: 0 }, nothing),
   ).resolves.toBeUndefined();
@@ -61,7 +61,7 @@ describe('one whose nodes are behind', () => {
     await expect(whenAsNew({ ...view, nodes }, told, bringUpToDate)).resolves.toBeUndefined();
   });
 
-  it('is refused when nobody answers', async () => {
+  it('is refused without an answer', async () => {
     const isAway = (): Promise<void> => Promise.reject(fail('ApiUnavailable', 'it is away'));
 
     await expect(whenAsNew(view, told, isAway)).rejects.toThrow('it is away');

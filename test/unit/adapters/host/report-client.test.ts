@@ -69,7 +69,7 @@ it.each([
   expect(await report()).toEqual({ ...ANSWER, ...more });
 });
 
-it('takes none that says of its turn what nobody can mean', async () => {
+it('takes no answer with an invalid turn', async () => {
   answer = { ...ANSWER, mayDisturb: 'yes' };
 
   await expect(report()).rejects.toMatchObject({ name: 'ConfigFetchFailed' });

@@ -11,7 +11,6 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(directory, { recursive: true, force: true }));
 
-/** A systemctl that records its arguments and answers. */
 function fake(answer: string) {
   const path = join(directory, 'systemctl');
   const log = join(directory, 'log');

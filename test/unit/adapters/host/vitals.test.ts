@@ -70,7 +70,7 @@ describe('the vitals of a machine', () => {
     });
   });
 
-  it('name a kubelet that nobody hears of', async () => {
+  it('name a kubelet that does not report', async () => {
     const closed = 'http://127.0.0.1:1/healthz';
     const vitals = createVitals({ kubeletHealthUrl: closed, kubeletHealthSeconds: 0 });
 

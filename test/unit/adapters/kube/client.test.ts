@@ -92,7 +92,7 @@ it.each([
   });
 });
 
-it('says what to do about credentials that nobody knows', async () => {
+it('says what to do about unknown credentials', async () => {
   answers(401, status('Unauthorized'));
 
   await expect(client.get(NODES, { name: 'a' })).rejects.toMatchObject({
@@ -130,7 +130,7 @@ it('says which of its credentials cannot be read, and that no server is to blame
   locked.close();
 });
 
-it('says who does not answer and why, never with the token, and logs it once', async () => {
+it('names the server that does not answer and the cause, never with the token, and logs it once', async () => {
   server.closeAllConnections();
   await new Promise((resolve) => server.close(resolve));
 
@@ -144,7 +144,7 @@ it('says who does not answer and why, never with the token, and logs it once', a
   expect(logged).toEqual(['Kubernetes API does not answer; waiting for it']);
 });
 
-it('sends who it is and reads lists page by page', async () => {
+it('sends its user agent and reads lists page by page', async () => {
   const requests: string[] = [];
   answer = (request, response) => {
     requests.push(

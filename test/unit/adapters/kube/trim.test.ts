@@ -8,7 +8,7 @@ const managedFields = [
   },
 ];
 
-it('keeps of who wrote what only who cordoned a node', () => {
+it('keeps of the field managers only the one that cordoned a node', () => {
   const node = { metadata: { name: 'n', managedFields }, spec: { unschedulable: true } };
 
   expect(trimNode(node).metadata).toEqual({

@@ -36,7 +36,7 @@ function aServer(live: Node, cached: Node) {
 const uncordon = (node: Node): NodePatch | undefined =>
   node.spec?.unschedulable === true ? { unschedulable: false } : undefined;
 
-it('does not believe an older picture that there is nothing to do', async () => {
+it('does not believe an older cache that there is nothing to do', async () => {
   const { calls, writer } = aServer(aNode('2', true), aNode('1'));
 
   await writer.change('n', uncordon);
@@ -52,7 +52,7 @@ it('reads once when there is really nothing to do', async () => {
   expect(calls).toEqual(['get']);
 });
 
-it('writes what an older picture asks for without reading: the server compares versions', async () => {
+it('writes what an older cache asks for without reading: the server compares versions', async () => {
   const { calls, writer } = aServer(aNode('1', true), aNode('1', true));
 
   await writer.change('n', uncordon);

@@ -67,7 +67,7 @@ items:
   status: {nodeDisruptionPolicyStatus: {clusterPolicies: {}}}
 `;
 
-  it('are looked at without their status', () => {
+  it('are checked without their status', () => {
     const { findings, pools, leftOut } = renderTexts({ 'a.yaml': exported });
     expect(findings).toEqual([]);
     expect(pools.map(({ pool }) => pool.metadata.name)).toEqual(['worker']);
@@ -270,7 +270,7 @@ describe('a part of what a cluster has', () => {
     ]);
   });
 
-  it('is refused for what nothing elsewhere could mend', () => {
+  it('is refused for what nothing elsewhere could fix', () => {
     const bad = configText('60-bad', 'worker', '  kernelType: fast\n');
     const open = configText('61-open', 'worker', `  kernelArguments: ['a="b', c]\n`);
     const large = (name: string): string =>

@@ -102,7 +102,7 @@ describe('a pod that terminates for long', () => {
     expect(judgePod(pod, context).verdict).toBe(expected);
   });
 
-  it('is not looked at by the other filters', () => {
+  it('is not checked by the other filters', () => {
     const pod = aPod({ ...ofDaemonSet, ...deletingSince('2026-01-01T10:00:00Z') });
     expect(outcome(pod, context)).toEqual(['skip', ['DeletingForLong']]);
   });

@@ -116,7 +116,7 @@ describe('the turn of a host to disturb its services', () => {
   });
 });
 
-describe('who drifts, and who is repaired, in the middle of a window', () => {
+describe('drift and repairs in the middle of a window', () => {
   const start = 7 * REPAIR_WINDOW.window;
   const aPoolWith = (drift: readonly (TurnMember['drift'] | undefined)[]): TurnMember[] =>
     aPool(drift.length).map(({ name, isInService, takesSlot }, index) => {
@@ -128,7 +128,7 @@ describe('who drifts, and who is repaired, in the middle of a window', () => {
       .map(({ name }) => name)
       .filter((node) => mayDisturb({ node, members, maxUnavailable: 1, now }));
 
-  it('waits for the next one, in which nobody else has a place', () => {
+  it('waits for the next window, in which no other node has a place', () => {
     const members = aPoolWith([
       { isDrifted: true, since: start - REPAIR_WINDOW.known },
       undefined,

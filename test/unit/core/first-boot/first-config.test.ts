@@ -79,7 +79,7 @@ describe('the first config of a machine', () => {
     });
   });
 
-  it('keeps the whole MachineConfig to look at, and one without Ignition to go on with', () => {
+  it('keeps the whole MachineConfig for people, and one without Ignition for updates', () => {
     const { contents } = serve(aConfig(), '3.5');
 
     const whole = JSON.parse(contents(FIRST_BOOT_FILE.SERVED_CONFIG)) as MachineConfig;
@@ -315,7 +315,7 @@ describe('the config that a pool serves', () => {
     ['by a count of machines on it', 7, undefined, 'new'],
     ['by what was known before the pool was paused, say', 6, 'new', 'new'],
     ['not by what was known of another one', 6, 'other', 'old'],
-  ])('is proved %s', (_what, observedGeneration, proved, expected) => {
+  ])('is verified %s', (_what, observedGeneration, proved, expected) => {
     const given = pool(1, 'old', 'new');
     const seen = {
       ...given,

@@ -143,7 +143,7 @@ describe('a config that cannot be read', () => {
   });
 });
 
-describe('who is to blame', () => {
+describe('the MachineConfig that is named', () => {
   const current = machineConfig('rendered-old', { config: EMPTY });
   const rendered = machineConfig('rendered-new', { config: DISKS });
   const innocent = machineConfig('10', { config: EMPTY });
@@ -157,7 +157,7 @@ describe('who is to blame', () => {
     );
   });
 
-  test('nobody alone', () => {
+  test('no single MachineConfig', () => {
     expect(() => {
       refuseUnreconcilable(current, rendered, [innocent], options);
     }).toThrow(/^render reconciliation error: new machineconfig .*; component errors: <nil>$/);
@@ -211,7 +211,7 @@ describe('changes without effect, which MCO accepts', () => {
     expect(reason(EMPTY, next)).toBeUndefined();
   });
 
-  test('every user is looked at, not only the last', () => {
+  test('every user is checked, not only the last', () => {
     const next = users(
       { name: 'core', shell: '/bin/sh', passwordHash: 'x' },
       { name: 'core2', passwordHash: 'y' },

@@ -80,7 +80,7 @@ describe('a node that no config was ever verified on', () => {
     });
   });
 
-  it('says nothing before its host has, or of what the host of an earlier Node said', () => {
+  it('says nothing before its host has reported, and nothing from the host of an earlier Node', () => {
     const silent = { ...reported(CLEAN), status: { conditions: [] } };
 
     expect(adoptionOf(NEW, undefined)).toBeUndefined();

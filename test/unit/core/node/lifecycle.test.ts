@@ -61,7 +61,7 @@ describe('the life of a node update', () => {
     expect(TRANSITIONS.Preparing.filter(needsSlot)).toEqual(['Completing']);
   });
 
-  it('is never called off once its host is to commit, which is taken back only when it has not', () => {
+  it('is never called off once its host is to commit, which is rolled back only when it has not', () => {
     expect(mayFollow('Completing', 'Cancelled')).toBe(false);
     expect(mayFollow('Completing', 'GoingBack')).toBe(true);
     expect(mayFollow('GoingBack', 'Completing')).toBe(true);

@@ -73,7 +73,7 @@ describe('a late step', () => {
     expect(turnOf(after([SECOND, 'gives back']), FIRST, step)).toEqual({ ok: false, reason });
   });
 
-  it('does not take what its own run has given back', () => {
+  it('does not cordon again a node that its own run has uncordoned', () => {
     const mark = after([FIRST, 'takes'], [FIRST, 'gives back']);
 
     expect(turnOf(mark, FIRST, 'takes')).toEqual({ ok: false, reason: 'the update is over' });

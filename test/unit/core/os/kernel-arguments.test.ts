@@ -146,7 +146,7 @@ describe('one argument, in whatever spelling', () => {
     expect(missingArguments(['', '""', 'a="x" b'], ['a=x'])).toEqual(['b']);
   });
 
-  it('is spelled as it is there, each occurrence once, the same text first', () => {
+  it('keeps the spelling on the machine, each occurrence once, the same text first', () => {
     expect(spelledAs(['k="a" k=a', 'gone'], ['k=a', 'k="a"', 'k=a'])).toEqual([
       'k="a"',
       'k=a',

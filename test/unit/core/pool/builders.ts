@@ -13,7 +13,6 @@ export interface NodeFacts {
   readonly reason?: string;
   readonly ready?: string;
   readonly cordoned?: boolean;
-  /** Workflow ID that cordoned it. */
   readonly cordonedBy?: string;
   readonly zone?: string;
   /** RFC 3339. */
@@ -59,7 +58,6 @@ export function aNode(name: string, facts: NodeFacts = {}): Node {
   };
 }
 
-/** A node that was never configured. */
 export function aNewNode(name: string, facts: Pick<NodeFacts, 'ready'> = {}): Node {
   const { metadata, ...rest } = aNode(name, facts);
   return { ...rest, metadata: { ...metadata, annotations: {} } };

@@ -97,7 +97,7 @@ describe('maxUnavailable as Slipway accepts it', () => {
     expect(slotsOrNone(poolWith(setting), machines)).toEqual({ maxUnavailable: expected });
   });
 
-  it('gives none, and says why, where nobody can mean the setting', () => {
+  it('gives none, with the reason, for an invalid setting', () => {
     expect(slotsOrNone(poolWith('0%'), 3)).toEqual({
       maxUnavailable: 0,
       invalid: expect.stringContaining('spec.maxUnavailable is "0%"') as string,

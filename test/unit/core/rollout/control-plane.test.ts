@@ -98,7 +98,7 @@ describe('slots of control-plane nodes', () => {
     expect(granted(nodes, 3, { holders: ['m2'] }).granted).toEqual(['w0', 'w1']);
   });
 
-  it('are left to who has one', () => {
+  it('are left to the nodes that have one', () => {
     const request = {
       ...{ maxUnavailable: 3, unavailable: [], holders: ['m0'], inherited: ['m0'] },
       ...{ waiting: ['m0', 'm1'] },
@@ -115,7 +115,7 @@ describe('slots of control-plane nodes', () => {
   });
 });
 
-describe('the look at a pool', () => {
+describe('the check of a pool', () => {
   it('has as many slots as the quorum allows where all nodes are of the control plane', () => {
     const nodes = ['m0', 'm1', 'm2'].map((name) => master(name));
     const look = (some: readonly Node[]) =>

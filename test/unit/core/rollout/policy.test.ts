@@ -98,7 +98,7 @@ describe('the canary', () => {
     expect(limit(3, 1)).toEqual({ slots: 2, trying: ['n0'] });
   });
 
-  it('is over once the config is proven, however many nodes got there', () => {
+  it('is over once the config is verified, however many nodes got there', () => {
     expect(limit(1, 1)).toBeUndefined();
     expect(limit(1, 50)).toBeUndefined();
   });

@@ -198,7 +198,7 @@ describe('the state of a rollout', () => {
     });
   });
 
-  it('names who takes the slots: first the nodes whose reason is known, then the others', () => {
+  it('names the nodes that take the slots: first those with a known reason, then the others', () => {
     const full: RolloutFacts = {
       ...facts,
       maxUnavailable: 4,

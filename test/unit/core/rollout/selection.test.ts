@@ -28,7 +28,7 @@ describe('the selection of a view', () => {
     ).not.toHaveProperty('unheardCount');
   });
 
-  it('says who shows a failure that counts while its update runs, and whose it is', () => {
+  it('names the node that shows a counting failure while its update runs, and the update of that failure', () => {
     const failed = because(5).map((one) => ({ ...one, givenBackBy: `run-of-${one.node}` }));
     const view = aView({ failed: [...failed, ...because(6).slice(5)], unheard: ['n2'] });
 
@@ -52,7 +52,7 @@ describe('the selection of a view', () => {
     expect([blocked.length, blockedCount]).toEqual([50, 50]);
   });
 
-  it('says who tries the config while it is not proven, whether their update runs or not', () => {
+  it('names the nodes that try an unverified config, whether their updates run or not', () => {
     const view = aView({ trying: ['n1', 'n7'], updated: ['n3'] });
     const limits = { inFlight: ['n1'], limit: 5 };
 
@@ -99,7 +99,7 @@ describe('the selection of a view', () => {
     expect(unasked[0]?.node).toBe('n0');
   });
 
-  it('names those first that a person told to try, besides as many others as are wanted', () => {
+  it('names first the nodes that a person retried, and then as many others as are wanted', () => {
     const candidates = names(80).map((node) => ({ node, repair: false }));
     const view = aView({ candidates, blocked: because(60) });
     const startable = (limit: number, retry: readonly string[]) =>

@@ -141,7 +141,7 @@ const KNOWN: readonly (readonly Step[])[] = [
   ],
 ];
 
-it('lets no more nodes go than may, although nobody sees who else is about to', () => {
+it('cordons no more nodes than allowed, although no worker sees the pending cordons of the others', () => {
   fc.assert(
     fc.property(fc.array(step, { maxLength: 30 }), (steps) => {
       const pool = new Pool();
@@ -152,7 +152,7 @@ it('lets no more nodes go than may, although nobody sees who else is about to', 
   );
 });
 
-it('refuses nobody while nothing has got worse', () => {
+it('refuses no node while no other has become unavailable', () => {
   const some = fc.uniqueArray(fc.constantFrom(...NODES));
   fc.assert(
     fc.property(some, some, fc.integer({ min: 1, max: 4 }), (down, failed, limit) => {

@@ -26,13 +26,13 @@ describe('a node that was seen in service', () => {
     return { ...node, metadata: { ...node.metadata, resourceVersion } };
   };
 
-  it('takes no slot while the picture of it is older', () => {
+  it('takes no slot while the cache of it is older', () => {
     const view = look([cordonedAt('9')], { inService: seen });
 
     expect(view).toMatchObject({ unavailable: [], outdated: ['back'] });
   });
 
-  it('takes one as soon as the picture is as new, whatever was seen', () => {
+  it('takes one as soon as the cache is as new, whatever was seen', () => {
     const view = look([cordonedAt('12')], { inService: seen });
 
     expect(view).toMatchObject({ unavailable: ['back'], outdated: [] });
@@ -43,7 +43,7 @@ describe('a node that an update has left half done', () => {
   const unfinished = (view: PoolView) =>
     view.candidates.filter((one) => one.unfinished === true).map(({ node }) => node);
 
-  it('is told apart from one that failed and from one that is broken', () => {
+  it('is distinguished from one that failed and from one that is broken', () => {
     const view = look([
       aNode('cordoned', { desired: B, state: 'Working', cordonedBy: OURS }),
       aNode('working', { desired: B, state: 'Working', ready: 'False' }),
@@ -98,7 +98,7 @@ describe('a node that an update has left half done', () => {
     expect(view.trying).toEqual(['serves', 'put-back', 'theirs']);
   });
 
-  it('is not so in a picture that is older than the end of its update', () => {
+  it('is not so in a cache that is older than the end of its update', () => {
     const node = aNode('back', { desired: B, state: 'Working', cordonedBy: OURS });
     const seen = { ...node, metadata: { ...node.metadata, resourceVersion: '9' } };
     const inService = [{ node: 'back', resourceVersion: '12' }];
@@ -166,7 +166,7 @@ function namesOfReasons(reasons: PoolView['downOtherwise']): readonly string[] {
   return reasons.map(({ node }) => node);
 }
 
-describe('one look at a pool', () => {
+describe('one check of a pool', () => {
   it('says what every node is', () => {
     const view = look([
       updated('done'),
@@ -231,7 +231,7 @@ describe('one look at a pool', () => {
     expect(view.candidates).toEqual([]);
   });
 
-  it('shows who paused the pool and why', () => {
+  it('shows the person who paused the pool, and the reason', () => {
     const pool = aPool({ paused: true });
     const metadata = { ...pool.metadata, annotations: { [ANNOTATION.PAUSED_REASON]: 'audit' } };
 
@@ -474,7 +474,7 @@ describe('a node that is not Ready, and that never said what it is on', () => {
     });
   });
 
-  it('is looked at when a person says so, in the slot that it takes', () => {
+  it('is checked when a person says so, in the slot that it takes', () => {
     const view = look([aNewNode('n0', { ready: 'False' })], { retry: ['n0'] });
 
     expect(view).toMatchObject({
@@ -493,7 +493,7 @@ describe('a node that is not Ready, and that never said what it is on', () => {
     expect(view.blocked[0]).not.toHaveProperty('isTriedWhenTold');
   });
 
-  it('is told apart from one that did, whose update waits until it is back', () => {
+  it('is distinguished from one that did, whose update waits until it is back', () => {
     const view = look([aNode('n0', { ready: 'False' })], { retry: ['n0'] });
 
     expect(view.candidates).toEqual([]);
@@ -501,7 +501,6 @@ describe('a node that is not Ready, and that never said what it is on', () => {
   });
 });
 
-/** The report of a host that has joined. */
 function heard(name: string): MachineConfigNode {
   const report = { config: A, findings: [], count: 0, repairs: [], forced: false };
   const { condition, drift } = driftStatus(name, report, undefined, '2030-01-01T00:00:00Z');

@@ -112,7 +112,6 @@ async function writeAndVerify(): Promise<HostActivities> {
   return activities;
 }
 
-/** The next process of the same boot. */
 async function startAnew(): Promise<void> {
   stop.abort();
   stop = new AbortController();
@@ -139,7 +138,7 @@ async function standstill(): Promise<void> {
   await host.exclusive(async () => undefined);
 }
 
-it('is taken back when the time is over and the last question, too, without a reboot, and the update hears why', async () => {
+it('is rolled back when the time is over and the last question, too, without a reboot, and the update hears why', async () => {
   await write();
   expect(word.isAwaited).toBe(true);
 
@@ -261,7 +260,7 @@ it('stays when the process stood still for longer than that, and Temporal answer
   expect(word.isAwaited).toBe(true);
 });
 
-it('is taken back after a standstill, too, when nobody answers as long as the process runs', async () => {
+it('is rolled back after a standstill, too, when nobody answers as long as the process runs', async () => {
   await write();
   await standstill();
 
@@ -302,7 +301,7 @@ it('stays when an order that is still at work decides it', async () => {
   expect(motd()).toBe('new');
 });
 
-it('stays when this process is told to stop: the next one looks again', async () => {
+it('stays when this process is told to stop: the next one checks again', async () => {
   await write();
 
   stop.abort();
@@ -331,7 +330,7 @@ it('counts from the moment at which it is written, however long that takes', asy
   expect(motd()).toBe('old');
 });
 
-it('is taken back as soon as it is written when the time was over before that', async () => {
+it('is rolled back as soon as it is written when the time was over before that', async () => {
   const activities = await machine.activities();
   await activities.prepareUpdate(order('p'));
   const [end, ended] = aGate();
@@ -357,7 +356,7 @@ it('is waited for no more when the order that was to write it is refused', async
   expect(word.isAwaited).toBe(false);
 });
 
-it('is taken back in place until its commit, also when it was verified', async () => {
+it('is rolled back in place until its commit, also when it was verified', async () => {
   const activities = await writeAndVerify();
   await word.look();
   expect(word.isAwaited).toBe(true);
@@ -472,7 +471,7 @@ it.each([
     /the Temporal namespace of the host worker to elsewhere, and orders in slipway do not reach it/,
   ],
 ])(
-  'is taken back although Temporal answers, when the machine %s that no order reaches',
+  'is rolled back although Temporal answers, when the machine %s that no order reaches',
   async (_what, since, because) => {
     await write(90);
     host = { ...host, ...since, ports: { ...host.ports, ...since } };
@@ -491,7 +490,7 @@ it.each([
   },
 );
 
-it('is waited for although the program of the operating system does not answer the look after its proof', async () => {
+it('is waited for although the program of the operating system does not answer after the verification', async () => {
   await writeAndVerify();
   const { os } = host.ports;
   const broken = { ...os, status: async () => Promise.reject(new Error('busy')) };
@@ -528,7 +527,7 @@ describe('with a reboot', () => {
     return activities;
   }
 
-  it('is taken back in place as long as that is not armed: a file that is written may cut the machine off', async () => {
+  it('is rolled back in place as long as that is not armed: a file that is written may cut the machine off', async () => {
     const { bootId, booted } = await ports.os.status();
     const activities = await writeRebooted();
     expect((await ports.os.status()).staged).toBeDefined();
@@ -579,7 +578,7 @@ describe('that is written in part', () => {
     expect(motd()).toBe('new');
   }
 
-  it('is taken back in place in the time of its order', async () => {
+  it('is rolled back in place in the time of its order', async () => {
     await writePart();
     await word.look();
     await silence(90 + LAST_QUESTION_SECONDS - 1);
@@ -597,7 +596,7 @@ describe('that is written in part', () => {
   });
 });
 
-it('is none of a first boot: nobody orders that, and it waits for nobody', async () => {
+it('does not apply to a first boot, which has no order and waits for no server', async () => {
   const activities = await machine.activities();
   await activities.applyUpdate(orderFor(NEW, 'a', { orderId: `first-boot/${NEW.reference.name}` }));
   await word.look();
@@ -616,7 +615,7 @@ it('is none that another boot has found: that one is confirmed with a reboot', a
   expect(later.isAwaited).toBe(false);
 });
 
-it('is none that mends drift: a repair that did not end is of no update', async () => {
+it('is none that fixes drift: a repair that did not end is of no update', async () => {
   const { bootId, booted } = await host.ports.os.status();
   const { kernelArguments, extensions, kernelType } = booted;
   const journal = await host.ports.journal.begin('repair/1', {
@@ -636,7 +635,7 @@ it('is none that mends drift: a repair that did not end is of no update', async 
   expect(word.isAwaited).toBe(false);
 });
 
-it('is noted as taken back once the disk is free, where it was full when that began', async () => {
+it('is noted as rolled back once the disk is free, where it was full when that began', async () => {
   await write();
   const full = () => Promise.reject(new Error('no space left on device'));
   const { files } = host.ports;
@@ -651,7 +650,7 @@ it('is noted as taken back once the disk is free, where it was full when that be
   await expect(activities.applyUpdate(order('a'))).rejects.toMatchObject(REFUSED);
 });
 
-describe('a way back that does not end', () => {
+describe('a rollback that does not end', () => {
   let discards: number;
 
   /** A process in which this part of the rollback fails that often. */
@@ -709,7 +708,7 @@ it('is none that an order takes back: that one comes again', async () => {
   expect(word.isAwaited).toBe(false);
 });
 
-it('tells whoever asks Temporal now and then that it is waited for', async () => {
+it('reports to the poller of Temporal at intervals that it is waited for', async () => {
   const calls: string[] = [];
   const forget = word.onAwaited(() => calls.push('awaited'));
   await write();

@@ -19,7 +19,7 @@ beforeEach(() => {
 });
 afterEach(() => silence.end());
 
-it('is over when the process has run for so long and nobody answered', async () => {
+it('is over when the process has run for that time without an answer', async () => {
   silence.begin(1);
   await over;
 

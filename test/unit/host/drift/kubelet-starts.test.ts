@@ -2,7 +2,7 @@ import { kubeletStarts } from '../../../../host/drift/kubelet-starts';
 
 const link = (unit: string) => `/run/systemd/units/invocation:${unit}`;
 
-it('hears this machine’s kubelet, whatever its unit is called, and no other one', () => {
+it('notices starts of this machine’s kubelet, whatever the name of its unit, and of no other program', () => {
   let unit: string | undefined = 'own.service';
   const starts = kubeletStarts(() => unit);
 

@@ -233,7 +233,7 @@ describe('a host that is watched', () => {
     expect(new Set(hashed)).toEqual(new Set(['/etc/one.conf']));
   });
 
-  it('looks at everything now and then, and reads nothing that was not written since', async () => {
+  it('checks everything now and then, and reads nothing that was not written since', async () => {
     // Without events: only the slow check can find drift.
     const deaf = (ports: DriftPorts): DriftPorts => ({
       ...ports,
@@ -290,7 +290,7 @@ describe('a host that is watched', () => {
     expect(refusals).toEqual([]);
   });
 
-  it('keeps a node that has just joined waiting for its first report no longer than is said', async () => {
+  it('keeps a node that has just joined waiting for its first report no longer than documented', async () => {
     refusals = [fail('ConfigFetchFailed', 'no certificate yet'), fail('ConfigFetchFailed', '503')];
     await start({ retry: 3_600_000, longestRetry: 3_600_000, longestFirst: 1 });
 
@@ -398,7 +398,7 @@ describe('a host whose pool wants repair', () => {
     expect(readFileSync(real('/etc/two.conf'), 'utf8')).toBe('wrong');
   });
 
-  it('is told why something is left for as long as it is, and no longer', async () => {
+  it('gets the reason why drift stays, for as long as it stays', async () => {
     answer = REPAIR;
     writeFileSync(real('/etc/two.conf'), 'wrong');
     await start({ again: 5 });

@@ -167,7 +167,7 @@ describe('the program of a first boot', () => {
     expect(pauses.length).toBeGreaterThan(2);
   });
 
-  it('does not wait a day for what only a person can mend', async () => {
+  it('does not wait a day for what only a person can fix', async () => {
     trouble = () => fail('ImageRefused', 'another architecture');
 
     await expect(start()).rejects.toMatchObject({ name: 'ImageRefused' });
@@ -178,7 +178,7 @@ describe('the program of a first boot', () => {
     );
   });
 
-  it('gives what only a person can mend its time also after a registry that was away', async () => {
+  it('gives what only a person can fix its time also after a registry that was away', async () => {
     const awayMs = 6 * 60_000;
     const begin = clockMs;
     trouble = () =>

@@ -17,7 +17,6 @@ const [OLD, NEW] = (['old', 'new'] as const).map((name) =>
 let host: TestHost;
 const read = (path: string) => readFileSync(join(host.root, path), 'utf8');
 
-/** A process that records requested reboots. */
 async function aProcess(): Promise<HostPorts & { readonly asked: string[] }> {
   const asked: string[] = [];
   const request = (reason: string) => void asked.push(reason);
@@ -37,7 +36,6 @@ beforeEach(async () => {
 });
 afterEach(() => host.remove());
 
-/** No boot is repeated for it. */
 async function expectNamedAndNoBoot(): Promise<void> {
   expect(read('/etc/network')).toBe('old');
   await expect(settleAtStart(await host.ports())).rejects.toThrow(/zz/);

@@ -83,7 +83,7 @@ describe('an order', () => {
     expect(host.fetched).toHaveLength(2);
   });
 
-  describe('after its update was taken back', () => {
+  describe('after its update was rolled back', () => {
     const apply = orderFor(TWO, 'applyUpdate');
     beforeEach(async () => {
       await settleOn(ONE);

@@ -1,5 +1,3 @@
-/** Actions on services, by their state in systemd. */
-
 import type { HostPorts, UnitState } from '../../../../host/ports';
 import { performActions, tellOfOldFiles } from '../../../../host/services/services';
 import type { OpenJournal, UpdateMark } from '../../../../host/ports';
@@ -71,7 +69,7 @@ function aSystemd(states: Readonly<Record<string, readonly UnitState[]>>) {
   return { ports, told, said, waited: () => waited };
 }
 
-describe('services that are told of new files', () => {
+describe('services that are notified of new files', () => {
   it('are watched until they have stayed up', async () => {
     const { ports, told, waited } = aSystemd({ 'a.service': [RUNNING] });
 
@@ -101,7 +99,7 @@ describe('services that are told of new files', () => {
     });
   });
 
-  it('notice a crash between two looks by the count of restarts', async () => {
+  it('notice a crash between two checks by the count of restarts', async () => {
     const again = { ...RUNNING, restarts: 3 };
     const { ports } = aSystemd({ 'a.service': [{ ...RUNNING, restarts: 2 }, again] });
 

@@ -79,7 +79,7 @@ describe('services of an update that does not hold', () => {
     told.length = 0;
   }
 
-  it('are told of the old files by the way back', async () => {
+  it('are notified of the old files by the rollback', async () => {
     await failHalfway();
 
     await createHostActivities(await ports()).goBack(order(NEW, 'goBack'));
@@ -117,7 +117,7 @@ describe('services of an update that does not hold', () => {
     expect(contents()).toBe('old');
   });
 
-  it('are told of the old files by the next order, when nobody sent the host back', async () => {
+  it('are notified of the old files by the next order, when nobody sent the host back', async () => {
     await failHalfway();
 
     const next = createHostActivities(await ports());

@@ -56,7 +56,6 @@ async function apply(config: TestConfig, image: Readonly<Record<string, string>>
   await activities.applyUpdate(step(config, 'applyUpdate'));
 }
 
-/** Boots the staged deployment with its `/usr`. */
 async function reboot(config: TestConfig, image: Readonly<Record<string, string>>): Promise<void> {
   await (await host.activities()).armReboot(step(config, 'armReboot'));
   await host.reboot();
@@ -116,7 +115,7 @@ describe('a unit that only the new image brings', () => {
     expect(readlinkSync(join(host.root, 'etc/systemd/system/guard.service'))).toBe('/dev/null');
   });
 
-  it('leaves nothing behind on the way back', async () => {
+  it('leaves nothing behind during rollback', async () => {
     await begin(PLAIN);
     const { id } = (await host.status()).booted;
     await apply(ENABLED, BRINGS);

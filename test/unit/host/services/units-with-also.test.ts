@@ -35,7 +35,6 @@ function write(path: string, text: string): void {
   writeFileSync(file, text);
 }
 
-/** A machine whose distribution enables nothing. */
 async function furnish(...configs: readonly TestConfig[]): Promise<void> {
   host = await aHost(configs);
   write('/usr/lib/systemd/system-preset/90.preset', 'disable *\n');
@@ -154,7 +153,7 @@ it('a disabled unit stays so when a preset enables the one that names it', async
   expect(await drift(to)).toBeUndefined();
 });
 
-it('the way back restores every link', async () => {
+it('the rollback restores every link', async () => {
   const [from, to] = [
     config('old', SERVICE, SOCKET),
     config('new', { ...SERVICE, contents: unit('other.target', 'pair.socket') }, SOCKET),

@@ -177,7 +177,7 @@ describe('a host worker that starts', () => {
       expect(motd()).toBe('new');
     });
 
-    it('reboots for no order that has expired as well, and can be taken back', async () => {
+    it('reboots for no order that has expired as well, and can be rolled back', async () => {
       const rebootedFrom = await armNew();
       host.clock.now = late;
       await settleAtStart(await host.ports());
@@ -244,7 +244,7 @@ describe('a host worker that starts', () => {
     }
   });
 
-  it('ends the way back that was begun before it reboots', async () => {
+  it('ends the rollback that was begun before it reboots', async () => {
     await armNew();
     await host.boot();
     const { journal, os } = await host.ports();
@@ -258,7 +258,7 @@ describe('a host worker that starts', () => {
     expect((await (await host.ports()).os.status()).booted.image).toBe('quay.io/os@sha256:1');
   });
 
-  describe('of a way back that an order began and did not end', () => {
+  describe('of a rollback that an order began and did not end', () => {
     /** On the new deployment, in service again: its update gave up, and a person uncordoned the node. */
     async function failToGoBack(): Promise<HostPorts> {
       await armNew();
@@ -439,7 +439,7 @@ describe('a host worker that starts', () => {
     expect(await (await host.ports()).journal.open()).toBeUndefined();
   });
 
-  it('goes back alone when nobody can be reached, and reboots once', async () => {
+  it('rolls back alone when nobody can be reached, and reboots once', async () => {
     const bootId = await armNew();
     await host.boot();
     await goBackAlone(await host.ports(), 'nobody was reached');

@@ -91,7 +91,7 @@ describe('files that are put back at the start', () => {
     expect(FILES.map(read)).toEqual(['old', 'old']);
   });
 
-  it('are back but for the one that cannot even be looked at', async () => {
+  it('are back but for the one that cannot even be checked', async () => {
     const srv = join(host.root, 'srv');
     rmSync(join(srv, 'own'), { recursive: true });
     chmodSync(srv, 0o777);

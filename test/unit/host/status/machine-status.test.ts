@@ -166,7 +166,7 @@ describe('the status of a machine', () => {
   it.each([
     ['asked for', { due: true as const }, 'back: a reboot into the old deployment is due'],
     ['not asked for yet', {}, 'back, which an order began and did not end: its reboot waits for'],
-  ])('says of a way back whether its reboot may come: %s', async (_so, due, said) => {
+  ])('says of a rollback whether its reboot may come: %s', async (_so, due, said) => {
     await beginUpdate();
     const { ports } = await createMachinePorts(settings());
     const { bootId } = await ports.os.status();

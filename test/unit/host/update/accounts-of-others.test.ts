@@ -46,7 +46,7 @@ afterEach(() => host.remove());
 it.each([
   ['a few', ''],
   ['many', Array.from({ length: 200 }, (_, at) => `user${at}:*:19000:0:99999:7:::\n`).join('')],
-])('keeps what somebody changes of the others on the way back, of %s', async (_what, more) => {
+])('keeps what somebody changes of the others during rollback, of %s', async (_what, more) => {
   writeFileSync(shadow(), `${read()}${more}`);
   const before = read();
   await apply();
@@ -58,7 +58,7 @@ it.each([
   expect(read()).toBe(`${before.replace('root:!locked:', 'root:$6$rotated:')}${ALICE}`);
 });
 
-it('keeps it, too, when the machine goes back by itself', async () => {
+it('keeps it, too, when the machine rolls back by itself', async () => {
   const before = read();
   await apply();
   changeOthers();

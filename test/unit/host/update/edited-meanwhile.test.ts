@@ -99,7 +99,7 @@ describe('between the preparation and the change', () => {
   });
 });
 
-describe('an update that was applied and is taken back', () => {
+describe('an update that was applied and is rolled back', () => {
   it('is back when somebody edited what it did not change, whose edit stays', async () => {
     await apply();
     edit('/etc/other');

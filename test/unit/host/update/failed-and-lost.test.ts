@@ -117,7 +117,7 @@ describe('an update that failed and was lost', () => {
   it.each([
     ['before its reboot', false],
     ['and reboots while the next one waits for its slot', true],
-  ])('%s is taken back once the node is drained, and named', async (_, reboots) => {
+  ])('%s is rolled back once the node is drained, and named', async (_, reboots) => {
     await goingBack(FAILED);
     const activities = await host.activities();
 
@@ -163,7 +163,7 @@ describe('an update that failed and was lost', () => {
   });
 });
 
-describe('a way back that nobody called a failure', () => {
+describe('a rollback that nobody called a failure', () => {
   it.each([
     ['was ordered for another reason', async () => backUnproven()],
     [
@@ -227,7 +227,7 @@ describe('a machine that has gone back by itself, whose update is lost,', () => 
     await expectTriedWhenTold();
   });
 
-  it('although an order had begun the way back, for another reason, says nothing', async () => {
+  it('although an order had begun the rollback, for another reason, says nothing', async () => {
     await bootedIntoNew();
     const ports = await host.ports();
     const rollback = () => Promise.reject(new Error('the process died'));

@@ -66,7 +66,7 @@ it('is there until the worker of the new deployment calls it off', async () => {
   expect(existsSync(unconfirmed())).toBe(false);
 });
 
-it('is left again by whoever goes on with the reboot', async () => {
+it('is dropped by the process that goes on with the reboot', async () => {
   const previous = await bootedId();
   await arm(NEW, 90);
   const ports = await host.ports();
@@ -88,7 +88,7 @@ it.each<[string, TestConfig, number | undefined]>([
   expect(existsSync(unconfirmed())).toBe(false);
 });
 
-it('is called off by an update that is taken back before its reboot', async () => {
+it('is called off by an update that is rolled back before its reboot', async () => {
   await arm(NEW, 90);
 
   await (await host.activities()).goBack(orderFor(NEW, 'goBack'));
@@ -96,7 +96,7 @@ it('is called off by an update that is taken back before its reboot', async () =
   expect(existsSync(unconfirmed())).toBe(false);
 });
 
-it('is called off by a worker that goes back by itself', async () => {
+it('is called off by a worker that rolls back by itself', async () => {
   await arm(NEW, 90);
   await host.boot();
 
@@ -105,7 +105,7 @@ it('is called off by a worker that goes back by itself', async () => {
   expect(existsSync(unconfirmed())).toBe(false);
 });
 
-describe('a machine that the shell has taken back', () => {
+describe('a machine that the shell has rolled back', () => {
   let rebootedFrom: string;
 
   beforeEach(async () => {
@@ -128,7 +128,7 @@ describe('a machine that the shell has taken back', () => {
     expect(existsSync(unstarted())).toBe(false);
   });
 
-  it('tells the update, whoever settled before', async () => {
+  it('reports to the update, whichever program settled before', async () => {
     await settleAtStart(await host.ports());
     await host.boot();
     await settleAtStart(await host.ports());

@@ -55,7 +55,7 @@ describe('an update that was verified, and whose node is completed only after it
       orderFor(NEW, 'p', { orderId: 'update-node/n/run-2/p', afterLost: true }),
     );
 
-  it('must reach somebody until then, in later boots as from their beginning', async () => {
+  it('must reach a server until then, in later boots counted from their beginning', async () => {
     await verified();
     const now = { commitBy: { ...commitBy(), uptime: 2_200 }, isVerified: true };
     expect(await unconfirmedAfterReboot(await host.ports())).toEqual(now);
@@ -66,7 +66,7 @@ describe('an update that was verified, and whose node is completed only after it
     expect(await unconfirmedAfterReboot(await host.ports())).toBeUndefined();
   });
 
-  it('is taken back without an order when nobody is reached', async () => {
+  it('is rolled back without an order when nobody is reached', async () => {
     await verified();
 
     expect(await goBackAlone(await host.ports(), 'nobody was reached')).toBe(true);
@@ -75,7 +75,7 @@ describe('an update that was verified, and whose node is completed only after it
     expect(host.reboots).toContain('the update is rolled back');
   });
 
-  it('is as it was when an order only asks, and none to commit has begun', async () => {
+  it('stays unchanged when an order only asks, and no order to commit has begun', async () => {
     const activities = await verified();
 
     const answer = await activities.goBack(question());
@@ -128,7 +128,7 @@ describe('an update that was verified, and whose node is completed only after it
     expect((await readCurrentConfig((await host.ports()).files))?.reference).toEqual(NEW.reference);
   });
 
-  it('is not when the machine has begun to go back after that: it left the deployment', async () => {
+  it('is not when the machine has begun to roll back after that: it left the deployment', async () => {
     const activities = await verified();
     await markedCommitting();
     await (await (await host.ports()).journal.open())?.mark({ kind: 'goingBack' });
@@ -176,7 +176,7 @@ describe('a disk without space', () => {
     return { ...ports, files: { ...ports.files, writeFile } };
   }
 
-  it('does not keep an update from being taken back, and services from being told', async () => {
+  it('does not keep an update from being rolled back, and services from being told', async () => {
     await applyNew();
     expect(motd()).toBe('new');
 
@@ -198,7 +198,7 @@ describe('a disk without space', () => {
 });
 
 describe('records of a host that are damaged', () => {
-  it('are no reason to refuse orders, nor are their contents told', async () => {
+  it('are no reason to refuse orders, and their contents are not reported', async () => {
     for (const name of ['runs', 'orders', 'committed']) {
       const path = join(host.root, `var/lib/slipway/${name}.json`);
       writeFileSync(path, '{"secret": s3cret');
@@ -209,8 +209,8 @@ describe('records of a host that are damaged', () => {
   });
 });
 
-describe('what a person mends after the way back', () => {
-  it('stays mended, however often the way back is repeated', async () => {
+describe('what a person fixes after the rollback', () => {
+  it('stays fixed, however often the rollback is repeated', async () => {
     await applyNew();
     await (await host.activities()).goBack(orderFor(NEW, 'goBack'));
     expect(motd()).toBe('old');
@@ -224,7 +224,6 @@ describe('what a person mends after the way back', () => {
 });
 
 describe('an operating system whose programs do not answer', () => {
-  /** Each of these calls fails that often. */
   async function stumbling(often: Partial<Record<'status' | 'discard' | 'rollback', number>>) {
     const ports = await host.ports();
     const left = { ...often };
@@ -250,7 +249,7 @@ describe('an operating system whose programs do not answer', () => {
     return { ports: { ...ports, os, pause, warn }, pauses, said };
   }
 
-  it('holds up the way back and does not end it; the files go first', async () => {
+  it('holds up the rollback and does not end it; the files go first', async () => {
     const bootId = await rebootIntoNew();
     const { ports, pauses, said } = await stumbling({ status: 2, discard: 1, rollback: 2 });
 

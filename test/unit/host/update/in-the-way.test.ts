@@ -148,7 +148,7 @@ it('names a directory of somebody else in the place of what only the update had,
   expect(read('/etc/added/notes')).toBe('theirs');
 });
 
-it('names nothing where nobody has put anything', async () => {
+it('names nothing when no program has added anything', async () => {
   await goBack();
 
   expect(await verifyBack()).not.toHaveProperty('kept');
@@ -170,7 +170,7 @@ describe('what cannot be put back', () => {
     for (const path of MANY) expect(read(path)).toBe('old');
   });
 
-  it('keeps systemd from being told of nothing that is back', async () => {
+  it('does not keep systemd from being notified of every restored unit', async () => {
     replaceByDirectory('/etc/zz', 'notes');
     const ports = await host.ports();
     const reloads: string[] = [];
@@ -206,7 +206,7 @@ describe('what cannot be put back', () => {
     expect(read('/etc/motd')).toBe('old');
   });
 
-  it('is told up to three paths, and how many more there are', async () => {
+  it('names up to three paths, and how many more there are', async () => {
     for (const path of MANY.slice(0, 5)) replaceByDirectory(path, 'notes');
 
     const error = await goBack().catch((reason: unknown) => reason);
@@ -217,7 +217,7 @@ describe('what cannot be put back', () => {
     for (const path of MANY.slice(5)) expect(read(path)).toBe('old');
   });
 
-  it('is told from the others that are written together with it', async () => {
+  it('is distinguished from the others that are written together with it', async () => {
     const refused = new Set(['03', '66']);
     const journal = await (await host.ports(refusing(refused))).journal.open();
 
@@ -258,7 +258,7 @@ describe('a directory that the new image of the operating system does not bring'
   it.each([
     ['an order', async () => (await booted.activities()).goBack(orderFor(OF_NEW, 'goBack'))],
     ['itself', async () => goBackAlone(await booted.ports(), 'nobody confirmed')],
-  ])('keeps no machine from being taken back by %s', async (_who, back) => {
+  ])('keeps no machine from being rolled back by %s', async (_who, back) => {
     await back();
     await booted.reboot();
     await booted.settle();

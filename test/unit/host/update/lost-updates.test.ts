@@ -112,32 +112,35 @@ describe('an update that was lost after its reboot', () => {
   it.each([
     ['is on the config before', NODE_ON_OLD],
     ['is on none', {}],
-  ])('is proven anew although it was verified, when the Node says that it %s', async (_, node) => {
-    const bootId = await loseVerified();
-    const order = (step: string): TestOrder => ({ ...later(NEW, step), ...node });
-    const broken = await withKubelet(false);
+  ])(
+    'is verified anew although it was verified, when the Node says that it %s',
+    async (_, node) => {
+      const bootId = await loseVerified();
+      const order = (step: string): TestOrder => ({ ...later(NEW, step), ...node });
+      const broken = await withKubelet(false);
 
-    const prepared = await broken.prepareUpdate(order('prepareUpdate'));
+      const prepared = await broken.prepareUpdate(order('prepareUpdate'));
 
-    expect(prepared).toMatchObject<Partial<PreparedUpdate>>({
-      alreadyOnTarget: false,
-      unsettled: true,
-      settled: 'took over the update to rendered-worker-new',
-      plan: expect.objectContaining({ reboot: true, drain: true }) as PreparedUpdate['plan'],
-    });
-    expect(await picture()).toEqual(LEFT);
-    await broken.applyUpdate(order('applyUpdate'));
-    expect(await broken.armReboot(order('armReboot'))).toEqual({ bootId });
-    expect(host.reboots).toEqual([]);
-    const verifying = { ...order('verifyUpdate'), rebootedFrom: bootId };
-    await expect(broken.verifyUpdate(verifying)).rejects.toMatchObject({ name: 'VerifyFailed' });
+      expect(prepared).toMatchObject<Partial<PreparedUpdate>>({
+        alreadyOnTarget: false,
+        unsettled: true,
+        settled: 'took over the update to rendered-worker-new',
+        plan: expect.objectContaining({ reboot: true, drain: true }) as PreparedUpdate['plan'],
+      });
+      expect(await picture()).toEqual(LEFT);
+      await broken.applyUpdate(order('applyUpdate'));
+      expect(await broken.armReboot(order('armReboot'))).toEqual({ bootId });
+      expect(host.reboots).toEqual([]);
+      const verifying = { ...order('verifyUpdate'), rebootedFrom: bootId };
+      await expect(broken.verifyUpdate(verifying)).rejects.toMatchObject({ name: 'VerifyFailed' });
 
-    expect(await broken.goBack(order('goBack'))).toMatchObject({ rebooting: true });
-    await host.reboot();
-    await host.settle();
-    await (await host.activities()).verifyBack(order('verifyBack'));
-    expect(await picture()).toEqual(ON_OLD);
-  });
+      expect(await broken.goBack(order('goBack'))).toMatchObject({ rebooting: true });
+      await host.reboot();
+      await host.settle();
+      await (await host.activities()).verifyBack(order('verifyBack'));
+      expect(await picture()).toEqual(ON_OLD);
+    },
+  );
 
   it.each([
     [
@@ -269,7 +272,7 @@ describe('an update that was lost after its reboot', () => {
     expect(host.reboots).toEqual([]);
   });
 
-  it('is taken back once the node is drained, by one reboot, and then the other config is applied', async () => {
+  it('is rolled back once the node is drained, by one reboot, and then the other config is applied', async () => {
     await loseRebooted();
     const broken = await withKubelet(false);
     await broken.prepareUpdate(later(NEXT, 'prepareUpdate'));
@@ -321,7 +324,7 @@ describe('services that a lost update restarted after a drain', () => {
     return { activities, order, restarted };
   }
 
-  it('are told of the old files once the node is drained again', async () => {
+  it('are notified of the old files once the node is drained again', async () => {
     const { activities } = await loseRestarted();
     const told = host.serviceActions.length;
 
@@ -363,7 +366,7 @@ describe('services that a lost update restarted after a drain', () => {
   });
 });
 
-describe('a way back that was lost before its reboot', () => {
+describe('a rollback that was lost before its reboot', () => {
   it('is not closed on the deployment that it is to leave', async () => {
     await loseRebooted();
     // The reboot does not take place, and the workflow that waits for it is lost.

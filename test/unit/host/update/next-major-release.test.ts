@@ -38,7 +38,6 @@ afterEach(() => host.remove());
 
 const at = (path: string) => join(host.root, path);
 
-/** The release of the booted image. */
 function release(platform: string): void {
   mkdirSync(at('/usr/lib'), { recursive: true });
   writeFileSync(at('/usr/lib/os-release'), `ID="rhel"\nPLATFORM_ID="platform:${platform}"\n`);

@@ -196,7 +196,7 @@ describe('a power cut', () => {
     await expectAsBefore();
   });
 
-  it('is told from a shutdown in which ostree failed: that is not tried again', async () => {
+  it('is distinguished from a shutdown in which ostree failed: that is not tried again', async () => {
     const rebootedFrom = await upTo('armReboot');
     await host.powerCut();
     const ports = await host.ports();
@@ -273,7 +273,7 @@ describe('a power cut', () => {
     expect(await picture()).toEqual(ON_NEW);
   });
 
-  it('is told from a deployment that does not come up: that one is not tried again', async () => {
+  it('is distinguished from a deployment that does not come up: that one is not tried again', async () => {
     const rebootedFrom = await upTo('armReboot');
     await host.boot({ broken: true });
     expect((await host.status()).pending).toBeDefined();
@@ -305,7 +305,7 @@ describe('a power cut', () => {
     expect(await picture()).toEqual(ON_NEW);
   });
 
-  it('on the way back, before the old deployment was chosen: goes on, boots, and is as before', async () => {
+  it('during rollback, before the old deployment was chosen: goes on, boots, and is as before', async () => {
     await upTo('armReboot');
     await host.reboot();
     const { journal } = await host.ports();
@@ -368,7 +368,7 @@ describe('a power cut', () => {
     expect(await awaited()).toBeUndefined();
   });
 
-  it('the same, and nobody is reached: the machine goes back alone, and boots once', async () => {
+  it('the same, and nobody is reached: the machine rolls back alone, and boots once', async () => {
     const order = await writeReloaded();
     await host.powerCut();
     await host.settle();
@@ -448,7 +448,7 @@ describe('an order to reboot that fails', () => {
   });
 });
 
-describe('the way back', () => {
+describe('the rollback', () => {
   it('undoes the /etc of the old deployment too, before the kubelet, and drops the new one', async () => {
     const bootId = await upTo('armReboot');
     await host.reboot();
@@ -568,7 +568,7 @@ describe('the way back', () => {
     await expect(failingBoot()).rejects.toMatchObject({ name: 'RollbackFailed' });
   });
 
-  it('is not proven while the operating system differs from what was before', async () => {
+  it('is not verified while the operating system differs from what was before', async () => {
     await upTo('applyUpdate');
     const activities = await host.activities();
     await activities.goBack(orderFor(NEW, 'goBack'));
@@ -664,7 +664,7 @@ describe('what is staged when the reboot is armed', () => {
     expect(host.reboots).toEqual([]);
   });
 
-  it('is looked at again when the order is repeated', async () => {
+  it('is checked again when the order is repeated', async () => {
     await upTo('armReboot');
     await stageByHand();
     host.reboots.length = 0;

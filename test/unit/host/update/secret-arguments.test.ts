@@ -40,7 +40,6 @@ async function activities(more: Partial<HostPorts> = {}) {
   return createHostActivities({ ...ports, warn, context: () => ({ signal, progress }), ...more });
 }
 
-/** The answer of a step, or its failure. */
 async function hear(work: Promise<unknown>): Promise<string> {
   const text = await work.then((result) => JSON.stringify(result ?? null), messageOf);
   told.push(text);
@@ -49,7 +48,7 @@ async function hear(work: Promise<unknown>): Promise<string> {
 
 const verifying = (rebootedFrom: string) => ({ ...orderFor(NEW, 'verifyUpdate'), rebootedFrom });
 
-it('is not in what the update answers, nor in what a wrong command line is told by', async () => {
+it('is neither in the answers of the update nor in the message about a wrong command line', async () => {
   const steps = await activities();
   const prepared = await hear(steps.prepareUpdate(orderFor(NEW, 'prepareUpdate')));
   expect(prepared).toContain('kernel arguments changed (+luks.key=… -luks.key=…)');
@@ -71,7 +70,7 @@ it('is not in what the update answers, nor in what a wrong command line is told 
   await hear((await activities()).verifyUpdate(verifying(bootId)));
 });
 
-it('is not in what drift of the operating system is told by', async () => {
+it('is not in the message about drift of the operating system', async () => {
   const status = await (await host.ports()).os.status();
 
   const drift = findOsDrift(status, NEW.spec);
@@ -80,7 +79,7 @@ it('is not in what drift of the operating system is told by', async () => {
   expect(drift).toBe('missing expected kernel arguments: [luks.key=…]');
 });
 
-it('is not in what a way back to other arguments is told by', async () => {
+it('is not in the message about a rollback to other arguments', async () => {
   const steps = await activities();
   await steps.prepareUpdate(orderFor(NEW, 'prepareUpdate'));
   await steps.applyUpdate(orderFor(NEW, 'applyUpdate'));

@@ -116,7 +116,7 @@ describe('the update of a host', () => {
     expect(existsSync(join(host.root, '/var/lib/slipway/desired.json'))).toBe(false);
   });
 
-  it('goes back to the files and the deployment it had', async () => {
+  it('rolls back to the files and the deployment it had', async () => {
     const activities = await host.activities();
     await activities.prepareUpdate(orderFor(NEW, 'prepareUpdate'));
     await activities.applyUpdate(orderFor(NEW, 'applyUpdate'));
@@ -156,7 +156,7 @@ describe('the update of a host', () => {
     expect(booted.kernelArguments).toEqual(['b=2', 'a=1']);
   });
 
-  it('proves which kernel arguments were given to the running kernel, as the boot loader spells them', async () => {
+  it('verifies which kernel arguments were given to the running kernel, as the boot loader spells them', async () => {
     const withArguments = (name: string, kernelArguments: readonly string[]) =>
       aConfig(name, { osImageURL: OLD.spec.osImageURL, kernelArguments });
     const from = withArguments('rendered-worker-from', ['nosmt="a b"', 'audit="1"', 'quiet']);

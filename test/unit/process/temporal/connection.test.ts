@@ -61,7 +61,7 @@ async function ask(link: TemporalConnection<Fake>): Promise<void> {
 }
 
 describe('a certificate or API key that is renewed on disk', () => {
-  it('is used within a minute, by a new connection under whoever follows', async () => {
+  it('is used within a minute, by a new connection', async () => {
     const world = new World();
     const link = world.link();
     const seen: string[] = [];
@@ -146,7 +146,7 @@ describe('a connection that is dead', () => {
     await link.close();
   });
 
-  it('asks for none while Temporal answers nobody', async () => {
+  it('asks for none while Temporal does not answer', async () => {
     const world = new World();
     const link = world.link();
     world.dead.add('old');

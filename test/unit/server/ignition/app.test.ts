@@ -60,7 +60,7 @@ describe('a first config', () => {
     expect(jobs.map(({ version }) => version)).toEqual(['3.4', '2.2']);
   });
 
-  it('is not sent again to who has it', async () => {
+  it('is not sent again to a client that has it', async () => {
     const { app } = aServer();
     const { headers } = await app.inject({ url: '/config/worker', headers: V34 });
     const again = (tag: string) =>
@@ -97,7 +97,7 @@ describe('a first config', () => {
     expect(reply.statusCode).toBe(200);
   });
 
-  it('is logged with who got what, and nothing of what it holds', async () => {
+  it('is logged with client and name, and without its contents', async () => {
     const { logged, reply } = await ask('/config/worker', {
       ...V34,
       authorization: `Bearer ${SECRET}`,
@@ -117,7 +117,7 @@ describe('a first config', () => {
     expect(logged.join('')).not.toContain(SECRET);
   });
 
-  it('is not logged as sent to who got none of it', async () => {
+  it('is not logged as sent to a client that got none of it', async () => {
     const { app, logged, counted } = aServer();
     const full = await app.inject({ url: '/config/worker', headers: V34 });
     const sent = counted.filter((line) => line.startsWith('sent'));
@@ -158,7 +158,7 @@ describe('the gate', () => {
     expect(reply.statusCode).toBe(401);
   });
 
-  it('answers alike for pools that exist, that do not, and for versions that nobody speaks', async () => {
+  it('answers alike for existing pools, for missing pools and for unknown versions', async () => {
     const verdict = { admitted: false, status: 401, reason: 'no token' } as const;
     const replies = await Promise.all(
       [
@@ -290,7 +290,7 @@ describe('what there is no first config for', () => {
     expect((await app.inject({ url: '/config/worker', headers: V34 })).statusCode).toBe(200);
   });
 
-  it('is told with its age when the API server is away', async () => {
+  it('is sent with its age when the API server is away', async () => {
     const { reply } = await ask('/config/worker', V34, {
       source: {
         look: () => missing(503, 'not-ready', 'connection refused'),

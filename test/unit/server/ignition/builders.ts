@@ -5,7 +5,7 @@ import type { MachineConfig } from '../../../../core/machine-config/types';
 import { buildIgnition, type IgnitionDependencies } from '../../../../server/ignition/app';
 import { prepareNow, type PrepareJob, type Preparer } from '../../../../server/ignition/prepare';
 import { createShelf } from '../../../../server/ignition/shelf';
-import { fixedSource } from '../../../../server/ignition/source';
+import { fixedSource } from './fixed-source';
 import type { JoinRequest, JoinVerdict } from '../../../../server/join-gate';
 
 export const SECRET = 'very-secret';
@@ -23,7 +23,6 @@ export function aRendered(name = 'rendered-worker-1', config: object = {}): Mach
   };
 }
 
-/** Prepares on request, and counts. */
 export function countingPreparer() {
   const jobs: PrepareJob[] = [];
   const preparer: Preparer = {

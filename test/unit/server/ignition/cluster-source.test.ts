@@ -154,7 +154,7 @@ describe('first configs of a watched cluster', () => {
     expect(await key()).not.toBe(before);
   });
 
-  it('stay what is proved while the status of the pool is behind, and no more than that', async () => {
+  it('stay what is verified while the status of the pool is behind, and no more than that', async () => {
     const { pools, name } = aCluster();
     const at = (generation: number, observedGeneration: number, pool: MachineConfigPool) => ({
       ...pool,
@@ -323,7 +323,7 @@ describe('first configs of a watched cluster', () => {
     expect(reads).toEqual(['one', 'one']);
   });
 
-  it('are told of when they change', async () => {
+  it('are reported when they change', async () => {
     const { source, pools, controllerConfigs, name } = aCluster();
     pools.put(aPool('one'));
     const changed: string[] = [];
@@ -363,7 +363,7 @@ describe('a pool whose config was deleted in the middle of a rollout', () => {
     expect(warnings).toEqual([{ pool: 'worker', served: NEXT, of: GONE, because: 'target' }]);
   });
 
-  it('gives the one that most of its nodes have proved before that', async () => {
+  it('gives the one that most of its nodes have verified before that', async () => {
     const { nodes, look } = aRollout();
     nodes.put(aWorker('n0', GONE));
     nodes.put(aWorker('n1', RUN));
@@ -399,7 +399,7 @@ describe('a pool whose config was deleted in the middle of a rollout', () => {
     expect(reads).not.toContain('rendered-master-a');
   });
 
-  it('goes back to the one before when the proved target is gone', async () => {
+  it('goes back to the one before when the verified target is gone', async () => {
     const { pools, configs, name } = aRollout();
     configs.set(GONE, owned(GONE));
     configs.delete(NEXT);

@@ -18,9 +18,7 @@ export interface Workspace {
   /** The only directory on PATH. */
   readonly bin: string;
   readonly cache: string;
-  /** Lines of progress so far. */
   readonly reported: string[];
-  /** Writes a shell script. */
   script(path: string, body: string): string;
   /** Settings from these variables beside PATH and the cache, for linux/amd64. */
   context(variables?: Readonly<Record<string, string>>): ResolveContext;

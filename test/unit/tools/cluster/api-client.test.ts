@@ -13,7 +13,6 @@ const WELL = { status: 200, headers: {} };
 
 let server: Server;
 let client: ApiClient;
-/** The server's next answers; the last one repeats. */
 let answers: (typeof WELL | typeof REINITIALIZING)[];
 let asked: number;
 
@@ -64,7 +63,7 @@ test('a refusal that names no time, as that of a budget, is final', async () => 
   expect(asked).toBe(1);
 });
 
-test('whoever wants any answer gets the first', async () => {
+test('a caller that accepts any answer gets the first', async () => {
   answers = [REINITIALIZING, WELL];
 
   expect(await client.send('GET', '/x')).toMatchObject({ status: 429 });

@@ -68,7 +68,7 @@ const fault = (suite: string, rounds: number, commit: string) => ({
   from: { commit, rounds, seed: 1 },
 });
 
-test('rows of the suites that ran are replaced, the others stay, and each says what it is from', () => {
+test('rows of the suites that ran are replaced, the others stay, and each names its source', () => {
   const first = write(DOCUMENT, [fault('two', 2, 'abc1234'), fault('clock', 0, 'abc1234')]);
   expect(rowsOf(first)).toEqual([
     HEADER,

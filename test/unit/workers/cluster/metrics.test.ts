@@ -70,7 +70,7 @@ it('leaves the heartbeats of other activities alone', () => {
   expect(heartbeats).toEqual([{ waitingFor: 'Ready' }]);
 });
 
-it('counts how updates end and how often a host is taken back, once each', async () => {
+it('counts how updates end and how often a host is rolled back, once each', async () => {
   const { metrics, shown } = metricsOf();
   let fails = true;
   const done = async (_input: object): Promise<void> => undefined;

@@ -110,7 +110,7 @@ it('goes on without the metrics of Temporal when they cannot be had', async () =
   await watched.close();
 });
 
-it('is a failure at once for simulated hosts: somebody sits in front of them', async () => {
+it('is a failure at once for simulated hosts: a person watches them', async () => {
   const { log } = listening();
   const taken = await takePort();
 

@@ -119,7 +119,7 @@ describe('a reboot that was asked for', () => {
     expect(created).toBe(1);
   });
 
-  it('does not come when the update was taken back meanwhile', async () => {
+  it('does not come when the update was rolled back meanwhile', async () => {
     lives.push(async (activities) => {
       await arm(activities);
       const back = await new MockActivityEnvironment().run(

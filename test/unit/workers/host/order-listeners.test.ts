@@ -1,5 +1,3 @@
-/** Listeners for the orders of a host. */
-
 import { tellListeners } from '../../../../workers/host/order-listeners';
 import type { HostActivities, HostOrder } from '../../../../workflows/host-contracts';
 
@@ -24,7 +22,7 @@ function applying(applyUpdate: HostActivities['applyUpdate']): HostActivities {
   });
 }
 
-it('hears of an order that is carried out, which is answered all the same', async () => {
+it('is notified of an order that is carried out, which is answered nevertheless', async () => {
   const answer = { files: 1, units: 0 };
 
   expect(await applying(() => Promise.resolve(answer)).applyUpdate(ORDER)).toBe(answer);
@@ -32,7 +30,7 @@ it('hears of an order that is carried out, which is answered all the same', asyn
   expect(heard).toEqual([ORDER.orderId, 'carried out', 'ended']);
 });
 
-it('hears of the end of one that fails: it may have written what cuts the machine off', async () => {
+it('is notified of the end of a failing order: it may have written what cuts the machine off', async () => {
   const applied = applying(() => Promise.reject(new Error('cut off'))).applyUpdate(ORDER);
 
   await expect(applied).rejects.toThrow('cut off');

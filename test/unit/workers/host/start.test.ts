@@ -143,7 +143,7 @@ describe('the start', () => {
     ]);
   });
 
-  it('looks at the end of an order whether it can be settled, and then no more', async () => {
+  it('checks the end of an order whether it can be settled, and then no more', async () => {
     const tries: string[] = [];
     const stop = new AbortController();
     const again = settlingAgain(
@@ -272,7 +272,7 @@ describe('the confirmation of an update', () => {
     rmSync(directory, { recursive: true });
   });
 
-  it('is not over because somebody answered: the time begins anew', async () => {
+  it('does not end after an answer: the time begins anew', async () => {
     await machine.boot();
     await refresh();
     jest.useFakeTimers();
@@ -290,7 +290,7 @@ describe('the confirmation of an update', () => {
     }
   });
 
-  it('is not over because the process stood still: nobody could answer meanwhile', async () => {
+  it('does not end because the process was frozen: no answer could arrive meanwhile', async () => {
     await machine.boot();
     await refresh();
     jest.useFakeTimers();
@@ -307,7 +307,7 @@ describe('the confirmation of an update', () => {
     }
   });
 
-  it('takes the place of the shell that would go back, with the first answer', async () => {
+  it('takes the place of the shell that would roll back, with the first answer', async () => {
     const unconfirmed = join(machine.root, 'var/lib/slipway/unconfirmed');
     writeFileSync(unconfirmed, '600\nearlier\n');
     await machine.boot();

@@ -4,8 +4,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import {
   failed,
+  lastJson,
   runCommand,
-  runForJson,
   withoutCredentials,
   type CommandOptions,
 } from '../../../../../adapters/host/os/command';
@@ -13,7 +13,11 @@ import {
 const run = (script: string, options?: CommandOptions) =>
   runCommand(process.execPath, ['-e', script], options);
 
-const json = (script: string) => runForJson(runCommand, process.execPath, ['-e', script]);
+const json = async (script: string): Promise<unknown> => {
+  const end = await run(script);
+  if (end.status !== 0) throw failed(process.execPath, [], end);
+  return lastJson(process.execPath, [], end);
+};
 
 it('gives lines as they come, and all of them at the end', async () => {
   const seen: string[] = [];

@@ -56,7 +56,6 @@ export function createScriptedRunner(
 
 export const commandFailure = (message: string): Error => fail('OsCommandFailed', message);
 
-/** The commands that change something. */
 export function changes(calls: readonly string[]): readonly string[] {
   const asks = [/^skopeo inspect/, / status /, / --version$/, / kargs --deploy-index/];
   return calls.filter((call) => !asks.some((ask) => ask.test(call)));

@@ -200,7 +200,7 @@ it('refuses packages and other kernels by name, and asks nobody for none', async
   expect(calls).toEqual([]);
 });
 
-it('releases, drops, goes back and cleans up by the words of the program', async () => {
+it('releases, drops, rolls back and cleans up by the words of the program', async () => {
   const { driver, asked } = driverWith([{}]);
   await driver.finalize();
   await driver.discard();

@@ -174,7 +174,7 @@ describe("somebody else's transaction", () => {
     });
   });
 
-  it('is told from other failures', async () => {
+  it('is distinguished from other failures', async () => {
     const { driver, pauses } = machine({
       [STATUS]: STAGED,
       'rpm-ostree cleanup': commandFailure('error: no space left on device'),
