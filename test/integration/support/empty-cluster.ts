@@ -29,6 +29,13 @@ const IN_NAMESPACES = [
   '/api/v1/NS/events',
   '/apis/coordination.k8s.io/v1/NS/leases',
 ];
+/** Kubernetes has some of these in its own namespaces. */
+const IN_OTHER_NAMESPACES = [
+  '/apis/rbac.authorization.k8s.io/v1/NS/rolebindings',
+  '/apis/rbac.authorization.k8s.io/v1/NS/roles',
+  '/api/v1/NS/serviceaccounts',
+  '/api/v1/NS/configmaps',
+];
 const ROLES = '/apis/rbac.authorization.k8s.io/v1';
 /** Of Kubernetes itself. */
 const ITS_OWN = /^(default|kube-.*|system:.*|cluster-admin|admin|edit|view)$/;
@@ -37,8 +44,9 @@ export async function emptyCluster({ server, authority, admin }: ClusterLayout):
   const api = createApiClient(server, authority.certificate, admin);
   try {
     const namespaces = await namesIn(api, '/api/v1/namespaces');
-    for (const namespace of namespaces) await emptyNamespace(api, namespace);
+    for (const namespace of namespaces) await emptyNamespace(api, namespace, IN_NAMESPACES);
     for (const namespace of namespaces.filter((name) => !ITS_OWN.test(name))) {
+      await emptyNamespace(api, namespace, IN_OTHER_NAMESPACES);
       await removeNamespace(api, namespace);
     }
     await api.call('DELETE', '/api/v1/nodes');
@@ -63,14 +71,18 @@ async function namesIn(api: ApiClient, path: string): Promise<readonly string[]>
   return items.map(({ metadata }) => metadata.name);
 }
 
-async function emptyNamespace(api: ApiClient, namespace: string): Promise<void> {
-  for (const path of IN_NAMESPACES) {
+async function emptyNamespace(
+  api: ApiClient,
+  namespace: string,
+  paths: readonly string[],
+): Promise<void> {
+  for (const path of paths) {
     const collection = path.replace('NS', `namespaces/${namespace}`);
     await api.call('DELETE', `${collection}?gracePeriodSeconds=0`);
   }
 }
 
-/** Its controller would take its content away, which is gone, and then this. */
+/** Its controller would remove its content, which is gone, and then the namespace. */
 async function removeNamespace(api: ApiClient, name: string): Promise<void> {
   await api.call('DELETE', `/api/v1/namespaces/${name}`);
   await api.call('PUT', `/api/v1/namespaces/${name}/finalize`, {
