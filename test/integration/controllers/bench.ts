@@ -257,8 +257,15 @@ export function useBench(prepare?: (api: TestApiServer) => Promise<ControllersSt
     const api = await startApiServer();
     const observer = new Observer(api.client);
     await observer.ready();
-    const { kubeconfig = api.kubeconfig, ...options } = (await prepare?.(api)) ?? {};
-    bench = { api, observer, controllers: await startControllers(kubeconfig, options) };
+    try {
+      const { kubeconfig = api.kubeconfig, ...options } = (await prepare?.(api)) ?? {};
+      bench = { api, observer, controllers: await startControllers(kubeconfig, options) };
+    } catch (error) {
+      // Its watches would keep jest from ending.
+      observer.stop();
+      await api.stop();
+      throw error;
+    }
   }, 300_000);
   afterAll(async () => {
     await bench?.controllers.stop();
