@@ -29,13 +29,13 @@ const IN_NAMESPACES = [
   '/api/v1/NS/events',
   '/apis/coordination.k8s.io/v1/NS/leases',
 ];
-/** Kubernetes has some of these in its own namespaces. */
-const IN_OTHER_NAMESPACES = [
+/** Kubernetes has some of these in `kube-system` and `kube-public`. */
+const ROLES_IN_NAMESPACES = [
   '/apis/rbac.authorization.k8s.io/v1/NS/rolebindings',
   '/apis/rbac.authorization.k8s.io/v1/NS/roles',
-  '/api/v1/NS/serviceaccounts',
-  '/api/v1/NS/configmaps',
 ];
+/** Kubernetes has some of these in each of its own namespaces. */
+const IN_OTHER_NAMESPACES = ['/api/v1/NS/serviceaccounts', '/api/v1/NS/configmaps'];
 const ROLES = '/apis/rbac.authorization.k8s.io/v1';
 /** Of Kubernetes itself. */
 const ITS_OWN = /^(default|kube-.*|system:.*|cluster-admin|admin|edit|view)$/;
@@ -45,6 +45,9 @@ export async function emptyCluster({ server, authority, admin }: ClusterLayout):
   try {
     const namespaces = await namesIn(api, '/api/v1/namespaces');
     for (const namespace of namespaces) await emptyNamespace(api, namespace, IN_NAMESPACES);
+    for (const namespace of namespaces.filter((name) => !name.startsWith('kube-'))) {
+      await emptyNamespace(api, namespace, ROLES_IN_NAMESPACES);
+    }
     for (const namespace of namespaces.filter((name) => !ITS_OWN.test(name))) {
       await emptyNamespace(api, namespace, IN_OTHER_NAMESPACES);
       await removeNamespace(api, namespace);
