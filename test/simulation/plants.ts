@@ -292,8 +292,8 @@ export const PLANTS: readonly Plant[] = [
     breaks: 'I3',
     ...{ seed: 700, within: 10, unedited: true },
     change: {
-      from: "=== false ? 'ours, and pods' : 'ours';",
-      to: "=== 'no' ? 'ours, and pods' : 'ours';",
+      from: "return checked.isEmpty ? 'ours' : 'ours, and pods';",
+      to: "return 'ours';",
     },
   },
   {

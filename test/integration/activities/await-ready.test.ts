@@ -89,7 +89,7 @@ it('takes no time from a node while the API server is away, and says that it wai
   // Five seconds lie between two checks.
   await eventually(() => {
     const said = run.heartbeats.map((told) => (told as { readonly blocker: string }).blocker);
-    const away = said.filter((blocker) => blocker.startsWith('the Kubernetes API server'));
+    const away = said.filter((blocker) => blocker.includes('from the Kubernetes API server: '));
     expect(away.length).toBeGreaterThanOrEqual(4);
   });
   await fixture.cluster.startApiServer();

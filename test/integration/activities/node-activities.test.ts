@@ -71,6 +71,9 @@ async function adopted(name: string): Promise<void> {
 const cordon = (name: string, config = NEW) =>
   activities().cordonNode({ ...stepFor(name, config), cordon: true, summary: 'reboot: a test' });
 
+/** The run of a later update. */
+const NEXT = { id: 'run-2', startedAt: '2026-01-01T00:10:00.000Z' };
+
 /** Field manager of `kubectl cordon`. */
 const BY_PERSON = { fieldManager: 'kubectl' };
 
@@ -376,7 +379,8 @@ it.each(['completes', 'releases'])(
     });
     await expectLeftCordoned(how, step);
     await inCache(caches.nodes, name, isCordonedByPerson);
-    await expect(cordon(name, OLD)).rejects.toMatchObject({ name: 'CordonedByUser' });
+    const next = { ...stepFor(name, OLD), run: NEXT, cordon: true, summary: 'the next update' };
+    await expect(activities().cordonNode(next)).rejects.toMatchObject({ name: 'CordonedByUser' });
   },
 );
 

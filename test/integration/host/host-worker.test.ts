@@ -159,7 +159,9 @@ describe('simulated hosts on a real Temporal server', () => {
     await give('applyUpdate', 'worker-0');
     const { bootId } = await give('armReboot', 'worker-0');
 
-    const verified = await give('verifyUpdate', 'worker-0', { rebootedFrom: bootId });
+    const verified = await give('verifyUpdate', 'worker-0', {
+      ...{ rebootedFrom: bootId, commitWithinSeconds: 1_200 },
+    });
     await give('commitUpdate', 'worker-0');
 
     expect(verified.bootId).not.toBe(bootId);
