@@ -153,12 +153,8 @@ function wrongEscape(data: string): string | undefined {
 }
 
 function unescapeBytes(data: string): Uint8Array {
-  const bytes: number[] = [];
-  for (let i = 0; i < data.length; i++) {
-    if (data.charAt(i) === '%') {
-      bytes.push(parseInt(data.slice(i + 1, i + 3), 16));
-      i += 2;
-    } else bytes.push(data.charCodeAt(i));
-  }
-  return Uint8Array.from(bytes);
+  const latin1 = data.replaceAll(/%(..)/g, (_, hex: string) =>
+    String.fromCharCode(parseInt(hex, 16)),
+  );
+  return Buffer.from(latin1, 'latin1');
 }
