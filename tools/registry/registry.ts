@@ -136,14 +136,15 @@ async function startServer(
 }
 
 /**
- * The log is written after the answer is sent; once our own later request is in it, all earlier ones are. With a
- * password our request is refused, and logged as well.
+ * The registry logs a request after its answer, and requests of two connections in any order. So our own is
+ * looked for twice: the second is sent when the first is in the log. With a password both are refused, and logged
+ * as well.
  */
 async function catchUp(ask: Ask, logFile: string): Promise<void> {
-  const marker = `/v2/?${randomUUID()}`;
-  await ask(marker);
-  const isLogged = async (): Promise<boolean> => (await readFile(logFile, 'utf8')).includes(marker);
-  while (!(await isLogged())) await delay(10);
+  for (const marker of [`/v2/?${randomUUID()}`, `/v2/?${randomUUID()}`]) {
+    await ask(marker);
+    while (!(await readFile(logFile, 'utf8')).includes(marker)) await delay(10);
+  }
 }
 
 async function writeConfig(
