@@ -8,7 +8,7 @@ import { POOL } from './support/fleet';
 import { untilMissed } from './support/missed';
 import { expectToGoOnThrough, type Cut, type Moment } from './stories/network-cut';
 import { type Peer, portOf } from './support/peers';
-import { wrongAtRest } from './support/on-disk';
+import { returnToFirst, wrongAtRest } from './support/on-disk';
 import { type Picture, pictureOf } from './support/picture';
 import {
   CURRENT_CONFIG,
@@ -60,11 +60,7 @@ beforeAll(async () => {
 
 afterEach(async () => {
   await world.machine.network.heal();
-  if (world.target() === world.fleet.firstConfig) return;
-  await world.unroll(NAME);
-  await world.allUpdatedTo(world.fleet.firstConfig);
-  expect(await wrongAtRest(world, world.fleet.firstConfig)).toEqual([]);
-  await world.atRest(world.machine.name);
+  expect(await returnToFirst(world, NAME)).toEqual([]);
 }, STORY_MS);
 
 afterAll(async () => {

@@ -1,7 +1,7 @@
 /** Power is cut at the worst moments, and a person boots another deployment. */
 
 import { hostConfig, plainFile } from './support/configs';
-import { wrongAtRest } from './support/on-disk';
+import { returnToFirst, wrongAtRest } from './support/on-disk';
 import { pictureOf } from './support/picture';
 import { everything, expectWholeOrBackAfterCut, FILE, NAME } from './stories/power-cut';
 import {
@@ -27,10 +27,7 @@ beforeAll(async () => {
 
 afterEach(async () => {
   await world.machine.launcher.powerOn();
-  if (world.target() === world.fleet.firstConfig) return;
-  await world.unroll(NAME);
-  await world.allUpdatedTo(world.fleet.firstConfig);
-  expect(await wrongAtRest(world, world.fleet.firstConfig)).toEqual([]);
+  expect(await returnToFirst(world, NAME)).toEqual([]);
 }, STORY_MS);
 
 afterAll(async () => {

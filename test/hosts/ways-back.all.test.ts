@@ -2,7 +2,7 @@
 
 import { markOf, wasEverCordoned } from '../e2e/support/judgements';
 import { hostConfig, plainFile, service } from './support/configs';
-import { wrongAtRest } from './support/on-disk';
+import { returnToFirst, wrongAtRest } from './support/on-disk';
 import { pictureOf } from './support/picture';
 import { expectWayBack } from './stories/way-back';
 import { START_MS, startWorld, STOP_MS, STORY_MS, type World } from './support/world';
@@ -19,10 +19,7 @@ beforeAll(async () => {
 
 // Back to the first config, so that each story begins in the same state.
 afterEach(async () => {
-  if (world.target() === world.fleet.firstConfig) return;
-  await world.unroll(NAME);
-  await world.allUpdatedTo(world.fleet.firstConfig);
-  expect(await wrongAtRest(world, world.fleet.firstConfig)).toEqual([]);
+  expect(await returnToFirst(world, NAME)).toEqual([]);
 }, STORY_MS);
 
 afterAll(async () => {

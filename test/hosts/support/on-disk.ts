@@ -29,3 +29,12 @@ export async function wrongAtRest(world: World, config: string): Promise<readonl
   for (const { name } of world.machines) await world.atRest(name);
   return wrongOnDisks(world, config);
 }
+
+/** Goes back to the first config, so that each story begins in the same state. @returns what is wrong on disks then */
+export async function returnToFirst(world: World, name: string): Promise<readonly string[]> {
+  const { firstConfig } = world.fleet;
+  if (world.target() === firstConfig) return [];
+  await world.unroll(name);
+  await world.allUpdatedTo(firstConfig);
+  return wrongAtRest(world, firstConfig);
+}

@@ -1,12 +1,11 @@
 /** A host whose process dies at any call of an order that follows a lost update. */
 
 import { createHostActivities } from '../../../../activities/host/host-activities';
-import { readCurrentConfig } from '../../../../host/records/configs';
 import type { HostOrder } from '../../../../workflows/host-contracts';
-import { motdOf } from '../../../unit/host/an-os-update';
 import { anOstreeHost, type OstreeHost } from '../../../unit/host/an-ostree-host';
+import { bootIntoNew, LEFT, ON_NEW, ON_OLD, stateOf } from '../../../unit/host/lost-update';
 import { orderFor, type TestConfig } from '../../../unit/host/a-host';
-import { image, NEW, NEXT, OLD } from '../../../unit/host/os-configs';
+import { NEW, NEXT, OLD } from '../../../unit/host/os-configs';
 import { dyingAt } from '../../../unit/host/update/describe-crashes';
 
 let host: OstreeHost;
@@ -20,33 +19,9 @@ const later = (config: TestConfig, step: string): HostOrder => ({
   afterLost: true,
 });
 
-const picture = async () => ({
-  image: (await host.status()).booted.image,
-  motd: motdOf(host),
-  current: (await readCurrentConfig((await host.ports()).files))?.reference.name,
-  isOpen: (await (await host.ports()).journal.open()) !== undefined,
-});
-const ON_NEW = { image: image('2'), motd: 'new', current: 'rendered-worker-new', isOpen: false };
-const ON_OLD = { image: image('1'), motd: 'old', current: 'rendered-worker-old', isOpen: false };
-
-/** As the lost update left it. */
-const LEFT = { ...ON_NEW, current: 'rendered-worker-old', isOpen: true };
-
-/** The machine is up on the new deployment, and nobody has asked yet whether it holds. @returns its boot before */
-async function bootedIntoNew(): Promise<string> {
-  const activities = await host.activities();
-  await activities.prepareUpdate(orderFor(NEW, 'prepareUpdate'));
-  await activities.applyUpdate(orderFor(NEW, 'applyUpdate'));
-  const { bootId } = await activities.armReboot(orderFor(NEW, 'armReboot'));
-  await host.reboot();
-  expect(await host.settle()).toEqual({});
-  host.reboots.length = 0;
-  return bootId;
-}
-
 describe('an update that was lost after its reboot', () => {
   async function verified(): Promise<void> {
-    const rebootedFrom = await bootedIntoNew();
+    const rebootedFrom = await bootIntoNew(host);
     await (
       await host.activities()
     ).verifyUpdate({ ...orderFor(NEW, 'verifyUpdate'), rebootedFrom });
@@ -54,7 +29,7 @@ describe('an update that was lost after its reboot', () => {
 
   it.each([
     ['verified', verified, ON_NEW, undefined],
-    ['never verified', bootedIntoNew, LEFT, true],
+    ['never verified', () => bootIntoNew(host), LEFT, true],
   ])(
     'and was %s is neither committed unproven nor put back half by a process that dies in it',
     async (_, lose, expected, unsettled) => {
@@ -77,7 +52,7 @@ describe('an update that was lost after its reboot', () => {
         await prepare(dyingAt(step).fs).catch(() => undefined);
         expect(await host.settle()).toEqual({});
         const prepared = await prepare();
-        expect({ step, ...(await picture()) }).toEqual({ step, ...expected });
+        expect({ step, ...(await stateOf(host)) }).toEqual({ step, ...expected });
         expect(prepared.unsettled).toBe(unsettled);
       }
     },
@@ -117,7 +92,7 @@ describe('an update that was taken over before its reboot, and is not gone on wi
         await undo(dyingAt(step).fs).catch(() => undefined);
         const next = orderFor(NEW, 'x', { orderId: 'update-node/worker-1/run-4/prepareUpdate' });
         await (await host.activities()).prepareUpdate(next);
-        const { isOpen, motd } = await picture();
+        const { isOpen, motd } = await stateOf(host);
         expect({ step, isOpen, motd }).toEqual({ step, isOpen, motd: isOpen ? 'new' : 'old' });
       }
     },
@@ -135,7 +110,7 @@ describe('an update that failed and was lost', () => {
 
   /** It is back, and nobody has proven that. */
   async function backUnproven(): Promise<void> {
-    await bootedIntoNew();
+    await bootIntoNew(host);
     await (await host.activities()).goBack({ ...orderFor(NEW, 'goBack'), failed: FAILED });
     host.reboots.length = 0;
     await host.reboot();
@@ -151,7 +126,7 @@ describe('an update that failed and was lost', () => {
     const begin = async (): Promise<void> => {
       host.remove();
       host = await anOstreeHost(OLD, [NEW]);
-      await bootedIntoNew();
+      await bootIntoNew(host);
     };
     await begin();
     const whole = dyingAt(Number.POSITIVE_INFINITY);
@@ -192,7 +167,7 @@ describe('an update that failed and was lost', () => {
       await prepare(dyingAt(step).fs).catch(() => undefined);
       await host.settle();
       await expect(prepare()).rejects.toMatchObject(SAID);
-      expect({ step, ...(await picture()) }).toEqual({ step, ...ON_OLD });
+      expect({ step, ...(await stateOf(host)) }).toEqual({ step, ...ON_OLD });
     }
   }, 120_000);
 });

@@ -7,11 +7,11 @@ import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createHostActivities } from '../../../../activities/host/host-activities';
 import { goBackAlone } from '../../../../host/confirm/unconfirmed';
-import { readCurrentConfig } from '../../../../host/records/configs';
 import type { HostOrder } from '../../../../workflows/host-contracts';
 import { aConfig, aFile, aHost, orderFor, type TestConfig, type TestHost } from '../a-host';
 import { anOstreeHost, type OstreeHost } from '../an-ostree-host';
 import { motdOf } from '../an-os-update';
+import { bootIntoNew, ON_OLD, stateOf } from '../lost-update';
 import { image, NEW, NEXT, OLD } from '../os-configs';
 
 const FAILED = 'VerifyFailed: unit a.service has failed';
@@ -36,19 +36,9 @@ beforeEach(async () => {
 });
 afterEach(() => host.remove());
 
-async function bootedIntoNew(): Promise<void> {
-  const activities = await host.activities();
-  await activities.prepareUpdate(orderFor(NEW, 'prepareUpdate'));
-  await activities.applyUpdate(orderFor(NEW, 'applyUpdate'));
-  await activities.armReboot(orderFor(NEW, 'armReboot'));
-  await host.reboot();
-  expect(await host.settle()).toEqual({});
-  host.reboots.length = 0;
-}
-
 /** The rollback was ordered, and its reboot has not come. */
 async function goingBack(failed?: string): Promise<string> {
-  await bootedIntoNew();
+  await bootIntoNew(host);
   const order = { ...orderFor(NEW, 'goBack'), ...(failed === undefined ? {} : { failed }) };
   const { rebooting, bootId } = await (await host.activities()).goBack(order);
   expect(rebooting).toBe(true);
@@ -66,14 +56,6 @@ async function backUnproven(failed?: string): Promise<void> {
   await goingBack(failed);
   await bootBack();
 }
-
-const picture = async () => ({
-  image: (await host.status()).booted.image,
-  motd: motdOf(host),
-  current: (await readCurrentConfig((await host.ports()).files))?.reference.name,
-  isOpen: (await (await host.ports()).journal.open()) !== undefined,
-});
-const ON_OLD = { image: image('1'), motd: 'old', current: 'rendered-worker-old', isOpen: false };
 
 async function expectTriedWhenTold(): Promise<void> {
   const activities = await host.activities();
@@ -101,7 +83,7 @@ describe('an update that failed and was lost', () => {
 
     await expect(activities.prepareUpdate(later(NEW, 'prepareUpdate'))).rejects.toMatchObject(SAID);
 
-    expect(await picture()).toEqual(ON_OLD);
+    expect(await stateOf(host)).toEqual(ON_OLD);
     expect((await host.status()).rollback?.image).not.toBe(image('2'));
     expect(host.reboots).toEqual([]);
     // The answer was lost, and so is the update, before its Node showed it.
@@ -134,7 +116,7 @@ describe('an update that failed and was lost', () => {
     if (!reboots) await bootBack();
     await (await host.activities()).verifyBack(later(NEW, 'verifyBack'));
 
-    expect(await picture()).toEqual(ON_OLD);
+    expect(await stateOf(host)).toEqual(ON_OLD);
     const third = (await host.activities()).prepareUpdate(later(NEW, 'prepareUpdate', 3));
     await expect(third).rejects.toMatchObject(SAID);
     await expectTriedWhenTold();
@@ -208,7 +190,7 @@ describe('a machine that has gone back by itself, whose update is lost,', () => 
       'because nobody could be reached',
       /^rendered-worker-new has failed on .* lost: Temporal was out of reach$/,
       async () => {
-        await bootedIntoNew();
+        await bootIntoNew(host);
         await goBackAlone(await host.ports(), 'Temporal was out of reach');
         await bootBack();
       },
@@ -222,13 +204,13 @@ describe('a machine that has gone back by itself, whose update is lost,', () => 
       name: 'EarlierUpdateFailed',
       message: expect.stringMatching(message) as string,
     });
-    expect(await picture()).toEqual(ON_OLD);
+    expect(await stateOf(host)).toEqual(ON_OLD);
     await expect(prepare()).rejects.toMatchObject({ name: 'EarlierUpdateFailed' });
     await expectTriedWhenTold();
   });
 
   it('although an order had begun the rollback, for another reason, says nothing', async () => {
-    await bootedIntoNew();
+    await bootIntoNew(host);
     const ports = await host.ports();
     const rollback = () => Promise.reject(new Error('the process died'));
     const dying = createHostActivities({ ...ports, os: { ...ports.os, rollback } });

@@ -7,12 +7,13 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createHostActivities } from '../../../../activities/host/host-activities';
 import { rebootIsDue } from '../../../../host/settle/settle-at-start';
-import { readCurrentConfig, readKeptConfig } from '../../../../host/records/configs';
+import { readKeptConfig } from '../../../../host/records/configs';
 import { fail } from '../../../../core/errors';
 import type { HostOrder, PreparedUpdate } from '../../../../workflows/host-contracts';
 import { aConfig, aFile, orderFor, type TestConfig, type TestOrder } from '../a-host';
 import { anOstreeHost, type OstreeHost } from '../an-ostree-host';
 import { motdOf } from '../an-os-update';
+import { bootIntoNew, LEFT, ON_NEW, ON_OLD, stateOf } from '../lost-update';
 import { image, NEW, NEXT, OLD } from '../os-configs';
 
 let host: OstreeHost;
@@ -28,21 +29,9 @@ const later = (config: TestConfig, step: string): TestOrder =>
 /** Fields of an order while the Node does not show the new config. */
 const NODE_ON_OLD: Partial<HostOrder> = { currentConfig: OLD.reference };
 
-/** The machine runs the new deployment, and no verification was ordered yet. */
-async function loseRebooted(): Promise<string> {
-  const activities = await host.activities();
-  await activities.prepareUpdate(orderFor(NEW, 'prepareUpdate'));
-  await activities.applyUpdate(orderFor(NEW, 'applyUpdate'));
-  const { bootId } = await activities.armReboot(orderFor(NEW, 'armReboot'));
-  await host.reboot();
-  expect(await host.settle()).toEqual({});
-  host.reboots.length = 0;
-  return bootId;
-}
-
 /** The host was verified; its workflow did not learn whether the node was Ready. */
 async function loseVerified(): Promise<string> {
-  const bootId = await loseRebooted();
+  const bootId = await bootIntoNew(host);
   const activities = await host.activities();
   await activities.verifyUpdate({ ...orderFor(NEW, 'verifyUpdate'), rebootedFrom: bootId });
   return bootId;
@@ -72,20 +61,9 @@ async function withKubelet(isWell: boolean) {
   return createHostActivities({ ...ports, vitals });
 }
 
-const picture = async () => ({
-  image: (await host.status()).booted.image,
-  motd: motdOf(host),
-  current: (await readCurrentConfig((await host.ports()).files))?.reference.name,
-  isOpen: (await (await host.ports()).journal.open()) !== undefined,
-});
-const ON_NEW = { image: image('2'), motd: 'new', current: 'rendered-worker-new', isOpen: false };
-const ON_OLD = { image: image('1'), motd: 'old', current: 'rendered-worker-old', isOpen: false };
-/** As the lost update left it. */
-const LEFT = { ...ON_NEW, current: 'rendered-worker-old', isOpen: true };
-
 describe('an update that was lost after its reboot', () => {
   it('is taken over by an order for the same config, and verified without a second reboot', async () => {
-    const bootId = await loseRebooted();
+    const bootId = await bootIntoNew(host);
     const broken = await withKubelet(false);
 
     const prepared = await broken.prepareUpdate(later(NEW, 'prepareUpdate'));
@@ -96,7 +74,7 @@ describe('an update that was lost after its reboot', () => {
       settled: 'took over the update to rendered-worker-new',
     });
     expect(prepared.plan).toMatchObject({ reboot: true, drain: true });
-    expect(await picture()).toEqual(LEFT);
+    expect(await stateOf(host)).toEqual(LEFT);
     await broken.applyUpdate(later(NEW, 'applyUpdate'));
     expect(await broken.armReboot(later(NEW, 'armReboot'))).toEqual({ bootId });
     expect(host.reboots).toEqual([]);
@@ -106,7 +84,7 @@ describe('an update that was lost after its reboot', () => {
     const well = await withKubelet(true);
     await well.verifyUpdate(verifying);
     await well.commitUpdate(later(NEW, 'commitUpdate'));
-    expect(await picture()).toEqual(ON_NEW);
+    expect(await stateOf(host)).toEqual(ON_NEW);
   });
 
   it.each([
@@ -127,7 +105,7 @@ describe('an update that was lost after its reboot', () => {
         settled: 'took over the update to rendered-worker-new',
         plan: expect.objectContaining({ reboot: true, drain: true }) as PreparedUpdate['plan'],
       });
-      expect(await picture()).toEqual(LEFT);
+      expect(await stateOf(host)).toEqual(LEFT);
       await broken.applyUpdate(order('applyUpdate'));
       expect(await broken.armReboot(order('armReboot'))).toEqual({ bootId });
       expect(host.reboots).toEqual([]);
@@ -138,7 +116,7 @@ describe('an update that was lost after its reboot', () => {
       await host.reboot();
       await host.settle();
       await (await host.activities()).verifyBack(order('verifyBack'));
-      expect(await picture()).toEqual(ON_OLD);
+      expect(await stateOf(host)).toEqual(ON_OLD);
     },
   );
 
@@ -160,7 +138,7 @@ describe('an update that was lost after its reboot', () => {
       settled: 'finished the update to rendered-worker-new, which was left verified',
     });
     expect(prepared.unsettled).toBeUndefined();
-    expect(await picture()).toEqual(ON_NEW);
+    expect(await stateOf(host)).toEqual(ON_NEW);
   });
 
   it('is not finished on the word of the Node when its files are others by now', async () => {
@@ -175,7 +153,7 @@ describe('an update that was lost after its reboot', () => {
       unsettled: true,
       settled: 'took over the update to rendered-worker-new',
     });
-    expect(await picture()).toEqual({ ...LEFT, motd: 'somebody' });
+    expect(await stateOf(host)).toEqual({ ...LEFT, motd: 'somebody' });
   });
 
   it('is finished with its config fetched anew when the kept one was damaged in its commit', async () => {
@@ -185,7 +163,7 @@ describe('an update that was lost after its reboot', () => {
     const prepared = await (await host.activities()).prepareUpdate(later(NEXT, 'prepareUpdate'));
 
     expect(prepared).toMatchObject({ currentConfig: 'rendered-worker-new' });
-    expect(await picture()).toEqual(ON_NEW);
+    expect(await stateOf(host)).toEqual(ON_NEW);
   });
 
   it('stays as it is when the kept config was damaged in its commit and nobody has another one', async () => {
@@ -203,7 +181,7 @@ describe('an update that was lost after its reboot', () => {
         'finish the update to rendered-worker-new on worker-1, whose config is missing or damaged in ' +
         '/var/lib/slipway/desired.json: fetch rendered-worker-new: 404; nothing was changed',
     });
-    expect(await picture()).toEqual(LEFT);
+    expect(await stateOf(host)).toEqual(LEFT);
   });
 
   it('is not finished on the old deployment, which a person booted in the middle of its commit', async () => {
@@ -220,7 +198,7 @@ describe('an update that was lost after its reboot', () => {
         `^commit rendered-worker-new on worker-1: booted deployment ${id}, expected `,
       ) as string,
     });
-    const { image: booted, current, isOpen } = await picture();
+    const { image: booted, current, isOpen } = await stateOf(host);
     expect({ image: booted, current, isOpen }).toEqual({
       ...{ image: image('1'), current: 'rendered-worker-old', isOpen: true },
     });
@@ -238,12 +216,12 @@ describe('an update that was lost after its reboot', () => {
       settled: 'finished the update to rendered-worker-new, which was left verified',
     });
     expect(prepared.unsettled).toBeUndefined();
-    expect(await picture()).toEqual(ON_NEW);
+    expect(await stateOf(host)).toEqual(ON_NEW);
   });
 
   it.each([
-    ['another config', NEXT, loseRebooted, NODE_ON_OLD],
-    ['its old config', OLD, loseRebooted, NODE_ON_OLD],
+    ['another config', NEXT, () => bootIntoNew(host), NODE_ON_OLD],
+    ['its old config', OLD, () => bootIntoNew(host), NODE_ON_OLD],
     [
       'another config and the Node never heard that it was verified',
       NEXT,
@@ -268,12 +246,12 @@ describe('an update that was lost after its reboot', () => {
       drain: true,
       summary: 'roll back the lost update to rendered-worker-new',
     });
-    expect(await picture()).toEqual(LEFT);
+    expect(await stateOf(host)).toEqual(LEFT);
     expect(host.reboots).toEqual([]);
   });
 
   it('is rolled back once the node is drained, by one reboot, and then the other config is applied', async () => {
-    await loseRebooted();
+    await bootIntoNew(host);
     const broken = await withKubelet(false);
     await broken.prepareUpdate(later(NEXT, 'prepareUpdate'));
 
@@ -281,7 +259,7 @@ describe('an update that was lost after its reboot', () => {
       name: 'EarlierUpdateLost',
       message: expect.stringContaining('rendered-worker-new') as string,
     });
-    expect(await picture()).toEqual(LEFT);
+    expect(await stateOf(host)).toEqual(LEFT);
     const { rebooting, bootId } = await broken.goBack(later(NEXT, 'goBack'));
     expect(rebooting).toBe(true);
     expect(host.reboots).toEqual(['the update is rolled back']);
@@ -289,7 +267,7 @@ describe('an update that was lost after its reboot', () => {
     await host.settle();
     const back = await host.activities();
     await back.verifyBack({ ...later(NEXT, 'verifyBack'), rebootedFrom: bootId });
-    expect(await picture()).toEqual(ON_OLD);
+    expect(await stateOf(host)).toEqual(ON_OLD);
 
     // The rollout tries the node again, and nothing prevents it.
     const third = (step: string) =>
@@ -299,7 +277,7 @@ describe('an update that was lost after its reboot', () => {
     await next.applyUpdate(third('applyUpdate'));
     await next.armReboot(third('armReboot'));
     await host.reboot();
-    expect((await picture()).motd).toBe('next');
+    expect((await stateOf(host)).motd).toBe('next');
   });
 });
 
@@ -339,7 +317,7 @@ describe('services that a lost update restarted after a drain', () => {
     expect(await activities.goBack(later(OLD, 'goBack'))).toMatchObject({ rebooting: false });
     await activities.verifyBack(later(OLD, 'verifyBack'));
     expect(host.serviceActions.length).toBeGreaterThan(told);
-    expect(await picture()).toEqual(ON_OLD);
+    expect(await stateOf(host)).toEqual(ON_OLD);
   });
 
   it('are not restarted again by the update that takes it over', async () => {
@@ -362,13 +340,13 @@ describe('services that a lost update restarted after a drain', () => {
     await activities.verifyUpdate(next('verifyUpdate'));
     await activities.commitUpdate(next('commitUpdate'));
 
-    expect(await picture()).toMatchObject({ current: restarted.reference.name, isOpen: false });
+    expect(await stateOf(host)).toMatchObject({ current: restarted.reference.name, isOpen: false });
   });
 });
 
 describe('a rollback that was lost before its reboot', () => {
   it('is not closed on the deployment that it is to leave', async () => {
-    await loseRebooted();
+    await bootIntoNew(host);
     // The reboot does not take place, and the workflow that waits for it is lost.
     await (await host.activities()).goBack(orderFor(NEW, 'goBack'));
     const activities = await host.activities();
@@ -376,7 +354,7 @@ describe('a rollback that was lost before its reboot', () => {
     const prepared = await activities.prepareUpdate(later(NEW, 'prepareUpdate'));
 
     expect(prepared).toMatchObject({ alreadyOnTarget: false, unsettled: true });
-    expect((await picture()).isOpen).toBe(true);
+    expect((await stateOf(host)).isOpen).toBe(true);
     await expect(activities.applyUpdate(later(NEW, 'applyUpdate'))).rejects.toMatchObject({
       name: 'EarlierUpdateLost',
     });
@@ -386,7 +364,7 @@ describe('a rollback that was lost before its reboot', () => {
     await host.settle();
     const back = await host.activities();
     await back.verifyBack({ ...later(NEW, 'verifyBack'), rebootedFrom: bootId });
-    expect(await picture()).toEqual(ON_OLD);
+    expect(await stateOf(host)).toEqual(ON_OLD);
   });
 });
 
@@ -412,7 +390,7 @@ describe('an update that was taken over before its reboot, and is not gone on wi
         currentConfig: OLD.reference.name,
       });
 
-      expect(await picture()).toEqual(ON_OLD);
+      expect(await stateOf(host)).toEqual(ON_OLD);
       expect((await host.status()).staged).toBeUndefined();
       expect(await rebootIsDue(await host.ports())).toBe(false);
       const { files } = await host.ports();
@@ -428,11 +406,11 @@ describe('an update that was taken over before its reboot, and is not gone on wi
     const discarded = activities.discardStaged(later(NEW, 'discardStaged'));
 
     await expect(discarded).resolves.toEqual({ unsettled: true });
-    expect((await picture()).isOpen).toBe(true);
+    expect((await stateOf(host)).isOpen).toBe(true);
   });
 
   it('is left to a drain once it rebooted', async () => {
-    await loseRebooted();
+    await bootIntoNew(host);
     const activities = await host.activities();
     expect(await activities.prepareUpdate(later(NEW, 'prepareUpdate'))).toMatchObject({
       unsettled: true,
@@ -440,7 +418,7 @@ describe('an update that was taken over before its reboot, and is not gone on wi
 
     await activities.discardStaged(later(NEW, 'discardStaged'));
 
-    expect(await picture()).toEqual(LEFT);
+    expect(await stateOf(host)).toEqual(LEFT);
   });
 });
 
@@ -452,7 +430,11 @@ describe('an order of another update that begins nothing', () => {
       const target = (await journal.open())?.header.target;
       return target === undefined ? undefined : (await readKeptConfig(files, target))?.reference;
     };
-    const all = async () => ({ marks: await marks(), kept: await kept(), ...(await picture()) });
+    const all = async () => ({
+      marks: await marks(),
+      kept: await kept(),
+      ...(await stateOf(host)),
+    });
     const before = await all();
     await give().catch(() => undefined);
     expect(await all()).toEqual(before);
@@ -481,14 +463,14 @@ describe('an order of another update that begins nothing', () => {
       const after = await host.activities();
       await after.verifyUpdate(orderFor(sameFiles, 'verifyUpdate', { orderId: 'y' }));
       await after.commitUpdate(orderFor(sameFiles, 'commitUpdate', { orderId: 'z' }));
-      expect((await picture()).current).toBe('rendered-worker-same-files');
+      expect((await stateOf(host)).current).toBe('rendered-worker-same-files');
     },
   );
 
   it.each(['verifyUpdate', 'commitUpdate', 'verifyBack', 'discardStaged'] as const)(
     '%s leaves an update alone that rebooted',
     async (step) => {
-      await loseRebooted();
+      await bootIntoNew(host);
       const activities = await host.activities();
       for (const config of [OLD, NEXT]) {
         await leavesAlone(() => activities[step](later(config, step)));
