@@ -1,6 +1,6 @@
 /**
- * What Slipway writes down in a form of its own carries the version of that form. A process that finds a later one would
- * take it for something else, so whoever reads it refuses it with this sentence.
+ * Slipway's own forms, the journal of a host and the annotation `slipway.dev/update-run`, carry a version. In a later
+ * one the same fields may mean something else, so each reader refuses it with this sentence.
  *
  * @param found.what - the object and what of it, as the subject of the sentence
  * @param found.remedy - what a person can do

@@ -19,8 +19,8 @@ interface Log {
 const AFTER_CUT_MS = 1_000;
 
 /**
- * Closes everything at once. What stays open after `withinMs` is cut off; what even that does not
- * end is logged and left. Never throws, so that one failure does not keep the rest open.
+ * Closes everything at once. Connections that stay open after `withinMs` are cut off. Those that do not
+ * end even then are logged and left. Never throws, so that one failure does not keep the rest open.
  */
 export async function closeAll(
   opened: readonly Opened[],

@@ -112,7 +112,7 @@ export interface CountingJoinGate extends JoinGate, NetworkGate {
 /** Until the tokens are synced. */
 const NOT_READY_SECONDS = 5;
 
-/** What the secret of an unknown token is compared with, so that this takes as long as any other. */
+/** Compared with the secret of an unknown token, so that it takes as long as a known one. */
 const NO_HASH = randomBytes(32).toString('hex');
 
 /**

@@ -15,9 +15,8 @@ import {
 import { OBJECT_NAME } from '../core/names';
 
 /**
- * What a host says ends up in terminals, so only what is printable is kept of it. It is not refused for the
- * rest: hosts before this version cut a path in the middle of a character, and leave in it what turns the
- * direction of a line. Refused, their drift would never show.
+ * Terminals show the texts of a host, so only printable characters are kept. A report is not refused for
+ * the others, because then its drift would never show.
  */
 const text = (limit: number) => z.string().max(limit).transform(printable);
 const instant = z.iso.datetime();

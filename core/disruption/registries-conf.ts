@@ -152,7 +152,7 @@ function parseRegistriesConf(text: string, ports: ContentPorts): RegistriesConf 
   };
 }
 
-/** What the parser says, with the place, and without the lines that it quotes from the file. */
+/** The parser's message with line and column, without the lines that it quotes from the file. */
 function parserFault(error: unknown): string {
   const { line, column } = error as { readonly line?: number; readonly column?: number };
   const [reason = ''] = messageOf(error).split('\n');

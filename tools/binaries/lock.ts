@@ -9,7 +9,7 @@ interface LockHolder {
   readonly pid: number;
   readonly startTime: string;
   readonly host: string;
-  /** What the holder does; shown to the processes that wait. */
+  /** Shown to the processes that wait for the holder. */
   readonly doing: string;
   /** Distinguishes two holds of one process. */
   readonly nonce: string;

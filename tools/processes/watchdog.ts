@@ -11,7 +11,7 @@ import { startTimeOf } from './identity';
  */
 let watchdog: ChildProcess | undefined;
 
-/** What a restarted watchdog must be told again. */
+/** Sent again to a restarted watchdog. */
 const children = new Map<number, string>();
 const directories = new Set<string>();
 

@@ -240,29 +240,26 @@ describe('PUT /host/report', () => {
     ['what turns the direction of a line', '/etc/\u202egnp.\u2066\u200f', '/etc/?gnp.??'],
     ['other ends of a line', '/etc/a\u2028b\u2029', '/etc/a?b?'],
     ['half a character', '/etc/\ud83d…', '/etc/?…'],
-  ])(
-    'takes %s, which hosts before this version send, and writes none',
-    async (_what, raw, text) => {
-      const { put, written } = aServer();
-      const at = '2030-01-01T00:00:00Z';
-      const finding = { ...DRIFTED.findings[0], path: raw, detail: raw };
+  ])('takes %s in a report, and writes none', async (_what, raw, text) => {
+    const { put, written } = aServer();
+    const at = '2030-01-01T00:00:00Z';
+    const finding = { ...DRIFTED.findings[0], path: raw, detail: raw };
 
-      const answer = await put({
-        ...DRIFTED,
-        findings: [finding],
-        repairs: [{ path: raw, at }],
-        unrepaired: raw,
-      });
+    const answer = await put({
+      ...DRIFTED,
+      findings: [finding],
+      repairs: [{ path: raw, at }],
+      unrepaired: raw,
+    });
 
-      expect(answer.statusCode).toBe(200);
-      expect(written[0]?.status.drift).toMatchObject({
-        findings: [{ path: text, detail: text }],
-        repairs: [{ path: text, at }],
-        unrepaired: text,
-      });
-      expect(written[0]?.status.condition.message).toContain(text);
-    },
-  );
+    expect(answer.statusCode).toBe(200);
+    expect(written[0]?.status.drift).toMatchObject({
+      findings: [{ path: text, detail: text }],
+      repairs: [{ path: text, at }],
+      unrepaired: text,
+    });
+    expect(written[0]?.status.condition.message).toContain(text);
+  });
 
   it('slows a host down whose disk flaps', async () => {
     const { put, state } = aServer();
