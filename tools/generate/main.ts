@@ -6,7 +6,7 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { errorsDocument } from './errors-document';
-import { lifecycleGraph } from '../../core/node/lifecycle-diagram';
+import { lifecycleGraph } from './lifecycle-diagram';
 import { cliDocument } from './cli-document';
 
 const GENERATED: Readonly<Record<string, () => string>> = {

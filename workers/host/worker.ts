@@ -39,7 +39,7 @@ import { settingsOrBack } from '../../host/confirm/last-resort';
 import { becomeOnlyWorker, WORKER_LOCK } from './single-process';
 import { type Connection, createWorkerState } from '../../host/status/worker-state';
 import { runSimulatedHosts, type SimulatedHostEvents } from './simulation';
-import { createLogger, type Logger } from '../../process/logging';
+import type { Logger } from '../../process/logging';
 
 export type {
   HostWorkerOptions,
@@ -82,7 +82,7 @@ export async function runHostWorker(
   try {
     if (settings.kind === 'simulated') {
       log.info({ hosts: nodes.length }, 'starting SIMULATED hosts');
-      await serveUntilStopped(settings, { signal, log, events: watched });
+      await serveSimulatedHosts(settings, { signal, log, events: watched });
     } else {
       const systemd = createNotifier(environment, log);
       const machine = { settings, systemd };
@@ -117,66 +117,14 @@ async function readInTime(
   );
 }
 
-export interface SimulatedHosts {
-  /** Resolves when every host has its config and serves its queue; rejects if they cannot start. */
-  readonly ready: Promise<void>;
-  /** Config of a host after its first boot; undefined = it has none. */
-  configOf(node: string): string | undefined;
-  /** Stops all of them, and waits for running activities. */
-  stop(): Promise<void>;
-}
-
-/** Starts simulated hosts inside this process; for tests, benchmarks and the demo. */
-export function startSimulatedHosts(
-  settings: Omit<SimulatedHostsSettings, 'kind'>,
-  options: { readonly log?: Logger } = {},
-): SimulatedHosts {
-  const abort = new AbortController();
-  const log = options.log ?? createLogger({ process: 'host-worker', level: settings.logLevel });
-  const configs = new Map<string, string | undefined>();
-  const polling = new Set<string>();
-  let markReady = (): void => undefined;
-  const allPolling = new Promise<void>((resolve) => {
-    markReady = resolve;
-  });
-  if (settings.nodes.length === 0) markReady();
-  const running = serveUntilStopped(
-    { ...settings, kind: 'simulated' },
-    {
-      signal: abort.signal,
-      log,
-      events: {
-        onConfigured: (node, config) => configs.set(node, config),
-        onPolling: (node) => {
-          polling.add(node);
-          if (polling.size === settings.nodes.length) markReady();
-        },
-      },
-    },
-  );
-  const ended = running.then(() => {
-    if (!abort.signal.aborted) throw new Error('the simulated hosts have ended');
-  });
-  const ready = Promise.race([allPolling, ended]);
-  // `stop` reports the failure, too.
-  ready.catch(() => undefined);
-  return {
-    ready,
-    configOf: (node) => configs.get(node),
-    async stop() {
-      abort.abort();
-      await running;
-    },
-  };
-}
-
 interface Running {
   readonly signal: AbortSignal;
   readonly log: Logger;
   readonly events?: SimulatedHostEvents;
 }
 
-async function serveUntilStopped(
+/** Serves simulated hosts until the signal aborts. */
+export async function serveSimulatedHosts(
   settings: SimulatedHostsSettings,
   running: Running,
 ): Promise<void> {

@@ -1,6 +1,6 @@
 /** Draws the life of a node update from its table of transitions. */
 
-import { isEnd, needsSlot, NodePhase, TRANSITIONS } from './lifecycle';
+import { isEnd, needsSlot, NodePhase, TRANSITIONS } from '../../core/node/lifecycle';
 
 const PHASES: readonly NodePhase[] = Object.values(NodePhase);
 
@@ -15,33 +15,14 @@ export function lifecycleGraph(): string {
     '  rankdir=LR;',
     '  node [shape=box, style=rounded, fontname="Helvetica"];',
     ...PHASES.map((phase) => `  ${phase}${dotAttributes(phase)};`),
-    ...edges(({ from, to, back }) => `  ${from} -> ${to}${back ? ' [style=dashed]' : ''};`),
+    ...PHASES.flatMap((from) => TRANSITIONS[from].map((to) => edge(from, to))),
     '}',
     '',
   ].join('\n');
 }
 
-/** The same as Mermaid, which repository browsers draw inside `docs/lifecycle.md`. */
-export function lifecycleMermaid(): string {
-  return [
-    'stateDiagram-v2',
-    '  classDef slot fill:#dbe9f6',
-    '  [*] --> Preparing',
-    ...edges(({ from, to }) => `  ${from} --> ${to}`),
-    ...PHASES.filter(needsSlot).map((phase) => `  class ${phase} slot`),
-  ].join('\n');
-}
-
-interface Edge {
-  readonly from: NodePhase;
-  readonly to: NodePhase;
-  readonly back: boolean;
-}
-
-function edges(draw: (edge: Edge) => string): readonly string[] {
-  return PHASES.flatMap((from) =>
-    TRANSITIONS[from].map((to) => draw({ from, to, back: leadsBack(from, to) })),
-  );
+function edge(from: NodePhase, to: NodePhase): string {
+  return `  ${from} -> ${to}${leadsBack(from, to) ? ' [style=dashed]' : ''};`;
 }
 
 function leadsBack(from: NodePhase, to: NodePhase): boolean {
