@@ -8,7 +8,7 @@ import { missingDaemonSets } from './missing-daemon-sets';
 const PATIENCE_MS = 2_000;
 
 interface Look {
-  /** From the start of the attempt: its clock counts from there. */
+  /** Its clock counts from the start of the attempt. */
   readonly run: ActivityRun;
   readonly node: string;
   readonly drain: NonNullable<CordonNodeInput['drain']>;

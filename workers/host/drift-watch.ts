@@ -13,13 +13,12 @@ import type { Logger } from '../../process/logging';
 
 export interface DriftPlace {
   readonly root: string;
-  /** The host endpoint, and the identity of the node. */
   readonly endpoint: ConfigClientOptions;
-  /** Absent: its starts are not watched. */
+  /** Absent: kubelet starts are not watched. */
   readonly kubeletUnit?: DriftPorts['kubeletUnit'];
 }
 
-/** Watches until the signal aborts; never throws. */
+/** Never throws. */
 export async function watchHostDrift(
   ports: LastingPorts,
   { root, endpoint, kubeletUnit = () => undefined }: DriftPlace,

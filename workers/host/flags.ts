@@ -4,7 +4,6 @@ export interface HostWorkerFlag {
   readonly setting: string;
   readonly variable: string;
   readonly description: string;
-  /** May be given several times. */
   readonly repeated?: boolean;
 }
 
@@ -104,7 +103,7 @@ export const HOST_WORKER_FLAGS: readonly HostWorkerFlag[] = [
   },
 ];
 
-/** Settings of this machine that need no server. */
+/** Settings that need no server. */
 const OF_THE_MACHINE = new Set([
   'configFile',
   'node',

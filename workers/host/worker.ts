@@ -1,6 +1,6 @@
 /**
  * The host worker: one Temporal worker per machine on the queue `host/<node>`, with one open poll,
- * no workflows and no Kubernetes client. With simulated hosts, many of them in one process.
+ * no workflows and no Kubernetes client. Simulated hosts share a process.
  */
 
 import { join } from 'node:path';
@@ -97,7 +97,7 @@ export async function runHostWorker(
   }
 }
 
-/** The settings; undefined = the machine rolled back, because an update had removed them. */
+/** Undefined = the machine rolled back, because an update had removed the settings. */
 async function readInTime(
   flags: HostWorkerOptions,
   environment: Environment,
@@ -197,7 +197,7 @@ async function serveMachine({ settings, systemd }: Machine, running: Running): P
     },
   };
   const goDown = async (reason: string): Promise<void> => {
-    // If it does not go down, it serves: an order gets the answer that it is still in the old boot.
+    // A machine that does not go down answers that it is still in the old boot.
     await host.reboot(reason, signal).catch((error: unknown) => {
       lastReboot.problem = messageOf(error);
       log.error({ node, reason: lastReboot.problem }, 'reboot did not happen');
@@ -216,7 +216,7 @@ async function serveMachine({ settings, systemd }: Machine, running: Running): P
   await systemd.ready(reason === undefined ? 'waiting for Temporal' : `rebooting: ${reason}`);
   if (reason !== undefined) await goDown(reason);
   const afterReboot = await confirmAfterReboot(host, settings.reconnectSeconds, log);
-  // The fallback of an update that was given up before its reboot.
+  // It may be left by an update that was given up before its reboot.
   if (!afterReboot.isAwaited() && reason === undefined) {
     await dropFallback(ports.files).catch((error: unknown) =>
       log.error({ node, reason: messageOf(error) }, 'the fallback of this boot cannot be removed'),
@@ -253,11 +253,10 @@ interface ServingMachine {
     readonly shown: () => Connection | undefined;
     readonly show: (connection: Connection) => void;
   };
-  /** An update waits for confirmation. */
   readonly isUrgent: () => boolean;
 }
 
-/** Serves until the process should stop; true = Temporal was not reached in time. */
+/** @returns true when Temporal was not reached in time */
 function serveOrders(
   settings: SingleHostSettings,
   {
@@ -281,7 +280,7 @@ function serveOrders(
     contact();
     const ended = new AbortController();
     const watching = link.watch(AbortSignal.any([signal, ended.signal]), {
-      // The update may cut the machine off later, so each answer restarts the time.
+      // The update may cut the machine off later: each answer restarts the time.
       onAnswer: () => {
         contact();
         if (shown() === 'waiting') show('connected');
