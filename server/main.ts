@@ -36,22 +36,22 @@ import { followTls, readTls } from './tls';
 import { createTokensNow } from './stored-tokens';
 
 export interface RunningServer {
-  /** `https://address:port` of first configs. */
+  /** For first configs. */
   readonly ignitionUrl: string;
-  /** `https://address:port` of the host endpoint; absent in bootstrap mode. */
+  /** The host endpoint; absent in bootstrap mode. */
   readonly hostUrl?: string;
-  /** `http://address:port` of health and metrics. */
+  /** Health and metrics. */
   readonly plainUrl: string;
-  /** Resolves when the signal has fired and every connection is closed. */
+  /** After the signal, when every connection is closed. */
   readonly stopped: Promise<void>;
 }
 
 interface ServerParts {
-  /** Absent = a thread with the program beside this one. */
+  /** Default: a thread. */
   readonly preparer?: Preparer;
 }
 
-/** Time for answers under way when the process ends. */
+/** For running answers at the end. */
 const CLOSING_MS = 10_000;
 
 interface Context {
@@ -59,17 +59,17 @@ interface Context {
   readonly logger: Logger;
   readonly metrics: ServerMetrics;
   readonly preparer: Preparer;
-  /** Fires with the caller's, and when starting fails. */
+  /** Fires also when starting fails. */
   readonly signal: AbortSignal;
   readonly opened: Opened[];
 }
 
 /**
- * Starts the server and resolves when it listens; `/readyz` succeeds once it has seen the cluster.
- * It waits for an API server that is away.
+ * Resolves when it listens; `/readyz` succeeds once it has seen the cluster. Waits for an absent
+ * API server.
  *
  * @throws an Error that lists every wrong setting, or names the unusable file or the port that is
- * taken; nothing stays open then
+ *   taken; nothing stays open then
  */
 export async function startServer(
   options: ServerOptions,
@@ -103,7 +103,7 @@ export async function startServer(
   }
 }
 
-/** Runs the server until the signal fires. Throws as `startServer`. */
+/** Until the signal fires. Throws as `startServer`. */
 export async function runServer(options: ServerOptions, signal: AbortSignal): Promise<void> {
   await (
     await startServer(options, signal)
@@ -179,7 +179,7 @@ async function startInCluster(context: Context): Promise<Urls> {
   followTls(host.server as unknown as HttpsServer, settings, { tls, signal, log: logger });
   await listenPlain(context, plain);
   watching.push(watch.run(client, signal));
-  // In mode open, the server needs no right to read tokens.
+  // In mode open, it needs no right to read tokens.
   if (isAsked) watching.push(tokens.run(client, signal));
   const urls = {
     ignitionUrl: urlOf('https', ignition),
