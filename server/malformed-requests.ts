@@ -24,7 +24,7 @@ export interface Wording {
   readonly body: string;
 }
 
-/** Such clients get their answer. */
+/** Answers clients that close their side early. */
 export function waitForEarlyEnds(server: Pick<HttpsServer, 'on'>): void {
   // Not in the types. Without it, Node ends such a connection before the answer.
   Object.assign(server, { httpAllowHalfOpen: true });
@@ -34,7 +34,7 @@ export function waitForEarlyEnds(server: Pick<HttpsServer, 'on'>): void {
   });
 }
 
-/** CONNECT as every other method; any Expect but 100-continue is refused. */
+/** Answers CONNECT as every other method, and refuses any Expect but 100-continue. */
 export function answerOddRequests(
   server: Pick<HttpsServer, 'on'>,
   wordingOf: (status: RefusalStatus) => Wording,
@@ -49,10 +49,9 @@ export function answerOddRequests(
   });
 }
 
-/** The checked parts. */
 type Head = Pick<IncomingMessage, 'httpVersionMajor' | 'httpVersionMinor' | 'rawHeaders'>;
 
-/** Whatever its target; undefined = none. */
+/** The status that refuses a request, whatever its target. */
 export function refusalOf(request: Head): 400 | 505 | undefined {
   const { httpVersionMajor: major, httpVersionMinor: minor } = request;
   if (major !== 1) return 505;

@@ -9,9 +9,9 @@ interface Waiting<Connection> {
   /** Repeatable. */
   add(connection: Connection, address: string): void;
   remove(connection: Connection, address: string): void;
-  /** Gives way to another one of its address. */
+  /** The connection that gives way to another one of its address. */
   ofSame(address: string): Connection | undefined;
-  /** Of any address; gives way to one of this address. */
+  /** The connection, of any address, that gives way to one of this address. */
   ofAny(address: string): Connection | undefined;
 }
 

@@ -1,6 +1,6 @@
 /**
  * Rolls back a machine whose worker cannot start after the reboot of an update: the update may have
- * removed its settings or a file that they name.
+ * removed its settings.
  */
 
 import { setTimeout as delay } from 'node:timers/promises';
@@ -9,14 +9,14 @@ import { type ConfirmAfterReboot, confirmAfterReboot, goBackAndReboot } from './
 import type { Host } from '../host';
 import type { Log } from '../log';
 
-/** The default for orders without a number, because the setting is unreadable. */
+/** The setting is unreadable. */
 const RECONNECT_SECONDS = 600;
 const LOOK_MS = 5_000;
 
 interface LastResort {
   readonly signal: AbortSignal;
   readonly log: Log;
-  /** Tells systemd that the process waits. */
+  /** For systemd. */
   readonly onWaiting?: () => Promise<void>;
   readonly confirm?: (host: Host) => Promise<ConfirmAfterReboot>;
   readonly lookMs?: number;
@@ -27,7 +27,7 @@ interface LastResort {
  * them repeatedly until they are usable, or the time is over and the machine rolls back.
  *
  * @param findHost - this machine without settings; undefined = not known
- * @returns the settings; undefined = the machine rolled back, or the signal aborted
+ * @returns undefined = the machine rolled back, or the signal aborted
  * @throws the error of `read` when no update waits for confirmation
  */
 export async function settingsOrBack<Settings>(
