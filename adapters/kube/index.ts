@@ -1,7 +1,4 @@
-/**
- * The Kubernetes API as Slipway uses it: a client, resuming watches, caches, and writers with one
- * request per change. Imports only `core/` of Slipway.
- */
+/** The Kubernetes API as Slipway uses it. */
 
 export { WatchCache, type CacheView } from './cache';
 export { connectKube, KubeClient } from './client';

@@ -1,7 +1,4 @@
-/**
- * Manifests: directories of YAML and JSON files, read as kubectl reads them, with the place of each
- * field.
- */
+/** Directories of YAML and JSON files, read as kubectl does, with the place of each field. */
 
 export { readManifestFiles } from './manifest-files';
 export { readManifestObjects, type ManifestObject } from './manifest-objects';

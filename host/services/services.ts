@@ -26,9 +26,9 @@ type ServiceAction = { readonly verb: 'reload' | 'restart'; readonly service: st
 /**
  * Safe to repeat.
  *
- * - A service that does not run is not reloaded: it reads its files when it starts. - A restart
- * starts a service that does not run, as in systemd. - Services of the default policies may be
- * missing: not every machine has CRI-O.
+ * - A service that does not run is not reloaded: it reads its files when it starts.
+ * - A restart starts a service that does not run, as in systemd.
+ * - Services of the default policies may be missing: not every machine has CRI-O.
  *
  * @throws `ServiceFailed` naming the service and its state
  */
