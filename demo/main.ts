@@ -1,5 +1,5 @@
 /**
- * `npm run demo`: real MachineConfigs roll through a pool on a real kube-apiserver and a real Temporal server.
+ * `npm run demo`: MachineConfigs roll through a pool on a real kube-apiserver and Temporal server.
  * Only the hosts are simulated.
  */
 
@@ -25,7 +25,7 @@ import { FIRST_SAMPLE, SECOND_SAMPLE } from './story';
 import { observerLines, phaseTable } from './summary';
 
 const POOL = 'worker';
-/** Zones of the workers; nodes are updated zone by zone. */
+/** Nodes are updated zone by zone. */
 const ZONES = 3;
 
 async function main(): Promise<void> {
@@ -63,7 +63,7 @@ async function runOnHosts({ keep }: DemoOptions): Promise<void> {
   const script = join(repositoryRoot(), 'tools', 'setup', 'on-hosts.mjs');
   const program = ['dist/test/hosts/demo.js', ...(keep ? ['--keep'] : [])];
   const child = spawn(process.execPath, [script, ...program], { stdio: 'inherit' });
-  // Ctrl-C goes to the whole terminal; the child shuts down in order.
+  // The child shuts down in order.
   process.on('SIGINT', () => undefined);
   const [code] = (await once(child, 'exit')) as [number | null];
   process.exitCode = code ?? 1;
@@ -93,8 +93,8 @@ function stackOptions(options: DemoOptions, step: (text: string) => void) {
 }
 
 /**
- * The host whose first verification fails. It is the last in order, so that its update starts after the second
- * config has arrived, unless nearly all nodes are updated at once.
+ * Its first verification fails. The last in order, so that its update starts after the second
+ * config has arrived.
  */
 function failingNode(nodes: number): string {
   return `worker-${nodes < ZONES ? nodes - 1 : nodes - 1 - (nodes % ZONES)}`;
@@ -165,7 +165,7 @@ async function renderedOtherThan(stack: Stack, before: string): Promise<string> 
   }
 }
 
-/** Waits until some nodes are updated, then applies the second config during the rollout. */
+/** Applies the second config during the rollout. */
 async function applySecondWhenRolling(stack: Stack, updated: number): Promise<void> {
   const target = await renderedConfigOf(stack.cluster.admin, POOL);
   for (;;) {

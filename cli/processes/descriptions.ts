@@ -1,4 +1,4 @@
-/** Meaning of each setting of the processes, for help and docs/cli.md. */
+/** For help and docs/cli.md. */
 export const DESCRIPTIONS: Readonly<Record<string, string>> = {
   temporalAddress: 'host:port of the frontend of Temporal; default 127.0.0.1:7233',
   temporalNamespace: 'namespace in Temporal; default slipway',

@@ -5,8 +5,8 @@ import { isEnd, needsSlot, NodePhase, TRANSITIONS } from '../../core/node/lifecy
 const PHASES: readonly NodePhase[] = Object.values(NodePhase);
 
 /**
- * The table as a Graphviz graph, `docs/lifecycle.dot`: phases that hold a slot are filled, ends
- * have a double border, rollbacks are dashed.
+ * `docs/lifecycle.dot`, for Graphviz: phases that hold a slot are filled, ends have a double
+ * border, rollbacks are dashed.
  */
 export function lifecycleGraph(): string {
   return [

@@ -1,7 +1,4 @@
-/**
- * Writes the generated documents; with `--check`, compares them with the committed ones and exits 1 on a
- * difference.
- */
+/** Writes the generated documents; with `--check`, exits 1 when the committed ones differ. */
 
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
