@@ -1,6 +1,6 @@
 /**
- * A canary's host has the new config and is verified, but its node never becomes Ready, and its update is lost
- * while it waits for that. The config stays unverified.
+ * A canary's host is verified on the new config, but its node never becomes Ready, and its update
+ * is lost while it waits. The config stays unverified.
  */
 
 import { Client, Connection } from '@temporalio/client';
@@ -55,7 +55,7 @@ afterAll(async () => {
   await world?.stop();
 }, STOP_MS);
 
-/** As a kubelet without network reports it; its next boot reports otherwise. */
+/** As a kubelet without network; its next boot reports otherwise. */
 async function breakNetwork(name: string): Promise<void> {
   const path = `/api/v1/nodes/${name}`;
   const { status } = await world.api.call<{ status: { conditions?: { type: string }[] } }>(

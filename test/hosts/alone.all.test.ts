@@ -64,7 +64,7 @@ async function podsOf(app: string): Promise<readonly string[]> {
   return items.map(({ metadata }) => metadata.uid);
 }
 
-/** One pod on the machine's network: pods have no network of their own here. */
+/** Pods have no network of their own here. */
 function deployment(labels: Readonly<Record<string, string>>) {
   const containers = [
     { name: APP, image: 'images.test/workload:1', imagePullPolicy: 'IfNotPresent' },

@@ -1,4 +1,4 @@
-/** The basis of all other stories: machines boot, join, run pods and can be cut off. */
+/** Machines boot, join, run pods and can be cut off. */
 
 import { CONTROL_PLANE } from './machine/network';
 import { hostConfig, plainFile } from './support/configs';
@@ -9,7 +9,7 @@ let world: World;
 beforeAll(async () => {
   world = await startWorld({
     hosts: 1,
-    // The test reboots the machine without an order.
+    // A reboot without an order.
     broken: ['I5'],
   });
 }, START_MS);
@@ -80,7 +80,7 @@ test(
   STORY_MS,
 );
 
-/** One pod on the machine's network: pods have no network of their own here. */
+/** Pods have no network of their own here. */
 function deployment(app: string) {
   const labels = { app };
   return {

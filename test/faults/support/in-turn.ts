@@ -2,11 +2,11 @@ import type { AnyBoundary, BoundaryWatch } from './boundaries';
 
 export interface Struck {
   readonly watch: BoundaryWatch;
-  /** Waits for the end of the rollout and checks every promise. */
+  /** And checks every promise. */
   rest(): Promise<void>;
 }
 
-/** Runs rollouts until all strikes of the list are done, at most one strike per node. */
+/** Until all strikes are done, at most one per node. */
 export async function strikeInTurn<T>(
   rollNext: () => Promise<Struck>,
   strikes: readonly T[],

@@ -1,5 +1,3 @@
-/** Waiting updates on a real Temporal server, with a worker that answers for them. */
-
 import { Client, Connection } from '@temporalio/client';
 import { bundleWorkflowCode, NativeConnection, Runtime, Worker } from '@temporalio/worker';
 import type { TemporalServer } from '../../../tools/temporal';
@@ -15,7 +13,10 @@ const QUIET = {
   error: silent,
 };
 
-/** Runs them during `work`. Maps each node to the blocker that its update names; undefined = none. */
+/**
+ * On a real Temporal server, during `work`. Maps each node to the blocker that its update names;
+ * undefined = none.
+ */
 export async function withWaitingUpdates(
   { address, namespace }: TemporalServer,
   updates: Readonly<Record<string, string | undefined>>,

@@ -2,7 +2,7 @@ import { Client, Connection, type WorkflowHandle } from '@temporalio/client';
 import { updateNodeId } from '../../../core/names';
 import type { Fleet } from './fleet';
 
-/** Queries the last update of the node, over a connection that is closed after `work`. */
+/** The last update of the node. The connection is closed after `work`. */
 export async function withUpdate<T>(
   { address, namespace }: Fleet['temporal'],
   node: string,
