@@ -10,6 +10,7 @@ import { startWorld, type World } from '../test/hosts/support/world';
 import { percentile } from '../tools/measure/percentile';
 import { type MeasuredUpdate, measureUpdate, type Stretch } from './host-update';
 import { type BusyUsage, type IdleUsage, usageAtRest, watchUsage } from './host-worker-usage';
+import { hostNetworkPods } from '../test/hosts/support/pods';
 
 interface Spread {
   readonly what: string;
@@ -63,7 +64,7 @@ async function main(): Promise<void> {
     onStep: step,
   });
   try {
-    await world.fleet.manifests.applyObject(workload());
+    await world.fleet.manifests.applyObject(hostNetworkPods('bench', PODS));
     process.stdout.write(`${JSON.stringify(await measure(world, updates, step))}\n`);
   } finally {
     await world.stop();
@@ -176,30 +177,6 @@ function spread(what: string, ms: readonly number[]): Spread {
     what,
     medianMs: Math.round(percentile(ms, 0.5)),
     worstMs: Math.round(Math.max(...ms)),
-  };
-}
-
-/** They use the machine's network. */
-function workload(): object {
-  const labels = { app: 'bench' };
-  return {
-    apiVersion: 'apps/v1',
-    kind: 'Deployment',
-    metadata: { name: 'bench', namespace: 'default', labels },
-    spec: {
-      replicas: PODS,
-      selector: { matchLabels: labels },
-      template: {
-        metadata: { labels },
-        spec: {
-          hostNetwork: true,
-          terminationGracePeriodSeconds: 2,
-          containers: [
-            { name: 'bench', image: 'images.test/workload:1', imagePullPolicy: 'IfNotPresent' },
-          ],
-        },
-      },
-    },
   };
 }
 

@@ -2,8 +2,7 @@
  * Splits an update of a real machine into stretches, by the workflow's phases and from outside.
  */
 
-import { Client, Connection } from '@temporalio/client';
-import { updateNodeId } from '../core/names';
+import { withUpdate } from '../test/hosts/support/node-updates';
 import type { NodeChange } from '../test/observer/observed';
 import type { NodeReport } from '../workflows/messages';
 import type { World } from '../test/hosts/support/world';
@@ -113,13 +112,8 @@ async function settling({ machine }: World): Promise<readonly [number, number]> 
   return [start, end];
 }
 
-async function reportOf({ fleet, machine }: World): Promise<NodeReport> {
-  const { address, namespace } = fleet.temporal;
-  const connection = await Connection.connect({ address });
-  try {
-    const { workflow } = new Client({ connection, namespace });
-    return (await workflow.getHandle(updateNodeId(machine.name)).result()) as NodeReport;
-  } finally {
-    await connection.close();
-  }
+function reportOf({ fleet, machine }: World): Promise<NodeReport> {
+  return withUpdate(fleet.temporal, machine.name, async (update) => {
+    return (await update.result()) as NodeReport;
+  });
 }

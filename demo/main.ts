@@ -7,7 +7,6 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { Client, Connection } from '@temporalio/client';
 import { EXIT } from '../cli/exit-codes';
 import { poolRolloutId } from '../core/names';
 import { messageOf } from '../core/errors';
@@ -23,6 +22,7 @@ import type { DemoOptions } from './options';
 import { parseDemoOptions } from './options';
 import { FIRST_SAMPLE, SECOND_SAMPLE } from './story';
 import { observerLines, phaseTable } from './summary';
+import { withTemporalClient } from '../tools/temporal';
 
 const POOL = 'worker';
 /** Nodes are updated zone by zone. */
@@ -188,15 +188,13 @@ interface NodeList {
 }
 
 async function rolloutResult(stack: Stack): Promise<RolloutProgress | undefined> {
-  const connection = await Connection.connect({ address: stack.temporal.address });
   try {
-    const client = new Client({ connection, namespace: stack.temporal.namespace });
-    return (await client.workflow.getHandle(poolRolloutId(POOL)).result()) as RolloutProgress;
+    return await withTemporalClient(stack.temporal, async ({ workflow }) => {
+      return (await workflow.getHandle(poolRolloutId(POOL)).result()) as RolloutProgress;
+    });
   } catch (error) {
     process.stderr.write(`no result of the rollout: ${messageOf(error)}\n`);
     return undefined;
-  } finally {
-    await connection.close();
   }
 }
 

@@ -1,4 +1,4 @@
-import { Connection } from '@temporalio/client';
+import { Client, Connection } from '@temporalio/client';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -234,6 +234,25 @@ function serverArguments(options: TemporalOptions, placement: Placement): readon
     ]),
   ];
 }
+
+/** The caller closes its connection. */
+export async function temporalClient({ address, namespace }: TemporalPlace): Promise<Client> {
+  return new Client({ connection: await Connection.connect({ address }), namespace });
+}
+
+export async function withTemporalClient<T>(
+  server: TemporalPlace,
+  use: (client: Client) => Promise<T>,
+): Promise<T> {
+  const client = await temporalClient(server);
+  try {
+    return await use(client);
+  } finally {
+    await client.connection.close();
+  }
+}
+
+type TemporalPlace = Pick<TemporalServer, 'address' | 'namespace'>;
 
 /** Queries every search attribute, as Slipway will. */
 async function isUsable(

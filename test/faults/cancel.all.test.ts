@@ -5,7 +5,7 @@
 
 import { readFileSync, watch } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { Client, Connection, WorkflowFailedError } from '@temporalio/client';
+import { type Client, WorkflowFailedError } from '@temporalio/client';
 import { CancelledFailure, WorkflowNotFoundError } from '@temporalio/common';
 import { machineConfig, plainFile, withOsImage } from '../e2e/support/configs';
 import { differences, pictureOf } from '../e2e/support/host-disk';
@@ -26,6 +26,7 @@ import { expectRest } from './support/rest';
 import { tally } from './support/results';
 import { PATIENCE_MS, standStill } from './support/strike';
 import { stepsWhenCancelled } from './support/update-history';
+import { temporalClient } from '../../tools/temporal';
 
 const STORY_MS = 240_000;
 const FILE = 'etc/cancel.conf';
@@ -54,8 +55,7 @@ beforeAll(async () => {
     workloads: [],
   });
   await placeStubbornPods(world);
-  const { address, namespace } = world.stack.temporal;
-  client = new Client({ connection: await Connection.connect({ address }), namespace });
+  client = await temporalClient(world.stack.temporal);
 }, START_MS);
 
 afterAll(async () => {

@@ -3,7 +3,7 @@
  * is lost while it waits. The config stays unverified.
  */
 
-import { Client, Connection } from '@temporalio/client';
+import type { Client } from '@temporalio/client';
 import { machineConfig, plainFile } from '../e2e/support/configs';
 import { differences, pictureOf } from '../e2e/support/host-disk';
 import {
@@ -26,6 +26,7 @@ import {
 import { BoundaryWatch } from './support/boundaries';
 import { violationsSince } from './support/rest';
 import { PATIENCE_MS } from './support/strike';
+import { temporalClient } from '../../tools/temporal';
 
 const STORY_MS = 300_000;
 const READY_SECONDS = 10;
@@ -46,8 +47,7 @@ beforeAll(async () => {
     simulation: { stageSeconds: 0, applySeconds: 0.2, rebootSeconds: 1, jitter: 0, failures: [] },
     workloads: [],
   });
-  const { address, namespace } = world.stack.temporal;
-  client = new Client({ connection: await Connection.connect({ address }), namespace });
+  client = await temporalClient(world.stack.temporal);
 }, START_MS);
 
 afterAll(async () => {

@@ -3,7 +3,7 @@
  * counts the disturbed nodes.
  */
 
-import { Client, Connection, WorkflowFailedError } from '@temporalio/client';
+import { type Client, WorkflowFailedError } from '@temporalio/client';
 import { machineConfig } from '../e2e/support/configs';
 import { wrongOnDisk } from '../e2e/support/disk-at-rest';
 import { changesOf, cordonedBySlipway, markOf, type Mark } from '../e2e/support/judgements';
@@ -21,6 +21,7 @@ import { violationsSince } from './support/rest';
 import { tally } from './support/results';
 import { grantsAndFailures } from './support/rollout-history';
 import { freeze } from './support/strike';
+import { temporalClient } from '../../tools/temporal';
 
 const STORY_MS = 240_000;
 const POOLS = '/apis/machineconfiguration.openshift.io/v1/machineconfigpools';
@@ -48,8 +49,7 @@ beforeAll(async () => {
     },
     workloads: [],
   });
-  const { address, namespace } = world.stack.temporal;
-  client = new Client({ connection: await Connection.connect({ address }), namespace });
+  client = await temporalClient(world.stack.temporal);
 }, START_MS);
 
 afterAll(async () => {

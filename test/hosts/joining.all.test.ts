@@ -1,6 +1,5 @@
 /** Machines join, their Nodes are deleted and registered again, and they change their pool. */
 
-import { Client, Connection } from '@temporalio/client';
 import { poolRolloutId, updateNodeId } from '../../core/names';
 import { postNodes } from '../../tools/cluster/nodes';
 import type { ObservedNode } from '../observer/observed';
@@ -23,6 +22,7 @@ import {
   STORY_MS,
   type World,
 } from './support/world';
+import { withTemporalClient } from '../../tools/temporal';
 
 const NEW = `${POOL}-1`;
 /** Rollouts take the oldest Node first. */
@@ -69,15 +69,10 @@ async function unregister(node: string): Promise<void> {
   await world.until(`${node} is gone`, () => world.record.node(node) === undefined);
 }
 
-async function endOf<T>(workflowId: string): Promise<T> {
-  const { address, namespace } = world.fleet.temporal;
-  const connection = await Connection.connect({ address });
-  try {
-    const { workflow } = new Client({ connection, namespace });
+function endOf<T>(workflowId: string): Promise<T> {
+  return withTemporalClient(world.fleet.temporal, async ({ workflow }) => {
     return (await workflow.getHandle(workflowId).result()) as T;
-  } finally {
-    await connection.close();
-  }
+  });
 }
 
 async function install(name: string, number: number): Promise<Machine> {
