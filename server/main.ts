@@ -34,6 +34,7 @@ import { closeAll, listenAt, type Opened } from './closing';
 import { readServerSettings, type ServerOptions, type ServerSettings } from './settings';
 import { followTls, readTls } from './tls';
 import { createTokensNow } from './stored-tokens';
+import { whenAborted } from '../process/when-aborted';
 
 export interface RunningServer {
   /** For first configs. */
@@ -92,7 +93,7 @@ export async function startServer(
     const urls = await (settings.bootstrapDir === undefined
       ? startInCluster(context)
       : startBootstrap(context, settings.bootstrapDir));
-    const stopped = aborted(signal)
+    const stopped = whenAborted(signal)
       .then(close)
       .then(() => logger.info('stopped'));
     return { ...urls, stopped };
@@ -225,13 +226,6 @@ function gateFor(
 ) {
   const { joinMode: mode, allowNetwork: allowedNetworks } = settings;
   return createJoinGate({ mode, allowedNetworks, tokens, now: Date.now, ...more });
-}
-
-function aborted(signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    if (signal.aborted) resolve();
-    else signal.addEventListener('abort', () => resolve(), { once: true });
-  });
 }
 
 function urlOf(scheme: string, server: { address(): AddressInfo | string | null }): string {

@@ -50,17 +50,12 @@ export function createDrainNode(ports: ClusterPorts): ClusterActivities['drainNo
   return async (input) => {
     const run = ports.run();
     const ended = new AbortController();
-    const cancel = (): void => {
-      ended.abort(run.signal.reason);
-    };
     run.signal.throwIfAborted();
-    run.signal.addEventListener('abort', cancel);
-    const drain = new Drain(ports, run, input, ended.signal);
+    const drain = new Drain(ports, run, input, AbortSignal.any([run.signal, ended.signal]));
     const podWatch = drain.followPods();
     try {
       return await Promise.race([drain.untilEmpty(), podWatch.then(() => watchEnded(run.signal))]);
     } finally {
-      run.signal.removeEventListener('abort', cancel);
       drain.close();
       ended.abort();
       await podWatch;

@@ -87,7 +87,7 @@ export class YamlReader {
   #mergedFields(value: unknown, depth: number): readonly [string, unknown][] {
     const read = this.read(value, depth + 1);
     const sources: readonly unknown[] = Array.isArray(read) ? read : [read];
-    return [...sources].reverse().flatMap((source) => {
+    return sources.toReversed().flatMap((source) => {
       if (typeof source === 'object' && source !== null && !Array.isArray(source)) {
         return Object.entries(source);
       }

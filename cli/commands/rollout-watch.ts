@@ -10,6 +10,7 @@ import type { WatchOptions } from '../options';
 import { awaitAnswer, isPassing, WORKER } from '../await-answer';
 import type { CliCluster, CliContext, ClusterView } from '../ports';
 import { exitCodeOf, isSettled, type RolloutSnapshot } from '../snapshot';
+import { whenAborted } from '../../process/when-aborted';
 
 type Look = (view: ClusterView) => Promise<RolloutSnapshot>;
 
@@ -45,10 +46,7 @@ async function begin(context: CliContext, look: Look): Promise<Begun> {
 
 /** Undefined when the signal aborts first. */
 async function orAborted<T>(signal: AbortSignal, work: Promise<T>): Promise<T | undefined> {
-  const aborted = new Promise<undefined>((resolve) => {
-    if (signal.aborted) resolve(undefined);
-    else signal.addEventListener('abort', () => resolve(undefined), { once: true });
-  });
+  const aborted = whenAborted(signal).then(() => undefined);
   return Promise.race([work, aborted]).catch((error: unknown) => {
     // Ctrl-C.
     if (signal.aborted) return undefined;

@@ -23,6 +23,7 @@ import { telling } from '../../host/log';
 import { settleHost, type SettlingHost } from '../../host/settle/settle-again';
 import type { Logger } from '../../process/logging';
 import { untilAvailable } from '../../process/until-available';
+import { whenAborted } from '../../process/when-aborted';
 
 const SHUTDOWN_GRACE = '20s';
 const SHUTDOWN_FORCE = '30s';
@@ -179,7 +180,7 @@ async function serve(host: ServedHost, options: Serving): Promise<void> {
   options.onPolling?.();
   lastReboot.request = request;
   try {
-    await worker.runUntil(untilAborted(stopping));
+    await worker.runUntil(whenAborted(stopping));
   } catch (error) {
     if (wish.reason === undefined) throw error;
     const { node } = host;
@@ -188,11 +189,4 @@ async function serve(host: ServedHost, options: Serving): Promise<void> {
     unfollow();
     delete lastReboot.request;
   }
-}
-
-function untilAborted(signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    if (signal.aborted) resolve();
-    else signal.addEventListener('abort', () => resolve(), { once: true });
-  });
 }
