@@ -17,9 +17,9 @@ const DEFAULT_LOOK_AGAIN_SECONDS = 5;
 /** Attempts with an unexpected error; then it is shown as a bug. */
 const ATTEMPTS_OF_THE_UNKNOWN = 3;
 /**
- * Without these activities a node stays out of service without an update, or a person's request is
- * lost: only failures that end them by name do. Attempts are not counted, and a refused write is
- * retried: an outage ends, and an admission policy or a proxy gets fixed.
+ * Without these activities a node stays out of service, or a person's request is lost: only
+ * failures that end them by name do. Attempts are not counted, and a refused write is retried: an
+ * admission policy or a proxy gets fixed.
  */
 const UNTIL_THEY_HOLD: ReadonlySet<string> = new Set([
   'completeNode',

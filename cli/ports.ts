@@ -71,7 +71,7 @@ export interface RolloutRecord {
 
 /** It is open, and answers nothing. */
 export interface PausedInTemporal {
-  /** Who paused what, why, and how to resume it. */
+  /** A sentence that names the person, the reason, and the command to resume. */
   readonly pausedInTemporal: string;
 }
 

@@ -62,7 +62,7 @@ export interface SnapshotInput {
   readonly manual?: boolean;
   /** Absent = no rollout runs, or it is paused in Temporal and does not answer. */
   readonly progress?: RolloutProgress;
-  /** Who paused the rollout in Temporal, and how to resume it. */
+  /** A sentence that names the person who paused it, and the command to resume. */
   readonly pausedInTemporal?: string;
   /** As far as they were queried. */
   readonly steps?: ReadonlyMap<string, RunningStep>;

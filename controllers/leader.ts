@@ -1,7 +1,6 @@
 /**
- * Leader election by a `Lease`. The leader's signal aborts when the lease is lost, or is so old
- * that another replica may soon take it. A lease counts from the time of its request. An orderly
- * stop releases it.
+ * Leader election by a `Lease`. The leader's signal aborts when the lease is lost, or so old that
+ * another replica may soon take it. A lease counts from the time of its request.
  */
 
 import { setTimeout as delay } from 'node:timers/promises';

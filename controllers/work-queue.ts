@@ -2,7 +2,7 @@
  * Runs work per key: never twice at once, never lost, and rarely during bursts.
  *
  * The first change after a quiet time runs at once; further ones wait until none has come for
- * `quietMs`, at most `longestMs`. Failures are retried with growing delays.
+ * `quietMs`, at most `longestMs`.
  */
 
 import { backoffMs, type Backoff } from '../core/backoff';

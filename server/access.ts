@@ -30,11 +30,10 @@ export interface Asked {
 
 /**
  * A node may read configs of its own pool, and of the pool that its MachineConfigNode still names
- * while it moves. A node in no pool reads none: no update of it runs, and a rollback uses its disk.
+ * while it moves. A node in no pool reads none: a rollback uses its disk.
  *
- * Only labels that NodeRestriction protects keep a kubelet out of other pools; annotations do not
- * count, because a kubelet may write them. Configs of the `master` pool hold secrets of the control
- * plane.
+ * Only labels that NodeRestriction protects keep a kubelet out of other pools; it may write
+ * annotations. Configs of the `master` pool hold secrets of the control plane.
  */
 export function mayRead(input: Asked): Verdict {
   const { nodeName, node, config } = input;

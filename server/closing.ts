@@ -17,8 +17,8 @@ interface Log {
 const AFTER_CUT_MS = 1_000;
 
 /**
- * Closes everything at once. After `withinMs`, connections are cut; those that stay even then are
- * logged and left. Never throws, so that one failure keeps nothing open.
+ * After `withinMs`, connections are cut; those that stay even then are logged and left. Never
+ * throws, so that one failure keeps nothing open.
  */
 export async function closeAll(
   opened: readonly Opened[],

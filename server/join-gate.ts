@@ -114,7 +114,7 @@ const NO_HASH = randomBytes(32).toString('hex');
  * A valid token counts only against a wide limit, never against failures of its neighbours:
  * somebody who guesses must not shut out machines behind the same address. 429 and 401 are final
  * for Ignition, so the tokens are read again before a refusal; when that fails, the machine may ask
- * again. All refusals take the same time. The limit keeps guessing cheap for the server.
+ * again. All refusals take the same time.
  *
  * @throws an Error that names the invalid network
  */

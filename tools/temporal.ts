@@ -67,16 +67,14 @@ export interface TemporalServer {
 const START_TIMEOUT_MS = 120_000;
 
 /**
- * Limits per namespace are made for shared clusters; here one namespace has the whole server. One
+ * Limits per namespace are for shared clusters; here one namespace has the whole server. One
  * partition per task queue keeps the latency of a queue with one poller low.
  *
- * The database has one connection, and each host has its own task queues. With thousands of queues
- * most load was checks of their ownership, reads of an older layout, and search attributes read
- * with each workflow.
+ * The database has one connection. With thousands of task queues most load was checks of their
+ * ownership, reads of an older layout, and search attributes read with each workflow.
  *
  * Events for a workflow are buffered while its task runs. With more than 100 of them the server
- * drops the task and its decisions, and a rollout that starts hundreds of updates gets an event
- * from each.
+ * drops the task, and a rollout that starts hundreds of updates gets an event from each.
  */
 const DYNAMIC_CONFIG: Readonly<Record<string, unknown>> = {
   'frontend.namespaceCount': 20_000,

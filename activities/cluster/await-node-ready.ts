@@ -19,9 +19,8 @@ const HEARTBEAT_MS = 5_000;
 const WORD_HOLDS_MS = 1_000;
 
 /**
- * Waits on the watch until the node has been Ready, on the expected boot, for long enough without a
- * break. Reads only; a repetition starts the count again. When the watch is silent, the API server
- * is asked; time without an answer does not count.
+ * Waits until the node has been Ready, on the expected boot, for long enough without a break. Reads
+ * only; a repetition starts the count again. When the watch is silent, the API server is asked.
  *
  * @throws `NodeNotReady`, `NodeDeleted`
  */

@@ -17,9 +17,8 @@ import { mustLeave } from './nothing-to-drain';
 import { isSilent } from './silent-picture';
 
 /**
- * Checks that a drained node is still cordoned by its update and still empty. A person may have
- * uncordoned it, or a pod that was assigned before the cordon may have come: a reboot would end
- * such pods without asking their budgets.
+ * Checks that a drained node is still cordoned by its update and still empty: a person may have
+ * uncordoned it, or a late pod may have come, whose budget a reboot would ignore.
  */
 export function createCheckCordon(ports: ClusterPorts): ClusterActivities['checkCordon'] {
   return async (input) => {

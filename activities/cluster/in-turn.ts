@@ -11,9 +11,8 @@ import type { Turned } from './node-changes';
 type TurnPorts = Pick<ClusterPorts, 'nodes' | 'updates' | 'run'>;
 
 /**
- * Changes a Node for one step of an update. The mark of a later run counts, unless Temporal reports
- * this run as the open one: then the mark is from another clock or a person, and only this mark is
- * overruled.
+ * The mark of a later run counts, unless Temporal reports this run as the open one: then that mark
+ * is from another clock or a person, and is overruled.
  *
  * @param confirm - called before each write
  * @throws `UpdateSuperseded` when another run is the open one, or none; the errors of `change` and

@@ -9,9 +9,8 @@ import { inParallel } from './in-parallel';
 const PARALLEL = 10;
 
 /**
- * Finds lost updates. The Node names the run that took it, and Temporal is asked about that run
- * until it is over. A Node without a run, as MCO or a person leave it, counts as taken while it has
- * any open update.
+ * Finds lost updates. Temporal is asked about the run that took the Node, until it is over. A Node
+ * without a run, as MCO or a person leave it, is taken while it has any open update.
  */
 export class LostRuns {
   readonly #over = new Map<string, string>();

@@ -130,9 +130,9 @@ export type EvictionOutcome =
 
 export interface PodPort {
   /**
-   * Follows the pods of one node until the signal aborts: `listed` once, then changes by UID. A
-   * broken connection resumes, or `listed` comes again. `failed` gets the reason of a retry;
-   * `heard` is called for each sign of the server.
+   * Until the signal aborts: `listed` once, then changes by UID. A broken connection resumes, or
+   * `listed` comes again. `failed` gets the reason of a retry; `heard` is called for each sign of
+   * the server.
    */
   follow(
     node: string,

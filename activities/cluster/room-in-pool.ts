@@ -1,8 +1,8 @@
 /**
  * Checks at each cordon that the pool has a free slot, because the rollout granted the slot on an
- * older view. A node that an update left unavailable needs no further slot; one that is unavailable
- * for another reason does, because it may recover. So does one that serves half done while an
- * update works on it, unless slots are numbered.
+ * older view. A node that an update left unavailable needs no further slot, unless it serves half
+ * done while an update works on it and slots are not numbered. A node that is unavailable for
+ * another reason needs one, because it may recover.
  *
  * Cluster workers cordon in parallel and do not see each other's pending writes. So a slot has a
  * number and names the nodes counted in it (`core/rollout/slots.ts`). Within one process, a node
@@ -92,8 +92,8 @@ export class RoomInPools {
   }
 
   /**
-   * Writes a cordon if a slot is free. Before a refusal it reads nodes, because the cache may show
-   * a recovered node as down; an old cache is refreshed first, because it may hide a failed one.
+   * Before a refusal it reads nodes, because the cache may show a recovered node as down; an old
+   * cache is refreshed first, because it may hide a failed one.
    *
    * @throws `SlotNeeded` naming the pool and the nodes that are out of service; `ApiUnavailable`;
    *   the errors of `write`

@@ -1,7 +1,6 @@
 /**
- * Refreshes the cache of nodes when its watch is silent. A dead connection shows only after 90
- * seconds, while machines fail. A working rollout causes events all the time, so this rarely costs
- * requests.
+ * Refreshes the cache of nodes when its watch is silent: a dead connection shows only after 90
+ * seconds. A working rollout causes events, so this rarely costs requests.
  */
 
 import type { ClusterPorts } from './ports';

@@ -2,8 +2,7 @@
  * The calls of Node that touch a host's files, passed in, so that a test can end the process
  * between any two.
  *
- * Reads are synchronous: they take microseconds, a promise many times that. A sync takes as long as
- * the disk needs.
+ * Reads take microseconds, so they are synchronous.
  */
 
 import * as sync from 'node:fs';

@@ -23,8 +23,8 @@ export interface HostUsers {
   /**
    * `/etc/shadow` with this password hash for the user; an empty hash locks the password.
    *
-   * The file is replaced as a whole, as the shadow tools do, but without their lock, which Node
-   * cannot take: a password that is changed in the same moment is lost.
+   * Without the lock of the shadow tools, which Node cannot take: a password that is changed in the
+   * same moment is lost.
    *
    * @param now - the day for the age of the password: with an old one, a login may be refused
    * @throws `ApplyFailed` when the user has no entry, or the hash is invalid

@@ -78,8 +78,8 @@ export function encodeEntry(
 type SealedPart = Pick<Seal, 'length' | 'checksum'>;
 
 /**
- * Drops an append that a crash cut off: an entry is synced before its change, so the change was
- * never made. Anything else that does not verify is a fault, and nothing of such a log may be used.
+ * Drops an append that a crash cut off: its change was never made. Anything else that does not
+ * verify is a fault, and nothing of the log may be used.
  *
  * @param sealed - absent: not known; the end is then judged by its form
  */

@@ -1,6 +1,6 @@
 /**
  * How much of the journal's log is durable, and the checksum there. A fault before the sealed
- * length is damage; after it, an append that was cut off. The log alone cannot tell these apart.
+ * length is damage; after it, a cut-off append.
  *
  * Two slots are written in turn, each in its own sector: a crash during one write leaves the other
  * seal.

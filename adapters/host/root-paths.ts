@@ -1,7 +1,7 @@
 /**
- * Host paths below a root, as after `chroot`, safe from other writers: a path is walked through
- * open directories, and its last component is reached through the open parent
- * (`/proc/self/fd/N/name`), as `openat` does. No rename or link meanwhile can lead elsewhere.
+ * Host paths below a root, as after `chroot`: a path is walked through open directories, and its
+ * last component is reached through the open parent (`/proc/self/fd/N/name`), as `openat` does. No
+ * rename or link of another writer can lead elsewhere.
  */
 
 import { constants, type Stats } from 'node:fs';
@@ -39,9 +39,9 @@ export interface Parent {
 /**
  * Undefined when the parent is missing or is no directory.
  *
- * Links among the parents are followed inside the root, because image-based systems use them
- * (`/home` → `var/home`); but only root's links, in places where only root can make them. The last
- * component is not followed, because it gets replaced.
+ * Links among the parents are followed inside the root (`/home` → `var/home`), but only root's
+ * links, in places where only root can make them. The last component is not followed, because it
+ * gets replaced.
  *
  * @param root - a real path without links
  * @throws `ApplyFailed` naming a parent link that is not root's, or a loop of links (code `ELOOP`);
@@ -60,8 +60,8 @@ export function openParent(fs: FileSystem, root: string, path: string): Parent |
 }
 
 /**
- * A path without links takes one call, as the open directory confirms. Only below the machine's own
- * root, a missing directory is surely missing; below other roots, links may lead elsewhere.
+ * A path without links takes one call. Only below the machine's own root, a missing directory is
+ * surely missing; below other roots, links may lead elsewhere.
  */
 function openDirect(fs: FileSystem, root: string, parent: string): number | 'missing' | undefined {
   const expected = parent === '/' ? root : `${root === '/' ? '' : root}${parent}`;

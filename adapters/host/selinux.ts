@@ -8,7 +8,7 @@ const ENFORCE_FILE = '/sys/fs/selinux/enforce';
 
 /**
  * After a rename new paths would have the label of the directory. Does nothing without SELinux or
- * the program, or for a root of another machine, which has another policy.
+ * the program, or for another machine's root, which has another policy.
  */
 export function createRelabel(
   root: string,

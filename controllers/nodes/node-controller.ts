@@ -1,5 +1,5 @@
 /**
- * Keeps one MachineConfigNode per Node of a pool, with its pool, first status and the end of lost
+ * Keeps one MachineConfigNode per Node of a pool, with its first status and the end of lost
  * updates; during updates the cluster worker writes it. On Nodes it clears marks of removed
  * cordons, adopts joined nodes, and shows drift.
  */

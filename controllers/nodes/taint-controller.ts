@@ -1,7 +1,6 @@
 /**
  * Keeps the taint `UpdateInProgress` on nodes that will be drained, so that evicted pods land on
- * updated nodes. Updates remove it with the uncordon; this controller removes the rest (a paused
- * pool, a moved node).
+ * updated nodes. Updates remove it with the uncordon.
  */
 
 import { NODES } from '../../adapters/kube/resources';

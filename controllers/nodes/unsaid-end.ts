@@ -23,8 +23,7 @@ import type { ShownStatus } from './show-status';
 
 /**
  * Undefined = the last update has written its end, or has not ended. A node that is Degraded on its
- * desired config failed after the commit of its host; drift, with its own reason, is no end of an
- * update.
+ * desired config failed after the commit of its host; drift is no end of an update.
  *
  * @param now - RFC 3339
  */

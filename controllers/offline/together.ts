@@ -14,8 +14,8 @@ import type { OfflineCheck } from './check';
 import { attempt, reportProblems } from './failures';
 
 /**
- * Checks faultless MachineConfigs together, so that a person learns of all problems at once. What
- * the rest may bring (contents of a file, a base to compare with) is not reported as missing.
+ * So that a person learns of all problems at once. What the rest may bring (contents of a file, a
+ * base to compare with) is not reported as missing.
  */
 export function reportSound(
   sources: readonly MachineConfig[],

@@ -24,8 +24,7 @@ export interface NodeChange {
 
 /**
  * Undefined = the rollout need not know. A running update reports readiness and its own cordon, but
- * not the deletion of its node. A person's cordon is news: the update may be lost although the node
- * looks updating.
+ * not the deletion of its node. A person's cordon is news: the update may be lost.
  */
 export function newsFor({ previous, current }: NodeChange): string | undefined {
   if (current === undefined) {

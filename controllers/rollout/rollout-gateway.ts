@@ -42,8 +42,7 @@ const DEADLINE_MS = 10_000;
 
 /**
  * Temporal takes no failure of a workflow from a task that also carries a Workflow Update, but
- * retries it for ever. So a rollout whose history does not fit this version may never end by
- * itself.
+ * retries it for ever: a rollout whose history does not fit may never end by itself.
  */
 const ATTEMPTS_OF_A_STUCK_TASK = 3;
 const STUCK = 'its workflow task fails again and again; the next rollout takes over its nodes';

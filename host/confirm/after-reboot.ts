@@ -40,9 +40,9 @@ export interface ConfirmAfterReboot {
 }
 
 /**
- * Whether this boot must be confirmed, by the journal and the kernel's boot ID, because the update
- * may have broken the OS program. The time counts from the boot, so that a crashing process does
- * not wait for ever; after a verification in this boot, from the start of the process.
+ * Judged by the journal and the kernel's boot ID, because the update may have broken the OS
+ * program. The time counts from the boot, so that a crashing process does not wait for ever; after
+ * a verification in this boot, from the start of the process.
  *
  * @param seconds - the default for orders without a number
  */

@@ -1,6 +1,6 @@
 /**
  * Commit-confirm before the reboot of an update, or without one until its commit: a machine that
- * has written files or restarted services and reaches nobody rolls back in place.
+ * has written files and reaches nobody rolls back in place.
  */
 
 import { unconfirmedBeforeReboot, goBackInPlace } from './unconfirmed';

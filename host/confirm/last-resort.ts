@@ -23,8 +23,8 @@ interface LastResort {
 }
 
 /**
- * Reads the settings. If they are unusable and an update waits for confirmation in this boot, reads
- * them repeatedly until they are usable, or the time is over and the machine rolls back.
+ * If the settings are unusable and an update waits for confirmation in this boot, reads them
+ * repeatedly until they are usable, or the machine rolls back.
  *
  * @param findHost - this machine without settings; undefined = not known
  * @returns undefined = the machine rolled back, or the signal aborted

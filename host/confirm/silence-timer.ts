@@ -1,6 +1,6 @@
 /**
- * How long a machine has not heard from Temporal. Counts only time in which this process ran: a
- * stopped process or a paused VM asks nobody, and its timers fire before any answer arrives.
+ * How long a machine has not heard from Temporal. Counts only time in which this process ran: the
+ * timers of a stopped process fire before any answer arrives.
  */
 
 import { LONGEST_QUESTION_MS } from '../../core/machine/contact';

@@ -26,8 +26,8 @@ export interface Unconfirmed {
   /** From the order; absent: the host's setting. */
   readonly reconnectSeconds?: number;
   /**
-   * The update is verified, and its commit is to follow by then. After an answer later than that,
-   * the machine stays, even if the update workflow is lost.
+   * The commit of the verified update is to follow by then. After an answer later than that, the
+   * machine stays, even if the update workflow is lost.
    */
   readonly commitBy?: CommitBy;
   /**
@@ -43,8 +43,7 @@ export interface UnconfirmedBoot extends Unconfirmed {
 }
 
 /**
- * The update that this boot must confirm until its commit. An accidental boot counts: the first
- * boot on new files may cut the machine off.
+ * An accidental boot counts, too: the first boot on new files may cut the machine off.
  *
  * @throws `RollbackFailed` when the journal is damaged
  */
@@ -64,9 +63,9 @@ export async function unconfirmedAfterReboot(ports: Ports): Promise<UnconfirmedB
 }
 
 /**
- * The update that was written in this boot, in whole or in part, without an armed reboot: a service
- * that reads its files may cut the machine off. It waits for Temporal until its commit, or until a
- * rollback in place has ended.
+ * The update that was written in this boot without an armed reboot: a service that reads its files
+ * may cut the machine off. It waits for Temporal until its commit, or the end of a rollback in
+ * place.
  *
  * @throws `RollbackFailed` when the journal is damaged
  */
@@ -108,7 +107,7 @@ export function isCommitOverdue(
 }
 
 /**
- * Temporal has answered after the deadline: the verified update stays, also after a restart of this
+ * After an answer later than the deadline, the verified update stays, also after a restart of this
  * process. Does nothing if it was decided or verified anew meanwhile.
  *
  * @throws `RollbackFailed` when the journal is damaged
@@ -173,7 +172,7 @@ export async function goBackAlone(ports: HostPorts, because: string): Promise<bo
 
 /**
  * Ends the orders of the update: a repeated step would cut the machine off again. Recorded at each
- * try, because the disk may be full; not for an update that has begun since.
+ * try, because the disk may be full.
  */
 async function takeBackForGood(
   ports: HostPorts,

@@ -78,9 +78,8 @@ export async function enablementDrift(
   const now = await systemd.enablement(unit);
   const wanted = enabled ? 'enabled' : 'disabled';
   if (now === wanted) return undefined;
-  // Static units cannot be enabled, and absent units have no enablement. A masked unit does not
-  // start, and so is right only if it is to be disabled; likewise a template with only an enabled
-  // instance.
+  // Static units cannot be enabled, and absent units have no enablement. A masked unit, or a
+  // template with only an enabled instance, is right only if it is to be disabled.
   const isOff = now === 'masked' || now === 'indirect';
   const isRight = now === 'static' || now === 'absent' || (isOff && !enabled);
   return isRight ? undefined : `unit ${unit} is ${now}, expected ${wanted}`;

@@ -1,7 +1,6 @@
 /**
  * Watches a host for drift: checks touched paths at once and everything now and then, reports to
- * the server, and repairs as the pool's policy allows. Never beside an update: it queues with the
- * activities, and waits while a journal is open.
+ * the server, and repairs as the pool's policy allows. Never beside an update.
  */
 
 import { backoffMs } from '../../core/backoff';

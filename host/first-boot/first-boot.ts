@@ -63,7 +63,7 @@ export type FirstBoot =
 
 /**
  * Completes what Ignition began (image, kernel arguments, extensions) through the same journal, up
- * to a reboot if one is needed. The next call continues, also after a crash.
+ * to a reboot. The next call continues, also after a crash.
  *
  * @param beforeReboot - called before the reboot is armed; an error prevents the reboot
  * @throws the errors of an update; `ConfigDrift` when the disk differs from what Ignition should

@@ -1,9 +1,7 @@
 /**
  * Originals: what was at a path before a config first claimed it, in MCO's places: a copy below
  * `orig`, or a stamp below `noorig` for nothing. The original returns when the config drops the
- * path, and is what the config appends to.
- *
- * MCO keeps only files of RPMs; Slipway keeps every file.
+ * path. MCO keeps only files of RPMs.
  *
  * @see MCO pkg/daemon/update.go, createOrigFile and deleteStaleData (7ff337a4)
  */

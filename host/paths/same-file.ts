@@ -9,7 +9,7 @@ import type { WantedPaths } from './wanted-paths';
 /**
  * Refuses a config that names one file by two paths, such as `/opt/x` and `/var/opt/x`, or by
  * another path than the current config: one path would undo the other. Paths that both configs have
- * alike are not written, and may stay.
+ * alike may stay.
  *
  * @throws `ApplyFailed` naming both paths
  */

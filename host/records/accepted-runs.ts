@@ -1,6 +1,6 @@
 /**
- * The update that a host obeys: the newest whose order it accepted. Late or replayed orders of
- * earlier updates are refused, and orders that continue an update that was rolled back.
+ * A host obeys the newest update whose order it accepted. It refuses orders of earlier updates, and
+ * those that continue an update that was rolled back.
  */
 
 import { fail } from '../../core/errors';

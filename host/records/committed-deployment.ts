@@ -1,7 +1,6 @@
 /**
  * The deployment on which the current config was committed. Kept in `/var`, which all deployments
- * share, while the config's record is in one `/etc`: so a deployment that a person booted is not
- * reported as drift of many files.
+ * share: so a deployment that a person booted is not reported as drift of many files.
  */
 
 import { fail } from '../../core/errors';

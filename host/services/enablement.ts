@@ -59,8 +59,8 @@ interface UnitsOfBoots {
  *
  * Presets come first, as in MCO: a disabling preset does not know the enabled unit that names its
  * unit in `Also`. Then come disabled units: an enabled socket stays enabled if its service, which
- * names it in `Also`, is disabled. Templates come before their instances, whose links each change
- * of the template removes.
+ * names it in `Also`, is disabled. Each change of a template removes the links of its instances, so
+ * these come last.
  */
 export async function enablementAfter(
   { now, next }: UnitsOfBoots,

@@ -137,9 +137,9 @@ export async function runningServices(
 }
 
 /**
- * After an undo: reloads systemd's units if the update has some, and runs the actions again for
- * services that may have the new files. Services that ran before the update must run again; others
- * stay down. Safe to repeat.
+ * Reloads systemd's units if the update has some, and runs the actions again for services that may
+ * have the new files. Services that ran before the update must run again; others stay down. Safe to
+ * repeat.
  *
  * @throws `ServiceFailed` naming the service
  */

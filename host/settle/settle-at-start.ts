@@ -1,6 +1,6 @@
 /**
  * Settles a host when it starts, before orders and before the kubelet: partly written files, an
- * armed reboot that did not happen, a boot into the wrong deployment.
+ * armed reboot that did not happen, a wrong deployment.
  */
 
 import { fail } from '../../core/errors';
@@ -135,9 +135,8 @@ function atStart(): StepContext {
 }
 
 /**
- * systemd and early units (network, udev, modules) may have read the files; the kubelet has not.
- * One more boot starts all of them on the old files. It is recorded as due before the files are
- * restored, because nothing on disk shows it afterwards.
+ * Early units (network, udev, modules) may have read the files; one more boot starts all of them on
+ * the old files. It is recorded as due first, because nothing on disk shows it after the undo.
  *
  * @returns whether that boot is due
  */

@@ -1,7 +1,7 @@
 /**
- * Settles an unfinished update when an order arrives: commits it if its node was Ready on it, takes
- * it over if the order wants the same config, else undoes it, once the node is out of service if
- * that disturbs it.
+ * When an order arrives, an unfinished update is committed if its node was Ready on it, taken over
+ * if the order wants the same config, else undone, once the node is out of service if that disturbs
+ * it.
  */
 
 import type { UpdatePlan } from '../../core/node/plan';
@@ -77,8 +77,8 @@ export async function settleForOrder(ports: HostPorts, order: HostOrder): Promis
 }
 
 /**
- * The next update would take the files of one that must still be rolled back for those of the
- * previous config. The caller then rolls the host back.
+ * The next update would take the files of an update that must still be rolled back for those of the
+ * previous config.
  *
  * @throws `EarlierUpdateLost`
  */
@@ -98,9 +98,8 @@ export function refuseUnsettled(
 }
 
 /**
- * Only the commit, or its end, is missing. The node becomes Ready before the commit, which a
- * verified host does not see: so the commit must have begun, or the Node must name the config. A
- * rollback that has begun is final.
+ * The node becomes Ready before the commit, which a verified host does not see: so the commit must
+ * have begun, or the Node must name the config. A rollback that has begun is final.
  */
 async function isCommittable(
   ports: HostPorts,
@@ -195,9 +194,9 @@ function refuseOldDeployment(ports: HostPorts, journal: OpenJournal, { booted }:
 }
 
 /**
- * Restores every path, runs the actions for services and drops the staged deployment. The mark
- * comes first, so that no update takes over a partial undo; the journal is dropped last, so that a
- * crash repeats everything. A failing service does not block the new order, which may fix it.
+ * The mark comes first, so that no update takes over a partial undo; the journal is dropped last,
+ * so that a crash repeats everything. A failing service does not block the new order, which may fix
+ * it.
  *
  * @returns the failure of a service; undefined = none
  */

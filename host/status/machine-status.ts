@@ -1,4 +1,4 @@
-/** What this machine knows of itself, for a person at its console. Contacts no server. */
+/** The machine's own knowledge of itself, for a person at its console. Contacts no server. */
 
 import { findForeignDeployment } from '../records/committed-deployment';
 import { otherDriver } from '../transaction/open-journal';
@@ -39,7 +39,7 @@ interface OpenUpdate {
   readonly orderId: string;
   /** `writing`, or the last mark of its journal. */
   readonly phase: string;
-  /** What the program before the kubelet will do. */
+  /** The next action of the program before the kubelet. */
   readonly standing: string;
   readonly reboots: boolean;
 }

@@ -20,9 +20,9 @@ export async function undoHere(
 }
 
 /**
- * Before the machine boots its old deployment, whose own `/etc` is undone after the boot. A path
- * that cannot be restored is only reported where this `/etc` is dropped with its deployment, or
- * where the machine boots in any case.
+ * The `/etc` of the old deployment is undone after the boot. A path that cannot be restored is only
+ * reported where this `/etc` is dropped with its deployment, or where the machine boots in any
+ * case.
  *
  * @param options - `isAlone`: no order requested the boot, and none can arrive
  * @throws `RollbackFailed` naming the path, on the old deployment unless `isAlone`; on any, when a

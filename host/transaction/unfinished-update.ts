@@ -1,10 +1,10 @@
 /**
- * The state of an unfinished update when a process starts: the journal compared with the booted
- * deployment. Decided only here, so that an unexpected reboot is adopted or undone by rule.
+ * The journal compared with the booted deployment, when a process starts. Decided only here, so
+ * that an unexpected reboot is adopted or undone by rule.
  *
  * On image-based systems `/etc` belongs to a deployment. The new one gets the running one's files
- * only when it is finalized, at the shutdown, and the old one keeps them: after a rollback, its
- * `/etc` must be undone once more.
+ * only at the shutdown, and the old one keeps them: after a rollback, its `/etc` must be undone
+ * once more.
  */
 
 import { fail } from '../../core/errors';
@@ -66,9 +66,8 @@ export function standingOf(journal: OpenJournal, status: OsStatus, now: Date): S
 type GoingBack = Extract<UpdateMark, { kind: 'goingBack' }>;
 
 /**
- * In the boot in which it began, a rollback reboots only if the request was complete. Otherwise its
- * order is repeated or its update has given up, and the node may be in service, with pods. In any
- * other boot the machine has lost its pods anyway.
+ * In the boot in which it began, a rollback reboots only if the request was complete: otherwise the
+ * node may be in service, with pods. In any other boot the machine has lost its pods anyway.
  */
 function mayBootBack(back: GoingBack, bootId: string): boolean {
   return back.bootId !== bootId || back.due === true;
@@ -156,7 +155,7 @@ type Armed = Extract<UpdateMark, { kind: 'armed' }>;
 
 /**
  * Only into the deployment that it was armed for, and while the order is valid: later the node may
- * be in service, and the update repeats everything.
+ * be in service.
  */
 function stillDue(
   journal: OpenJournal,

@@ -32,8 +32,7 @@ import { CORE_USER, passwordHash } from '../paths/wanted-paths';
 
 /**
  * Brings the disk to the ordered config, and the staged deployment to its kernel arguments and
- * extensions. Safe to repeat: remains of a crash are undone and made again. Cancellation stops it
- * between two changes.
+ * extensions. Safe to repeat: remains of a crash are undone and made again.
  *
  * @throws `EarlierUpdateLost` when an update must first be rolled back by a reboot, `ApplyFailed`
  *   naming the path, `ConfigDrift` when the disk changed since it was prepared, `Unreconcilable`

@@ -17,8 +17,8 @@ import {
 const MOST_ATTEMPTS = 3;
 
 /**
- * Releases the staged deployment and requests the reboot, which follows when this activity is
- * acknowledged. Safe to repeat: the boot ID in the journal's mark shows whether the reboot is over.
+ * The reboot follows when this activity is acknowledged. Safe to repeat: the boot ID in the
+ * journal's mark shows whether the reboot is over.
  *
  * @throws `OsCommandFailed` when there is no deployment to boot
  */
@@ -41,8 +41,8 @@ interface Arming {
 }
 
 /**
- * The first mark precedes the changes, so that a crash between them is recognised. The second makes
- * the reboot due: without it, a failed order must not reboot a node in service.
+ * The first mark precedes the changes, so that a crash between them is recognised. Only the second
+ * makes the reboot due: a failed order must not reboot a node in service.
  */
 async function arm(
   ports: HostPorts,

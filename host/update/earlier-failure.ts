@@ -1,7 +1,6 @@
 /**
- * An update that failed on this host, and was lost before its node showed it. Only the host knows,
- * so the next update to the same config ends the same way: the host rolls back, and the node shows
- * why.
+ * Only the host knows an update that failed, and was lost before its node showed it. So the next
+ * update to the same config ends the same way: the host rolls back, and the node shows why.
  */
 
 import { FAILURES, fail, failureName, messageOf } from '../../core/errors';
@@ -16,9 +15,8 @@ import { failedBefore, failedEarlier, noteFailed } from '../records/accepted-run
 import { backDisturbs, failedAlone } from '../transaction/unfinished-update';
 
 /**
- * Prepares an update, unless a lost one to its config failed here. That one is rolled back first if
- * this does not disturb the node. Otherwise the answer is the plan of the rollback, and the order
- * to apply is refused.
+ * A lost update that failed here is rolled back first if this does not disturb the node. Otherwise
+ * the answer is the plan of the rollback, and the order to apply is refused.
  *
  * @throws `EarlierUpdateFailed` with the reason, `RollbackFailed` when the host could not be rolled
  *   back, and the errors of `prepareUpdate`

@@ -1,6 +1,6 @@
 /**
- * Files for `deploy/host/slipway-host-fallback`, which rolls a machine back when the host worker
- * cannot start in the deployment of an update: the time limit, and the deployment to return to.
+ * The time limit, and the deployment to return to, for `deploy/host/slipway-host-fallback`, which
+ * rolls a machine back when the host worker cannot start.
  */
 
 import { diskFailure } from '../disk-failure';

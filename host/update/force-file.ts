@@ -1,7 +1,7 @@
 /**
  * A person on the machine declares that its disk need not match. The next update ignores drift,
- * writes everything again and reboots. The file is removed through the journal, so that it stays if
- * the update fails earlier or is undone.
+ * writes everything again and reboots. The file is removed through the journal, so that an undo
+ * restores it.
  *
  * @see MCO pkg/daemon/update.go, forceFileExists (7ff337a4), which removes it before the drain
  */

@@ -37,8 +37,7 @@ export interface Alone {
 
 /**
  * Undoes files and links at once; the deployment by a reboot, if the new one is booted. Without a
- * reboot, runs the actions for systemd and for services that may have the new files. Safe to
- * repeat.
+ * reboot, runs the actions for services that may have the new files. Safe to repeat.
  *
  * @param alone - when no order requested it: why, and whether the machine boots in any case
  * @throws `RollbackFailed` naming the path, unless the machine leaves this deployment or boots by

@@ -19,9 +19,8 @@ import { dropKeptConfigs, type HostConfig, sameConfig } from '../records/configs
 import { holds, settleForOrder } from '../settle/settle-for-order';
 
 /**
- * Settles an unfinished update, fetches and checks the config, compares the disk with the current
- * config, plans, and stages the OS image locked. Safe to repeat: configs are stored, and a driver
- * does not stage the same image again.
+ * Settles an unfinished update, checks config and disk, plans, and stages the OS image locked. Safe
+ * to repeat: a driver does not stage the same image again.
  *
  * @throws `ApplyFailed`, `ConfigDrift` naming the path, `ConfigFetchFailed`, `ConfigForbidden`,
  *   `ConfigTooLarge`, `DigestMismatch`, `InvalidMachineConfig`, `Unreconcilable`, `RollbackFailed`,

@@ -29,7 +29,7 @@ interface ShelfOptions {
   readonly prepared?: (seconds: number) => void;
 }
 
-/** What current machines request. */
+/** Current machines request this version. */
 const USUAL: OutputVersion = '3.5';
 
 interface Slot {

@@ -1,7 +1,6 @@
 /**
  * Every process is struck at the boundaries of the phases of an update; the rollout completes, and
- * no promise is broken. `npm run faults` strikes each process at each boundary in each way; without
- * rounds each process and each boundary occurs.
+ * no promise is broken. `npm run faults` strikes each process at each boundary in each way.
  */
 
 import { machineConfig, plainFile, withOsImage } from '../e2e/support/configs';

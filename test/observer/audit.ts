@@ -119,7 +119,7 @@ export async function watchAudit(
       if (bytesRead === 0) {
         sight.looked(performance.now());
         sight.lost(performance.now());
-        // What was written until the end is judged, too.
+        // The rest of the log is judged, too.
         if (signal.aborted) break;
         await delay(LOOK_EVERY_MS, undefined, { signal }).catch(() => undefined);
         continue;

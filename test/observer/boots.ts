@@ -42,9 +42,8 @@ export class Boots {
 }
 
 /**
- * An update runs, or is about to. A node that failed keeps its desired config, and its machine has
- * nothing to reboot for, unless it could not be rolled back and settles that when it comes up, or
- * is new and tries again.
+ * An update runs, or is about to. The machine of a node that failed has nothing to reboot for,
+ * unless it could not be rolled back and settles that when it comes up, or is new and tries again.
  */
 function isOrdered({ annotations }: ObservedNode): boolean {
   const state = annotations[STATE] ?? '';

@@ -1,4 +1,4 @@
-/** What is still wrong at rest, when statuses have had their time. */
+/** Judges the cluster at rest, when statuses have had their time. */
 
 import type { RolloutRecord } from './record';
 import { problemsAtRest } from './rest';

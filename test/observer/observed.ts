@@ -4,7 +4,7 @@ export interface ObservedNode {
   readonly name: string;
   readonly resourceVersion: string;
   readonly unschedulable: boolean;
-  /** By server-side apply, whoever else has set it. */
+  /** By server-side apply, in addition to the writer that set it. */
   readonly cordonAppliedBy: readonly string[];
   readonly ready: boolean;
   readonly bootID: string;

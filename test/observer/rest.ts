@@ -1,4 +1,4 @@
-/** What must hold when nothing is being updated (I2, I7), from the record alone. */
+/** Promises for a cluster without updates (I2, I7), from the record alone. */
 
 import type { ObservedNode, ObservedStatus } from './observed';
 import type { RolloutRecord } from './record';

@@ -3,7 +3,7 @@
 /**
  * Without a look for longer, "nothing is broken" would be a guess. As long as `UNANSWERED_MS`:
  * suites that take Temporal or the API server away have them back long before, the longest after 35
- * s and a new start on a busy machine. Each rest asks whether it sees again.
+ * s and a new start. Each rest asks whether it sees again.
  */
 export const BLIND_MS = 300_000;
 

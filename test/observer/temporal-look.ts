@@ -70,7 +70,7 @@ export class TemporalLook {
       return;
     }
     this.sight.looked(performance.now());
-    // What comes and goes before the next look is not seen.
+    // The look misses changes before the next one.
     this.sight.lost(performance.now());
     for (const { invariant, subject, text } of await silence.look({ ids }, Date.now())) {
       this.record.report(invariant, subject, text);

@@ -21,8 +21,8 @@ const CHECK_MS = 100;
  * Waits for a running holder; takes the lock over from a dead one.
  *
  * The lock file appears with its content in one step (a hard link). The file of a dead holder is
- * removed only under a second lock, named after that hold: two processes that notice the death
- * together cannot remove the new lock of a third one.
+ * removed only under a second lock, named after that hold: of two processes that notice the death,
+ * neither can remove the new lock of a third.
  *
  * @param onWait - called once with the holder, when there is one to wait for
  */

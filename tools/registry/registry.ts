@@ -136,8 +136,7 @@ async function startServer(
 
 /**
  * The registry logs a request after its answer, and requests of two connections in any order. So
- * our own is looked for twice: the second is sent when the first is in the log. With a password
- * both are refused, and logged as well.
+ * our own is looked for twice: the second is sent when the first is in the log.
  */
 async function catchUp(ask: Ask, logFile: string): Promise<void> {
   for (const marker of [`/v2/?${randomUUID()}`, `/v2/?${randomUUID()}`]) {

@@ -1,5 +1,5 @@
-// What tests need of this machine: root for end-to-end hosts, and a few Debian packages, which are
-// installed when missing.
+// Requirements of tests on this machine: root for end-to-end hosts, and a few Debian packages, which
+// are installed when missing.
 import { spawnSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
 

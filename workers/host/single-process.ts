@@ -18,9 +18,9 @@ interface Holder {
 }
 
 /**
- * Resolves when no other process works on this machine; returns a function that releases the lock.
- * The lock of a dead process does not count; a suspended process keeps its lock, because it will go
- * on. On a disk that takes no lock, work continues without.
+ * Returns a function that releases the lock. The lock of a dead process does not count; a suspended
+ * process keeps its lock, because it will go on. On a disk that takes no lock, work continues
+ * without.
  *
  * @param file - the lock; its directory is made when it is missing
  * @throws the signal's reason when it aborts before

@@ -1,9 +1,8 @@
 import { setFlagsFromString } from 'node:v8';
 
 /**
- * Makes V8 collect before it lets the heap grow, and when it is idle: every machine has this
- * process, idle nearly all the time. Not on the command line: with changed flags, Node compiles its
- * own modules at every start.
+ * Makes V8 collect before it lets the heap grow, and when it is idle, as it nearly always is. Not
+ * on the command line: with changed flags, Node compiles its own modules at every start.
  */
 export function keepHeapSmall(): void {
   setFlagsFromString('--optimize-for-size');

@@ -1,7 +1,6 @@
 /**
  * Runs the programs that manage the operating system: an `argv` and never a shell, with limits on
- * time and output. Their text for people is quoted and never parsed. Secrets (values of arguments,
- * credentials) are not quoted.
+ * time and output. Secrets (values of arguments, credentials) are not quoted.
  */
 
 import { spawn, type ChildProcess } from 'node:child_process';

@@ -1,7 +1,6 @@
 /**
- * Kernel arguments of deployments, from boot loader entries (Boot Loader Specification, type 1).
- * They need no daemon and are the same under rpm-ostree, bootc and ostree. A staged deployment has
- * no entry yet.
+ * Kernel arguments of deployments, from boot loader entries (Boot Loader Specification, type 1),
+ * which need no daemon. A staged deployment has no entry yet.
  */
 
 import { readdir, readFile, realpath } from 'node:fs/promises';

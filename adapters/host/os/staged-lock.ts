@@ -1,8 +1,7 @@
 /**
  * While the lock of the staged deployment is held, an unplanned reboot boots the earlier one. Up to
- * 2023.7 it is a file, which outlives the deployment. Since 2023.8 it is part of the deployment,
- * set by `ostree admin lock-finalization`; the file still counts, but is removed when a deployment
- * is staged over another.
+ * 2023.7 it is a file. Since 2023.8 `ostree admin lock-finalization` sets it in the deployment; the
+ * file still counts, but is removed when a deployment is staged over another.
  *
  * @see https://ostreedev.github.io/ostree/deployment/
  */
