@@ -20,7 +20,7 @@ export const ControllerSettings = z.object({
   leaseName: z.string().min(1).default('slipway-controllers'),
   /** Absent = host name, process id and a random part. */
   identity: z.string().min(1).optional(),
-  /** Then another replica may lead. */
+  /** A leader that has not renewed for this long may be replaced. */
   leaseSeconds: seconds.default(15),
   /** A leader that could not renew for this long stops. */
   renewDeadlineSeconds: seconds.default(10),

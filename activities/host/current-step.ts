@@ -13,10 +13,7 @@ interface HostHeartbeat {
 /** Repeated by each heartbeat, because it replaces the one before. */
 const LAST = new WeakMap<Context, HostHeartbeat>();
 
-/**
- * Sends heartbeats while an activity runs: their replies bring a cancellation. Waits for the work,
- * because a returned activity must not go on writing.
- */
+/** @throws when called outside an activity */
 export function currentStep(): StepContext {
   const context = Context.current();
   return {
@@ -30,8 +27,8 @@ export function currentStep(): StepContext {
 }
 
 /**
- * Sends heartbeats while an activity runs, because only their replies bring a cancellation. Always
- * waits for the work: a returned activity must not go on writing.
+ * Sends heartbeats while an activity runs: their replies bring a cancellation. Waits for the work,
+ * because a returned activity must not go on writing.
  */
 export function withHeartbeats<T extends object>(activities: T): T {
   const wrapped = Object.entries(activities).map(([name, activity]) => [
