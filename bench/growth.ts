@@ -1,5 +1,3 @@
-/** The growth that an hour of churn may cause. */
-
 import { percentile } from '../tools/measure/percentile';
 
 /** MiB: medians of the second and of the last quarter of the rounds, and the maximum. */

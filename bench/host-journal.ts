@@ -1,5 +1,3 @@
-/** Cost of the undo journal on a host: syncs and milliseconds of an update of many files. */
-
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';

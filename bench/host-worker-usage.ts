@@ -1,5 +1,3 @@
-/** Resources of the host worker of a machine in this process namespace. */
-
 import { readdirSync, readFileSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
 import { memoryOf } from './process-memory';

@@ -1,5 +1,3 @@
-/** pino for every process, and a bridge for Temporal's log lines. */
-
 import type { LogMetadata, Logger as TemporalLogger, LogLevel } from '@temporalio/common';
 import { pino, type DestinationStream, type Logger } from 'pino';
 

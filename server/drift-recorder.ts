@@ -1,5 +1,3 @@
-/** Writes reports of hosts to their MachineConfigNodes. */
-
 import { failureName } from '../core/errors';
 import { belongsTo } from '../core/node/adoption';
 import { currentConfigOf } from '../core/node/predicates';

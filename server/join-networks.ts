@@ -1,5 +1,3 @@
-/** Networks, and addresses in one spelling. */
-
 import { BlockList, isIP, isIPv4 } from 'node:net';
 
 interface Networks {

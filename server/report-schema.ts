@@ -1,4 +1,4 @@
-/** The body of `PUT /host/report`: undeclared fields are dropped. */
+/** Undeclared fields are dropped. */
 
 import { z } from 'zod';
 import {

@@ -1,5 +1,3 @@
-/** The running attempt, from Temporal's activity context. */
-
 import { Context } from '@temporalio/activity';
 import { WorkflowNotFoundError } from '@temporalio/common';
 import { fail, messageOf } from '../../core/errors';

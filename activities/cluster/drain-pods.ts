@@ -1,5 +1,3 @@
-/** The pods that a drain waits for: their state, their evictions, their blockers. */
-
 import { backoffMs } from '../../core/backoff';
 import {
   blockerOf,

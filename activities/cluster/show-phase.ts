@@ -1,6 +1,4 @@
-/**
- * Shows the progress of an update on the MachineConfigNode: one status write per phase at most.
- */
+/** One status write per phase at most. */
 
 import { cut } from '../../core/encoding/one-line';
 import { fail, failureName, messageOf } from '../../core/errors';

@@ -1,5 +1,3 @@
-/** The activity's cancellation and heartbeat, from Temporal's context. */
-
 import { Context } from '@temporalio/activity';
 import type { PullProgress } from '../../adapters/host';
 import type { StepContext } from '../../host/ports';

@@ -1,5 +1,3 @@
-/** The form in which the API server stores an object. */
-
 import { z } from 'zod';
 
 type Path = readonly (string | number)[];

@@ -1,5 +1,3 @@
-/** Before-images: taken before paths change, and compared with the disk later. */
-
 import { posix } from 'node:path';
 import { fail } from '../../core/errors';
 import { type Attributes, sameAttributes } from './attributes';

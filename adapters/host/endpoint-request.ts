@@ -1,5 +1,3 @@
-/** A request over mutual TLS with the node's own certificate. */
-
 import { readFile } from 'node:fs/promises';
 import { request } from 'node:https';
 

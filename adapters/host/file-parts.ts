@@ -1,4 +1,4 @@
-/** Works on files in pieces, without holding them in memory. */
+/** Without holding files in memory. */
 
 import { createHash } from 'node:crypto';
 import { constants } from 'node:fs';

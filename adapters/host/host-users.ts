@@ -1,5 +1,3 @@
-/** Users and groups from the host's own files. */
-
 import { posix } from 'node:path';
 import { fail } from '../../core/errors';
 import { isPasswordHash } from '../../core/machine-config';

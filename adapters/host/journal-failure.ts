@@ -1,5 +1,3 @@
-/** Disk errors of the journal: the file, the failed call, and the fix. */
-
 import { fail, failureName, messageOf } from '../../core/errors';
 
 /**

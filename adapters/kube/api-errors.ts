@@ -1,5 +1,3 @@
-/** Answers of the API server, or their absence, as failures of the catalogue. */
-
 import { fail, type DomainError } from '../../core/errors';
 
 export interface ApiStatus {

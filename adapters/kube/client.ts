@@ -1,5 +1,3 @@
-/** Typed requests to the Kubernetes API. */
-
 import type { IncomingMessage } from 'node:http';
 import { failureName, messageOf } from '../../core/errors';
 import { readStatus, refusal, statusFrom, unreachable, type ApiStatus } from './api-errors';

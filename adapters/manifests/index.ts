@@ -1,5 +1,3 @@
-/** Directories of YAML and JSON files, read as kubectl does, with the place of each field. */
-
 export { readManifestFiles } from './manifest-files';
 export { readManifestObjects, type ManifestObject } from './manifest-objects';
 export { describeManifestProblem, type ManifestProblem } from './manifest-problem';

@@ -1,4 +1,4 @@
-/** The state of this machine's worker, in a file for people at the console. */
+/** For people at the console. */
 
 import { mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';

@@ -1,5 +1,3 @@
-/** Temporal's address and credentials, from the settings and their files. */
-
 import { readFileSync } from 'node:fs';
 import { messageOf } from '../../core/errors';
 

@@ -1,5 +1,3 @@
-/** Queries of the controllers and the cluster worker to Temporal. */
-
 import { type Client, WorkflowNotFoundError } from '@temporalio/client';
 import { fail, messageOf } from '../../core/errors';
 import { updateNodeId } from '../../core/names';

@@ -1,5 +1,3 @@
-/** Starts rollouts, for the controllers and the CLI. */
-
 import { WithStartWorkflowOperation, type WorkflowClient } from '@temporalio/client';
 import { CLUSTER_QUEUE, poolRolloutId } from '../../core/names';
 import type { PictureVersions } from '../../workflows/cluster-contracts';

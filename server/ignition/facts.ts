@@ -1,5 +1,3 @@
-/** Parts of first configs beside the rendered config, from files. */
-
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { messageOf } from '../../core/errors';

@@ -1,5 +1,3 @@
-/** Turns a rendered config into bytes, in every encoding. */
-
 import { createHash } from 'node:crypto';
 import { gunzipSync, gzipSync, zstdCompressSync } from 'node:zlib';
 import { MachineConfig as Schema } from '../../adapters/api-schemas';

@@ -1,5 +1,3 @@
-/** Logs and counts each request once its answer is complete or cut off. */
-
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { AddressLimit } from '../join-limit';
 

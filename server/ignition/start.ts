@@ -1,5 +1,3 @@
-/** The Machine Config Server, in cluster and bootstrap mode. */
-
 import type { Server as HttpsServer } from 'node:https';
 import type { Registry } from 'prom-client';
 import type { Logger } from '../../process/logging';

@@ -1,5 +1,3 @@
-/** Draws the life of a node update from its table of transitions. */
-
 import { isEnd, needsSlot, NodePhase, TRANSITIONS } from '../../core/node/lifecycle';
 
 const PHASES: readonly NodePhase[] = Object.values(NodePhase);

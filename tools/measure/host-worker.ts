@@ -1,7 +1,7 @@
 /**
  * Memory, CPU and start time of one idle host worker, with the settings of its unit, against a real
- * Temporal server, on a config of 100 files: `node dist/tools/measure/host-worker.js [FILE.cjs…]`.
- * FILE is dist/host-bundle/slipway-host.cjs by default; several files take turns.
+ * Temporal server: `node dist/tools/measure/host-worker.js [FILE.cjs…]`. FILE is
+ * dist/host-bundle/slipway-host.cjs by default; several files take turns.
  */
 
 import { spawn } from 'node:child_process';

@@ -1,4 +1,4 @@
-/** As sigstore stores them: beside the image. */
+/** Stored as sigstore does: beside the image. */
 
 import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';

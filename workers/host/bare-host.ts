@@ -1,4 +1,4 @@
-/** This machine without usable settings: enough for a rollback. */
+/** Enough of a machine for a rollback. */
 
 import { messageOf } from '../../core/errors';
 import { createExclusive } from '../../host/exclusive';

@@ -1,5 +1,3 @@
-/** The drift watch of one host, with the real ports. */
-
 import { type DriftOptions, type DriftPorts, watchDrift } from '../../host/drift/watch';
 import {
   createMachineTree,

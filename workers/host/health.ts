@@ -1,5 +1,3 @@
-/** Health and metrics of a host worker: which hosts serve their queue. */
-
 import { setTimeout as delay } from 'node:timers/promises';
 import { messageOf } from '../../core/errors';
 import { fewLines } from '../../core/few';

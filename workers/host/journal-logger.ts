@@ -1,5 +1,3 @@
-/** Log lines for systemd's journal. */
-
 import type { DestinationStream } from 'pino';
 import { createLogger, type Logger, type LogSettings } from '../../process/logging';
 

@@ -1,5 +1,3 @@
-/** Reads `bootc status --json`. */
-
 import { readJson, type JsonFields } from './json-fields';
 
 const PROGRAM = 'bootc status --json';

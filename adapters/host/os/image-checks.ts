@@ -1,6 +1,5 @@
 /**
- * Checks of an OS image before its pull: digest, signature policy, presence in the registry,
- * architecture, free space.
+ * Before the pull: digest, signature policy, presence in the registry, architecture, free space.
  */
 
 import { statfs } from 'node:fs/promises';

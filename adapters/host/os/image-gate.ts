@@ -1,5 +1,3 @@
-/** Checks an image before and after another program pulls it. */
-
 import { fail, failureName, messageOf } from '../../../core/errors';
 import type { StepContext } from './os-status';
 
