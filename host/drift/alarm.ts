@@ -1,5 +1,4 @@
 /** Wakes a loop for one of several reasons; keeps no process alive. */
-
 export class Alarm {
   readonly #signal: AbortSignal;
   readonly #timers = new Map<string, { readonly at: number; readonly timer: NodeJS.Timeout }>();
