@@ -44,7 +44,6 @@ interface ChurnResult extends Observed {
   readonly objects: Readonly<Record<string, Count>>;
   /** A sentence each; absent when the run was too short to judge. */
   readonly grown?: readonly string[];
-  /** Over all rounds. */
   readonly disksCompared: number;
   readonly violations: readonly string[];
 }

@@ -8,7 +8,6 @@ import type { ServerOptions } from '../server/settings';
 export type ServerQuestion = { readonly start: ServerOptions } | 'reset' | 'figures';
 
 export interface ServerFigures {
-  /** Now, and the maximum. */
   readonly rssBytes: number;
   readonly peakRssBytes: number;
   /** Longest time in which the event loop answered nothing. */

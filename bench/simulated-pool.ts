@@ -63,7 +63,7 @@ export interface Observed {
   readonly maxUnavailableSeen: number;
   /** Without checks, "no violations" means nothing. */
   readonly observerLooks: Readonly<Record<string, number>>;
-  /** Without a successful check. */
+  /** Longest time without a successful check. */
   readonly observerBlindSeconds: Readonly<Record<string, number>>;
 }
 

@@ -15,7 +15,6 @@ const TELL_EVERY_MS = 30_000;
 const ANSWER_MS = 20_000;
 const STAGES = ['preparing', 'waiting', 'working'] as const;
 
-/** In ms. */
 export class Standstill {
   longestMs = 0;
   #lastCordonMs = -1;

@@ -179,7 +179,7 @@ export function userName(): string | undefined {
   try {
     return userInfo().username;
   } catch {
-    // As in many containers.
+    // A user ID may have no passwd entry, as in many containers.
     return undefined;
   }
 }

@@ -126,7 +126,7 @@ function machineView(context: CliContext, output: 'json' | 'yaml'): LiveView {
       const text = JSON.stringify(snapshot);
       if (text === last) return;
       last = text;
-      // JSON is YAML.
+      // After a document separator, a line of JSON is a YAML document.
       context.terminal.out.write(output === 'json' ? `${text}\n` : `---\n${text}\n`);
     },
     trouble: troubleLines(context),

@@ -12,7 +12,6 @@ export interface Listing<Row> {
   readonly columns: readonly Column<Row>[];
   readonly rows: readonly Row[];
   data(row: Row): unknown;
-  /** On standard error. */
   readonly empty: string;
   /** On standard error, beside a table. */
   readonly note?: string;

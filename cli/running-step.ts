@@ -7,7 +7,6 @@ import { hostLimits } from '../workflows/timeouts';
 export interface RunningStep {
   /** From its heartbeat: a path, an image with its progress, or the subject of a wait. */
   readonly says?: string;
-  /** With this one. */
   readonly attempt: number;
   readonly lastFailure?: string;
   readonly blocker?: string;

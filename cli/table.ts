@@ -57,7 +57,7 @@ export function formatRows<Row>(
   );
 }
 
-/** Without clocks, for comparison. */
+/** The text of a row without clocks, for comparison. */
 export function newsOf<Row>(
   columns: readonly Column<Row>[],
   row: Row,

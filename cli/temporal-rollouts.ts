@@ -26,7 +26,6 @@ import { stepOf } from './running-step';
 import type { CliTemporal, HostWorkerRecord, PausedInTemporal, RolloutRecord } from './ports';
 import type { TemporalCalls } from './temporal-calls';
 
-/** Answers here, not faults. */
 const NOT_FOUND = 5;
 
 const NODE_UPDATES = {

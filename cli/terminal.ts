@@ -48,7 +48,7 @@ export function openTerminal(
 // eslint-disable-next-line no-control-regex -- the escape character is part of what is looked for
 const ANSI_PARTS = /(\u001B\[[0-9;]*m)/;
 
-/** Without colours. */
+/** The columns of a text without its colours. */
 export function visibleLength(text: string): number {
   return [...stripVTControlCharacters(text)].length;
 }

@@ -9,7 +9,7 @@ interface Applied {
   readonly metadata: {
     readonly name: string;
     readonly uid?: string;
-    /** Precondition. */
+    /** The object must still have this version. */
     readonly resourceVersion?: string;
   };
   readonly spec?: object;

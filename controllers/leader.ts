@@ -225,7 +225,6 @@ class Candidate {
       return await api.create(LEASES, lease);
     } catch (error) {
       if (failureName(error) !== 'ObjectNotFound' || createNamespace === undefined) throw error;
-      // The namespace is missing.
       await createNamespace();
       return api.create(LEASES, lease);
     }

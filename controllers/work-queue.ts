@@ -63,7 +63,6 @@ export class WorkQueue {
     );
   }
 
-  /** The key changed. */
   add(key: string): void {
     if (this.#signal.aborted) return;
     const entry = this.#entryOf(key);

@@ -52,7 +52,7 @@ export interface BeforeUpdate {
 /** The journal's first entry. */
 export interface UpdateHeader {
   readonly orderId: string;
-  /** It names the deployments. */
+  /** This driver names the deployments. */
   readonly driver: OsDriver['name'];
   readonly target: ConfigReference;
   /** Absent: the host had no config before. */
@@ -64,7 +64,7 @@ export interface UpdateHeader {
    * How long the machine may be without Temporal until it has rebooted; absent: the host's setting.
    */
   readonly reconnectSeconds?: number;
-  /** In its orders. */
+  /** The name of the machine in its orders. */
   readonly node: string;
   /** Of its orders; absent: it has none. */
   readonly namespace?: string;
@@ -174,7 +174,6 @@ export interface HostPorts {
 /** These last as long as the process; the rest belongs to the running activity. */
 export type LastingPorts = Omit<HostPorts, 'reboot' | 'context' | 'now'>;
 
-/** These need no server. */
 export type MachinePorts = Omit<LastingPorts, 'configs'>;
 
 export function secondsUp({ uptime = kernelUptime }: Pick<HostPorts, 'uptime'>): number {

@@ -19,7 +19,7 @@ export interface ConnectionLimits {
  * network need time.
  */
 export const TIMEOUTS = {
-  /** To the first byte. */
+  /** From the connection to its first byte. */
   hello: 30_000,
   /** From the beginning of TLS to the end of the handshake. */
   handshake: 30_000,
@@ -176,7 +176,6 @@ interface OpenConnection {
   /** In canonical spelling. */
   readonly address: string;
   readonly peer: string;
-  /** Requests in work. */
   works: number;
   isOver: boolean;
 }

@@ -51,7 +51,7 @@ export interface JoinGate {
   ask(request: JoinRequest): Promise<JoinVerdict>;
 }
 
-/** By its address alone. */
+/** Judges a machine by its address alone. */
 interface NetworkGate {
   /** @param address - a refused one is counted */
   allows(address: string): boolean;

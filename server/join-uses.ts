@@ -7,7 +7,6 @@ import { instantOf, JOIN_TOKEN_USE_SECONDS } from '../core/join';
 type WriteTokenUse = (tokenId: string, at: string) => Promise<void>;
 
 interface JoinUses {
-  /** Returns at once. */
   note(tokenId: string): void;
   /** After one last attempt to write. */
   stop(): Promise<void>;

@@ -37,11 +37,9 @@ import { createTokensNow } from './stored-tokens';
 import { whenAborted } from '../process/when-aborted';
 
 export interface RunningServer {
-  /** For first configs. */
   readonly ignitionUrl: string;
   /** The host endpoint; absent in bootstrap mode. */
   readonly hostUrl?: string;
-  /** Health and metrics. */
   readonly plainUrl: string;
   /** After the signal, when every connection is closed. */
   readonly stopped: Promise<void>;

@@ -17,7 +17,6 @@ type AnsweredSocket = Pick<Duplex, 'writable' | 'writableEnded' | 'destroy'> & {
 /** Before there is a request for a route. */
 export type RefusalStatus = 400 | 405 | 408 | 417 | 431;
 
-/** After the status line. */
 export interface Wording {
   /** Beside those of every refusal. */
   readonly headers: Readonly<Record<string, string>>;

@@ -44,7 +44,7 @@ export class RepairWindows {
     const now = this.now();
     const { name } = node.metadata;
     const { names, out, maxUnavailable } = this.#standingOf(pool, now);
-    // It joined later.
+    // The node joined after the pool was last evaluated.
     if (!names.has(name)) return false;
     const othersOut = out.size - (out.has(name) ? 1 : 0);
     const memberCount = names.size;

@@ -12,7 +12,7 @@ const READ_LIMIT: LimitSettings = { burst: 5, perSecond: 1 / 2, maxAddresses: 1 
 const PATIENCE_MS = 5_000;
 
 interface TokensNowOptions {
-  /** From the API server. */
+  /** Reads from the API server, not from a cache. */
   readonly read: () => Promise<ReadonlyMap<string, JoinTokenRecord>>;
   /** Monotonic, milliseconds. */
   readonly clock?: () => number;

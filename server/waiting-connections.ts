@@ -6,7 +6,6 @@
 import { countedAs } from './join-networks';
 
 interface Waiting<Connection> {
-  /** Repeatable. */
   add(connection: Connection, address: string): void;
   remove(connection: Connection, address: string): void;
   /** The connection that gives way to another one of its address. */

@@ -85,7 +85,6 @@ export interface Cluster {
     nodeNames: readonly string[],
     options?: { readonly signer?: Signer },
   ): Promise<readonly CredentialFiles[]>;
-  /** From the cluster's authority. */
   serverCertificate(name: string, addresses: readonly string[]): Promise<CredentialFiles>;
   /** As a crash does. etcd keeps all data. */
   killApiServer(): Promise<void>;

@@ -42,7 +42,6 @@ export interface TemporalOptions {
 }
 
 export interface TemporalServer {
-  /** The gRPC API. */
   readonly address: string;
   readonly namespace: string;
   /** With the namespace's workflows; undefined without `ui`. */
@@ -54,7 +53,6 @@ export interface TemporalServer {
   memory(): number | undefined;
   /** As a crash does. Workflows survive only with a database. */
   kill(): Promise<void>;
-  /** On the same ports. */
   restart(): Promise<void>;
   /**
    * Kills the server and starts an empty one, on the same ports or on others (`address` changes

@@ -67,7 +67,7 @@ export async function refuseUnheld(
   });
 }
 
-/** On a fresh read. */
+/** Decides on a fresh read, because the cache may be old. */
 export async function refuseUnheldNow(
   ports: Pick<ClusterPorts, 'nodes'>,
   step: DrainNodeInput,

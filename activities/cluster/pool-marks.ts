@@ -85,7 +85,6 @@ function pauseChange(
   return { paused, annotations: { [ANNOTATION.PAUSED_REASON]: paused ? reason : null } };
 }
 
-/** Undefined = none. */
 function difference(known: MachineConfigPool, wanted: PoolChange): PoolChange | undefined {
   const annotations = Object.entries(wanted.annotations).filter(
     ([key, value]) => (known.metadata.annotations?.[key] ?? null) !== value,

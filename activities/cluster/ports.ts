@@ -144,7 +144,7 @@ export interface PodPort {
     },
     signal: AbortSignal,
   ): Promise<void>;
-  /** By UID. */
+  /** Evicts exactly this pod, by UID. */
   evict(
     pod: { readonly namespace: string; readonly name: string; readonly uid: string },
     options: { readonly gracePeriodSeconds?: number; readonly signal: AbortSignal },

@@ -80,7 +80,6 @@ interface Count {
  */
 export type TakeRoom = (known: Node) => void;
 
-/** For one process. */
 export class RoomInPools {
   readonly #beingCordoned = new Set<Place>();
   readonly #lostRuns: LostRuns;
@@ -180,7 +179,7 @@ function shortageOfPool(
   const { down } = situation;
   const limit = limitOf(known, pools, situation);
   const cordoned = situation.cordoned.filter(({ pool }) => pool === place.pool);
-  // Usually enough.
+  // Usually this check is enough.
   if (countOf(place, limit, down, cordoned).tooMany <= 0) return [];
   const count = countOf(place, limit, membersOf(down, known, pools), cordoned);
   return count.tooMany <= 0 ? [] : [{ ...count, said: noRoom(place, count) }];

@@ -94,7 +94,7 @@ export function messageIn(body: Buffer): string {
     }
     return '';
   } catch {
-    // The status is enough.
+    // The body is not JSON; the status is enough.
     return '';
   }
 }

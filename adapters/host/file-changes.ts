@@ -69,7 +69,6 @@ function batchesOf(changes: readonly PathChange[]): readonly (readonly PathChang
   return batches;
 }
 
-/** Lacks only the rename. */
 interface Prepared {
   readonly change: PathChange;
   readonly parent: Parent;
@@ -303,7 +302,7 @@ function isMadeSo({ mode, owner: { uid, gid } }: WantedDirectory): boolean {
   return mode === NEW_DIRECTORY_MODE && uid === 0 && gid === 0;
 }
 
-/** After a crash. */
+/** Removes the leftovers of a crash. */
 export async function removeTemporary(fs: FileSystem, temporary: string): Promise<void> {
   if (lookUp(fs, temporary)?.isDirectory() === true) await fs.rmdir(temporary);
   else await removeAny(fs, temporary);

@@ -26,7 +26,7 @@ export function sealPath(directory: string): string {
   return posix.join(directory, 'seal');
 }
 
-/** For root alone. */
+/** Only root may enter them. */
 export async function makeDirectories(files: HostFiles, directory: string): Promise<void> {
   for (const path of pathsDownTo(directory)) {
     const mode = path.startsWith('/var/lib/slipway') ? 0o700 : 0o755;

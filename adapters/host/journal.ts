@@ -40,7 +40,6 @@ const RESERVE = Buffer.alloc(64 * 1024, 'slipway ');
 
 export interface OpenJournal<Header, Mark> {
   readonly header: Header;
-  /** In order. */
   marks(): readonly Mark[];
   /**
    * With one sync: present state, missing parent directories, and the attributes of the others. A
@@ -50,7 +49,7 @@ export interface OpenJournal<Header, Mark> {
    *   put back
    */
   record(paths: readonly string[], entryOf?: Readonly<Record<string, string>>): Promise<void>;
-  /** Durably. */
+  /** Adds a mark durably. */
   mark(mark: Mark): Promise<void>;
   /**
    * Changes nothing.

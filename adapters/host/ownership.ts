@@ -6,7 +6,7 @@ import type { Owner } from './path-state';
 /** `path` is for messages and records. */
 export interface Ownership {
   of(path: string, stats: Stats): Owner;
-  /** Before data is written. */
+  /** Called before data is written. */
   set(path: string, handle: FileHandle, wanted: Owner): Promise<void>;
 }
 

@@ -20,10 +20,10 @@ interface Undo {
   readonly files: HostFiles;
   readonly packPath: string;
   readonly parents: ParentImages;
-  /** Needs little space. */
+  /** Makes one change at a time, to need little space. */
   readonly oneByOne: boolean;
   readonly failures: PathFailures;
-  /** Known to exist. */
+  /** Directories that are known to exist. */
   readonly present: Set<string>;
 }
 
@@ -85,7 +85,7 @@ async function faultOf(files: HostFiles, part: FilePart): Promise<string | undef
   }
 }
 
-/** Returns their number. */
+/** Returns the number of removed paths. */
 async function removeAll(undo: Undo, images: Images): Promise<number> {
   const { files, failures } = undo;
   const directories: string[] = [];

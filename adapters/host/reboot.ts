@@ -76,7 +76,6 @@ async function waitForInhibitors(signal: AbortSignal, options: RebootOptions): P
   }
 }
 
-/** None without logind. */
 async function listBlockers(busctl: string): Promise<readonly Inhibitor[]> {
   try {
     const { stdout } = await run(busctl, LIST_INHIBITORS, { timeout: COMMAND_TIMEOUT_MS });

@@ -31,7 +31,7 @@ export interface Parent {
   readonly fd: number;
   readonly directory: string;
   readonly name: string;
-  /** Through the open directory. */
+  /** The path, through the open directory. */
   readonly target: string;
   close(): void;
 }

@@ -100,7 +100,7 @@ async function syncLinks(files: HostFiles): Promise<void> {
 interface RunningEnablement {
   readonly files: HostFiles;
   readonly here: UnitEnablement;
-  /** Does not sync. */
+  /** Does not sync the links. */
   readonly tell: (change: EnablementChange) => Promise<void>;
 }
 
@@ -144,7 +144,7 @@ function monotonicMs(): number {
   return Number(process.hrtime.bigint() / 1_000_000n);
 }
 
-/** It is the cause. */
+/** The last line of systemctl's errors is the cause. */
 function lastLine(error: unknown): string {
   const stderr =
     typeof error === 'object' && error !== null && 'stderr' in error ? String(error.stderr) : '';

@@ -54,7 +54,7 @@ export function hasUnit(see: SeePath, unit: string): Promise<boolean> {
   return isInOneOf([...UNIT_DIRECTORIES, ...ATTACHED_DIRECTORIES], see, unit);
 }
 
-/** Until the next boot. */
+/** Generators and programs make such units until the next boot. */
 export function isGenerated(see: SeePath, unit: string): Promise<boolean> {
   return isInOneOf(GENERATED_DIRECTORIES, see, unit);
 }

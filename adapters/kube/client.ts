@@ -47,7 +47,6 @@ export interface WatchOptions extends ListOptions {
   readonly signal: AbortSignal;
   /** The server then ends the watch, and the caller resumes. */
   readonly timeoutSeconds?: number;
-  /** All newer changes follow. */
   readonly opened?: () => void;
 }
 

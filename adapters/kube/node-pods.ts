@@ -22,7 +22,6 @@ export class NodePods {
     readonly log: Log,
   ) {}
 
-  /** Until the signal aborts. */
   async follow(
     node: string,
     handler: {

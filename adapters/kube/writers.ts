@@ -16,7 +16,7 @@ import {
   type KubeObject,
 } from './resources';
 
-/** Then the caller retries. */
+/** After so many attempts the caller retries. */
 const ATTEMPTS = 5;
 
 /** `null` removes an annotation. */
@@ -65,7 +65,6 @@ export class NodeWriter {
     }
   }
 
-  /** From the server. */
   async read(name: string): Promise<Node> {
     const node = await this.client.get(NODES, { name });
     this.cache.absorb(node);

@@ -50,7 +50,7 @@ class GoYamlScanner {
   next(lexeme: string): void {
     const type = this.#isTextNext ? 'text' : CST.tokenType(lexeme);
     this.#isTextNext = type === 'scalar';
-    // They announce others.
+    // These tokens only announce others.
     if (type === 'scalar' || type === 'doc-mode' || type === 'flow-error-end') return;
     if (type !== null && type !== 'byte-order-mark') this.#take(type, lexeme);
     this.#offset += lexeme.length;

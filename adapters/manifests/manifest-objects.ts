@@ -46,7 +46,6 @@ export function readManifestObjects(files: readonly ManifestFile[]): ManifestObj
 interface Found {
   readonly file: string;
   readonly document: YamlDocument;
-  /** In its document. */
   readonly base: readonly Step[];
   readonly value: unknown;
 }
@@ -91,7 +90,7 @@ function collect(found: Found, objects: ManifestObject[], problems: ManifestProb
   });
 }
 
-/** Only counted. */
+/** For a document that is only counted. */
 function withoutName(file: string, kind: string): ManifestObject {
   return {
     apiVersion: '',

@@ -134,7 +134,6 @@ function withDiskFaults(files: HostFiles, strikes: () => boolean): HostFiles {
         try {
           refuse(path);
         } catch (error) {
-          // Earlier changes are written.
           await files.change(changes.slice(0, index), step);
           throw error;
         }

@@ -6,7 +6,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 export interface SimulatedDurations {
   readonly stageSeconds: number;
   readonly applySeconds: number;
-  /** Of an update together. */
+  /** All reloads and restarts of an update together. */
   readonly serviceSeconds: number;
   readonly rebootSeconds: number;
   readonly jitter: number;

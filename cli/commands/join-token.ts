@@ -30,7 +30,7 @@ interface JoinTokenRequest {
   readonly pool: string;
   readonly ttlSeconds?: number | undefined;
   readonly description?: string | undefined;
-  /** Instead of the cluster. */
+  /** The Secret goes to this file instead of the cluster. */
   readonly secretFile?: string | undefined;
 }
 
@@ -226,7 +226,7 @@ function stateOf(token: StoredJoinToken, now: number): 'Valid' | 'Expired' | 'Un
   return isJoinTokenExpired(token, now) ? 'Expired' : 'Valid';
 }
 
-/** Useless to a reader. */
+/** The hash is useless to a reader. */
 function withoutHash(token: StoredJoinToken, now: number): object {
   const shown = Object.entries(token).filter(([key]) => key !== 'hash');
   return { ...Object.fromEntries(shown), state: stateOf(token, now) };

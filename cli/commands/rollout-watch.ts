@@ -48,7 +48,7 @@ async function begin(context: CliContext, look: Look): Promise<Begun> {
 async function orAborted<T>(signal: AbortSignal, work: Promise<T>): Promise<T | undefined> {
   const aborted = whenAborted(signal).then(() => undefined);
   return Promise.race([work, aborted]).catch((error: unknown) => {
-    // Ctrl-C.
+    // The question failed because of Ctrl-C.
     if (signal.aborted) return undefined;
     throw error;
   });

@@ -35,7 +35,7 @@ export class TaintController {
   readonly #queue: WorkQueue;
   /** As of the last run. */
   #inLine: ReadonlySet<string> = new Set();
-  /** They come last. */
+  /** Nodes whose last write was refused come last. */
   readonly #refused = new Set<string>();
 
   constructor(deps: TaintDeps, leading: AbortSignal) {

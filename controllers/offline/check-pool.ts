@@ -166,7 +166,6 @@ export function reportGenerations(
   findings.note(written, [], text, fix);
 }
 
-/** More would take long. */
 const MAX_SUSPECTS = 200;
 
 /** The object that a failure names, or the MachineConfig that causes it, or the pool. */

@@ -176,7 +176,6 @@ function createDeadline() {
   };
 }
 
-/** On every supported architecture. */
 const TICKS_PER_SECOND = 100;
 /** Field 22, counted behind the name in parentheses. */
 const START_TIME = 19;

@@ -16,7 +16,7 @@ const LOOK_MS = 5_000;
 interface LastResort {
   readonly signal: AbortSignal;
   readonly log: Log;
-  /** For systemd. */
+  /** Tells systemd that the process waits. */
   readonly onWaiting?: () => Promise<void>;
   readonly confirm?: (host: Host) => Promise<ConfirmAfterReboot>;
   readonly lookMs?: number;

@@ -25,7 +25,6 @@ export type RepairPorts = Pick<
 interface RepairInput {
   readonly config: HostConfig;
   readonly findings: readonly DriftFinding[];
-  /** With defaults. */
   readonly policies: DisruptionPolicies;
   /** Whether this path may be rewritten once more. */
   readonly mayRepair: (path: string) => boolean;
@@ -36,7 +35,6 @@ interface RepairInput {
 }
 
 export interface Repaired {
-  /** Rewritten, or tried. */
   readonly paths: readonly string[];
   /** A sentence. */
   readonly unrepaired?: string;

@@ -11,7 +11,6 @@ export interface FirstBootRecord {
   /** RFC 3339: the first attempt on this machine. */
   readonly since: string;
   readonly attempts: number;
-  /** Limited. */
   readonly reboots: number;
   readonly reason?: string;
   /** RFC 3339. */

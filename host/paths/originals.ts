@@ -85,7 +85,6 @@ export async function restoreOriginal(files: Files, path: string): Promise<reado
   ];
 }
 
-/** With all attributes. */
 function copyOf(
   path: string,
   facts: Extract<PathFacts, { kind: 'file' | 'symlink' }>,

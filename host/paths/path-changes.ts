@@ -20,7 +20,6 @@ const KEPT_WHEN_STALE = [
 
 export interface PathChanges {
   readonly changes: readonly PathChange[];
-  /** Written or removed. */
   readonly files: ReadonlySet<string>;
   readonly units: ReadonlySet<string>;
 }

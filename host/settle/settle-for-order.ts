@@ -37,7 +37,6 @@ import { undoHere } from '../transaction/undo';
 interface Settled {
   /** A sentence; absent: there was nothing. */
   readonly what?: string;
-  /** Left for later orders. */
   readonly underWay?: {
     readonly plan: UpdatePlan;
     /** By a reboot, or by services. */

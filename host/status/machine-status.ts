@@ -59,7 +59,6 @@ export interface MachineStatus {
   /** Until the first boot is complete. */
   readonly firstBoot?: FirstBootRecord;
   readonly worker?: WorkerState & { readonly running: boolean };
-  /** A sentence each. */
   readonly problems: readonly string[];
 }
 

@@ -107,7 +107,6 @@ interface Wanted extends FromTo {
   readonly forced: boolean;
 }
 
-/** Files, units, keys, password. */
 async function writeConfig(
   ports: HostPorts,
   journal: OpenJournal,

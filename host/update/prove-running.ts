@@ -97,7 +97,6 @@ function differing(what: string, was?: string, is?: string): string | undefined 
 /** The boot loader changes these. */
 const OF_THE_BOOT_LOADER = /^(ostree|BOOT_IMAGE)=/;
 
-/** Named without their values. */
 function differingArguments(was: readonly string[], is: readonly string[]): string | undefined {
   const [before, now] = [withoutLoader(was), withoutLoader(is)];
   if (sameArguments(before, now)) return undefined;

@@ -52,7 +52,7 @@ import { readTarget } from './target';
 import { createTurns, type Turns } from './turns';
 
 interface IgnitionEvents {
-  /** To its last byte. */
+  /** Called when a first config was sent to its last byte. */
   readonly sent: (version: string, encoding: string) => void;
   readonly missed: (reason: MissingReason) => void;
   /** The config of the pool was deleted, so an admitted request got another one. */
@@ -159,7 +159,6 @@ function createApp(
     requestTimeout: timeouts.request,
     keepAliveTimeout: timeouts.keepAlive,
     connectionTimeout: timeouts.idle,
-    // Answered as others.
     frameworkErrors: (
       _error: Error,
       _request: unknown,

@@ -16,7 +16,6 @@ export interface ArrivalTimes {
 }
 
 interface Arrivals {
-  /** TLS begins later. */
   readonly hear: (socket: Socket) => void;
   /** Ends connections before TLS, and every later one. */
   readonly close: () => void;
@@ -71,7 +70,7 @@ export function queueArrivals(
     socket.once('readable', () => {
       gone();
       socket.off('close', gone);
-      // It closed instead.
+      // The connection closed instead.
       if (socket.readableLength === 0) return lose();
       turn.atWork(socket);
       queue.push(socket);

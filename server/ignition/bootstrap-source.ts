@@ -27,7 +27,6 @@ interface BootstrapSourceOptions {
 interface ReadFile {
   readonly stamp: string;
   readonly text: string;
-  /** After its first use. */
   object?: unknown;
 }
 

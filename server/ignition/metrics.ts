@@ -5,7 +5,7 @@ import type { CutReason } from './request-log';
 import type { MissingReason } from './source';
 
 interface IgnitionMetrics {
-  /** To its last byte. */
+  /** Called when a first config was sent to its last byte. */
   readonly sent: (version: string, encoding: string) => void;
   readonly missed: (reason: MissingReason) => void;
   /** The config of the pool was deleted, so a request got another one. */

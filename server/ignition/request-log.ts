@@ -10,7 +10,6 @@ interface Line {
   reason?: string;
 }
 
-/** Of requests for configs. */
 export const lines = new WeakMap<FastifyRequest, Line>();
 
 /** Requests that are logged once a minute per address; each 429 is one, too. */

@@ -1,5 +1,3 @@
-/** One after the other. */
-
 import { join } from 'node:path';
 import { Worker } from 'node:worker_threads';
 import { messageOf } from '../../core/errors';

@@ -53,7 +53,6 @@ afterAll(async () => {
 
 let serial = 0;
 
-/** From then on. */
 function watchWayBack(mark: Mark): (moment: WayBackMoment) => boolean {
   const file = world.stack.product.logFile(`host-worker/${POOL}`);
   const from = endOf(file);

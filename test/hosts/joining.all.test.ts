@@ -33,7 +33,6 @@ const OTHER_POOL = 'infra';
 let world: World;
 let joining: Machine;
 let late: Machine;
-/** In any pool. */
 let ofLate: Observer;
 const installed: Machine[] = [];
 const watching: (() => unknown)[] = [];

@@ -57,7 +57,6 @@ afterAll(async () => {
   await disk?.remove();
 }, STOP_MS);
 
-/** Of several new layers. */
 async function imageBehindGate(tag: string): Promise<StoryImage> {
   const { registry } = world.fleet;
   const image = await publishStoryImage({

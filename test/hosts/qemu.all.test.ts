@@ -87,7 +87,7 @@ test(
     const before = await status();
     const from = computer.console.all().length;
 
-    // Its service would retry.
+    // The service would retry.
     await computer.output('systemctl mask slipway-host-first-boot 2>/dev/null');
     await computer.output('rm /etc/machine-config-daemon/currentconfig');
     for (const path of LEFT_FILES) await computer.output(`cp ${UNBOOTABLE_FILE} ${path}`);

@@ -20,9 +20,7 @@ export interface SaidByRollout {
     readonly stage?: string;
     readonly blocker?: string;
   }[];
-  /** Nodes that failed. */
   readonly failed: readonly { readonly node: string }[];
-  /** They are tried again. */
   readonly triedAgain?: readonly string[];
 }
 
@@ -32,7 +30,6 @@ export interface SaidByUpdate {
   readonly blocker?: string;
 }
 
-/** The truth. */
 export interface Outside {
   isOpen(workflowId: string): boolean;
   /** The rollout has told Temporal to start it, and Temporal has not confirmed that. */

@@ -42,9 +42,8 @@ export async function follow<T extends WatchedObject>(
 class Following<T extends WatchedObject> {
   readonly listed: Promise<void>;
   readonly #watch: Watch;
-  /** By namespace and name. */
   readonly #known = new Map<string, T>();
-  /** Of the running list. */
+  /** The objects of the running list. */
   #listing: Set<string> | undefined;
   #version: string | undefined;
   #stopped = false;

@@ -10,7 +10,6 @@ export interface ObservedNode {
   readonly bootID: string;
   readonly labels: Readonly<Record<string, string>>;
   readonly annotations: Readonly<Record<string, string>>;
-  /** Keys. */
   readonly taints: readonly string[];
 }
 

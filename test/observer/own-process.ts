@@ -9,7 +9,6 @@ import type { Assignment, Said, Summary, Told } from './protocol';
 import type { Violation } from './violation';
 
 export interface ObserverProcess {
-  /** So far. */
   readonly violations: readonly Violation[];
   /** Statuses get some seconds to follow. */
   rest(): Promise<Summary>;

@@ -24,7 +24,6 @@ export type Told =
   /** In the same namespace. */
   | { readonly kind: 'temporal moved'; readonly address: string };
 
-/** So far. */
 export interface Summary {
   readonly violations: number;
   readonly maxUnavailableSeen: number;

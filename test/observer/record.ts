@@ -34,7 +34,6 @@ const CONTROL_PLANE = ['control-plane', 'master'].map((role) => `node-role.kuber
 const EVICTED = 'EvictionByEvictionAPI';
 
 export class RolloutRecord {
-  /** In order. */
   readonly found: Violation[] = [];
   readonly changes: NodeChange[] = [];
   evictions = 0;
@@ -42,7 +41,6 @@ export class RolloutRecord {
   readonly #pods = new Map<string, ObservedPod>();
   readonly #pools = new Map<string, ObservedStatus>();
   readonly #machineConfigNodes = new Map<string, ObservedStatus>();
-  /** They have been Ready. */
   readonly #started = new Set<string>();
   readonly #lowestHealthy = new Map<string, number>();
   readonly #listeners = new Set<() => void>();

@@ -50,7 +50,6 @@ export class Sight {
     this.#blindSinceMs ??= nowMs;
   }
 
-  /** Until now. */
   blindMs(nowMs: number): number {
     return this.#blindSinceMs === undefined ? 0 : nowMs - this.#blindSinceMs;
   }

@@ -27,9 +27,7 @@ const ASKED_AT_ONCE = 8;
 /** One or two failed looks are no absence of Temporal. */
 const ABSENCE_MS = 10_000;
 
-/** At one moment. */
 export interface OpenWorkflows {
-  /** Of the running workflows. */
   readonly ids: ReadonlySet<string>;
 }
 

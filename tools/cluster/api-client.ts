@@ -17,7 +17,7 @@ interface ApiError extends Error {
 
 /** For setting up a cluster. Bodies are JSON. Everything else uses the official client. */
 export interface ApiClient {
-  /** Whatever its status. */
+  /** Returns the answer, whatever its status. */
   send(method: string, path: string, body?: unknown): Promise<ApiAnswer>;
   /**
    * When the server asks for a retry, as while its storage initializes, sends the request again,

@@ -6,11 +6,9 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { adoptChild } from './watchdog';
 
 export interface ProcessSpec {
-  /** In messages. */
   readonly name: string;
   readonly command: string;
   readonly args: readonly string[];
-  /** stdout and stderr. */
   readonly logFile: string;
   readonly environment?: Readonly<Record<string, string>>;
 }

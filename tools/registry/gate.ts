@@ -8,7 +8,6 @@ type Verdict = 'pass' | 'hold' | 'cut' | 'half';
 export interface RegistryGate {
   /** In place of the registry's. */
   readonly address: string;
-  /** In order. */
   readonly asked: readonly string[];
   /**
    * For later requests. `hold` = not answered until `release`, `cut` = the connection breaks,

@@ -42,7 +42,6 @@ export function tablesOf(faults) {
   };
 }
 
-/** For comparison. */
 function rowsOf(suite, faults) {
   const blows = [...new Set(faults.map(({ blow }) => blow))];
   return [...Map.groupBy(faults, ({ victim }) => victim)].flatMap(([victim, those]) =>

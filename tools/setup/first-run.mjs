@@ -14,7 +14,6 @@ const SERVERS = [
   ['kubernetes', 'kube-apiserver', 6],
   ['kwok', 'kwok', 2],
 ];
-/** Of all together. */
 const DOWNLOAD_MINUTES = 2;
 
 const parts = [

@@ -52,7 +52,6 @@ const compiler = webpack({
   ],
 });
 
-/** Without the project itself. */
 function packagesIn(stats) {
   const all = { all: false, modules: true, nestedModules: true };
   const unlimited = { modulesSpace: Infinity, nestedModulesSpace: Infinity };

@@ -10,7 +10,7 @@ import { startProcess, waitUntilReady } from '../processes/managed-process';
 import { repositoryRoot } from '../repository-root';
 import type { TemporalServer } from '../temporal';
 
-/** In workers/host/worker.ts. */
+/** workers/host/worker.ts logs this line. */
 const ALL_SERVE = 'all simulated hosts serve their queues';
 
 /** Durations in seconds. */
@@ -31,7 +31,6 @@ export type ProductName = (typeof PRODUCT_NAMES)[number];
 interface HostGroup {
   readonly pool: string;
   readonly nodes: readonly string[];
-  /** For new hosts. */
   readonly firstBoot: string;
 }
 
@@ -71,7 +70,6 @@ export interface Product {
 
 type Environment = Readonly<Record<string, string>>;
 
-/** For one start. */
 interface HostProcessOptions {
   /** Added to its environment. */
   readonly environment?: Environment;
@@ -95,7 +93,6 @@ const READY_TIMEOUT_MS = 120_000;
 /** Per host, in a process with thousands. */
 const HOST_READY_MS = 200;
 
-/** Starts nothing yet. */
 export async function createProduct(context: ProductContext): Promise<Product> {
   const { cluster, temporal, directory } = context;
   const [controllersPort = 0, workerPort = 0, serverPort = 0, hostPort = 0, ignitionPort = 0] =

@@ -32,7 +32,6 @@ export interface StackOptions {
   readonly temporalUi: boolean;
   /** Workflows survive a restart of Temporal. */
   readonly temporalDatabase?: boolean;
-  /** For an observer. */
   readonly audit?: boolean;
   readonly build?: string;
   readonly environment?: Readonly<Record<string, string>>;

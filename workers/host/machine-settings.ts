@@ -5,7 +5,6 @@ import { DRIVER_SETTINGS, type DriverSetting } from './os-driver';
 import type { HostProcessSettings } from './setting-types';
 import type { SettingsReader } from './settings-reader';
 
-/** Enough for settling. */
 export interface MachineSettings {
   readonly node: string;
   readonly root: string;

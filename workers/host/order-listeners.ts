@@ -8,7 +8,6 @@ interface Listeners {
   /** Its first file may cut the machine off. */
   readonly onWriting: (order: WritingOrder) => void;
   readonly onCarriedOut: () => void;
-  /** Also after a failure. */
   readonly onEnded: () => void;
 }
 

@@ -87,7 +87,7 @@ function findProgram(name: string, path: string): string | undefined {
       accessSync(file, constants.X_OK);
       return file;
     } catch {
-      // Not in this directory.
+      // The program is not in this directory.
     }
   }
   return undefined;

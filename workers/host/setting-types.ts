@@ -5,7 +5,7 @@ import type { TemporalPlace } from '../../process/temporal/connection-options';
 export interface NodeCredentials {
   readonly certificateFile: string;
   readonly keyFile: string;
-  /** Of the servers. */
+  /** The authority of the servers. */
   readonly authorityFile: string;
 }
 

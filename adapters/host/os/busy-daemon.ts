@@ -17,7 +17,7 @@ const ATTEMPTS = 60;
 const BUSY = /\btransaction in progress\b/i;
 
 interface PatientOptions extends ProgramOptions {
-  /** Before each pause. */
+  /** Called before each pause. */
   readonly onWaiting?: (sentence: string) => void;
 }
 

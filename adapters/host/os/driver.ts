@@ -14,7 +14,6 @@ interface ExtensionsChange extends ListChange {
   readonly image?: string;
 }
 
-/** In the boot directory. */
 export interface BootNeeds {
   /** A kernel besides its entry. */
   readonly kernel: boolean;
@@ -59,7 +58,7 @@ export interface OsDriver {
    * @param extensionsImage - has the packages of the other kernels
    */
   setKernelType(kernelType: string, context: StepContext, extensionsImage?: string): Promise<void>;
-  /** For the next boot. */
+  /** Unlocks the staged deployment for the next boot. */
   finalize(): Promise<void>;
   discard(): Promise<void>;
   /** By ID, as in `status`. */

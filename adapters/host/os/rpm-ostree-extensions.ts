@@ -23,7 +23,7 @@ interface ExtensionsSource {
    * repositories.
    */
   during<T>(image: string | undefined, context: StepContext, act: () => Promise<T>): Promise<T>;
-  /** After an interrupted process. */
+  /** Removes what an interrupted process has left. */
   remove(): Promise<void>;
 }
 

@@ -81,7 +81,7 @@ export function pullSpecOf(reference: string): string {
   return reference.replace(VERIFICATION, '').replace(REGISTRY, '');
 }
 
-/** With all packages requested. */
+/** Extensions whose packages were all requested. */
 export function extensionsOf(packages: readonly string[]): readonly string[] {
   const present = new Set(packages);
   return Object.entries(EXTENSIONS)

@@ -105,7 +105,6 @@ export class BoundaryWatch {
     return this.world.workers.filter((node) => isWanted(node) && this.#isShown(node, boundary));
   }
 
-  /** By the cluster alone. */
   #isShown(name: string, boundary: AnyBoundary): boolean {
     const { annotations, ready, bootID } = this.world.node(name);
     const targeted = annotations[DESIRED_CONFIG] === this.config;

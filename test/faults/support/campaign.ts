@@ -11,7 +11,7 @@ export interface Campaign {
   readonly rounds: number;
 }
 
-/** Beginnings of its phases. */
+/** The beginnings of the phases of a rollback. */
 export const WAY_BACK_MOMENTS = ['GoingBack', 'RebootingBack', 'VerifyingBack'] as const;
 export type WayBackMoment = (typeof WAY_BACK_MOMENTS)[number];
 

@@ -2,7 +2,7 @@ import type { AnyBoundary, BoundaryWatch } from './boundaries';
 
 export interface Struck {
   readonly watch: BoundaryWatch;
-  /** And checks every promise. */
+  /** Waits for the end of the rollout and checks every promise. */
   rest(): Promise<void>;
 }
 

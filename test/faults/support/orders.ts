@@ -19,7 +19,6 @@ const UNKNOWN = [WorkflowNotFoundError, ServiceError, NamespaceNotFoundError];
 /** A frozen server counts as absent. */
 const PATIENCE_MS = 2_000;
 
-/** At Temporal's present address. */
 export async function withOrders<T>(
   { address, namespace }: Pick<TemporalServer, 'address' | 'namespace'>,
   work: (updateOf: UpdateOf) => Promise<T>,

@@ -34,7 +34,6 @@ export interface Launcher {
   powerOn(): Promise<void>;
   /** Everything ends at once; the machine stays off until it is turned on. */
   cutPower(): Promise<void>;
-  /** Over all boots. */
   readonly consoleFile: string;
   /** @throws Error on timeout */
   untilBoots(count: number): Promise<void>;

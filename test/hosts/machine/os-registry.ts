@@ -8,7 +8,6 @@ import { CONTROL_PLANE } from './network';
 /** The hosts' registry settings contain it, too. */
 export const REGISTRY = `${CONTROL_PLANE}:5000`;
 
-/** With every version pushed. */
 export async function startOsRegistry(
   directory: string,
   layout: string,

@@ -93,7 +93,6 @@ async function bootOnce(
       hear(`the machine did not start: ${error.message}`);
       resolve(undefined);
     });
-    // After all its output.
     machine.once('close', (code) => resolve(code ?? undefined));
   });
   disown();

@@ -32,7 +32,6 @@ export const INSTALLED_ARGUMENTS = [
   ...['mitigations=off', 'nokaslr', 'no_timer_check', 'rcupdate.rcu_expedited=1', 'lsm='],
 ];
 
-/** Before the first boot. */
 export interface InstalledFile {
   readonly path: string;
   readonly content: string;
@@ -64,7 +63,6 @@ export async function installedDisk({ files, kernelArguments }: Installed): Prom
   return join(folder, 'disk.raw');
 }
 
-/** In the suite's registry. */
 export async function referenceOf(layout: string, tag: string): Promise<string> {
   return `${REGISTRY}/os@${await digestOfTag(layout, tag)}`;
 }

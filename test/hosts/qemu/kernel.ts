@@ -10,7 +10,6 @@ import { execute } from '../execute';
 
 /** Small, with the file system built in. */
 const PACKAGE = 'linux-image-cloud-amd64';
-/** For the disk. */
 const DRIVERS = ['virtio_pci', 'virtio_blk'];
 const PREPARE_ROOT = 'usr/lib/ostree/ostree-prepare-root';
 const RECIPE = '1';

@@ -10,7 +10,7 @@ export const NAME = '50-story';
 export const FILE = '/etc/story.conf';
 const UNIT = 'story.service';
 
-/** Goes through every phase. */
+/** An update that goes through every phase. */
 export function everything(world: World) {
   return hostConfig(NAME, {
     osImageURL: world.fleet.images.v2,

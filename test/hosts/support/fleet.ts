@@ -38,10 +38,9 @@ export interface Fleet {
   readonly product: Product;
   readonly registry: Registry;
   readonly machines: readonly Machine[];
-  /** With digest. */
+  /** References with digest. */
   readonly images: Readonly<Record<OsVersion, string>>;
   readonly firstConfig: string;
-  /** It has a token. */
   readonly pointer: object;
   readonly cliEnvironment: Readonly<Record<string, string>>;
   stop(): Promise<void>;

@@ -13,7 +13,6 @@ const GO_ON = `${FOLDER}/go-on`;
 
 export interface HeldProgram {
   untilReached(): Promise<void>;
-  /** Also restores the program. */
   release(): Promise<void>;
 }
 

@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { execute } from '../execute';
 
 export interface SmallDisk {
-  /** All but a megabyte. */
+  /** Fills all but a megabyte. */
   fill(): void;
   /** Removes what `fill` wrote. */
   free(): void;

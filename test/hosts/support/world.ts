@@ -45,7 +45,6 @@ export interface World {
   allUpdatedTo(config: string, nodes?: readonly string[]): Promise<void>;
   /** The node is in service on its old config. Returns the reason. */
   failedAndBack(node: string, config: string): Promise<string>;
-  /** Of the node's MachineConfigNode. */
   untilCondition(node: string, type: string, status: string): Promise<void>;
   /** No workflow works on the machine: the last step on the host comes after Done. */
   atRest(node: string): Promise<void>;
