@@ -4,7 +4,7 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { completeFirstBoot } from '../../../../host/first-boot/first-boot';
 import { settleAtStart } from '../../../../host/settle/settle-at-start';
-import type { OstreeHost } from '../an-ostree-host';
+import { aCopyOfOstree, type OstreeHost } from '../an-ostree-host';
 import { type Deaths, dyingAt } from '../dying-process';
 import {
   anInstalledHost,
@@ -20,29 +20,36 @@ const IGNITION_PRESETS = '/etc/systemd/system-preset/20-ignition.preset';
 
 export function describeFirstBootCrashes(deaths: Deaths): void {
   describe('a first boot', () => {
-    let host: OstreeHost;
+    let template: OstreeHost;
+    const hosts: OstreeHost[] = [];
     beforeEach(async () => {
-      host = await anInstalledHost([SERVED]);
+      template = await anInstalledHost([SERVED]);
+      hosts.push(template);
+      ignite(template, SERVED);
     });
-    afterEach(() => host.remove());
+    afterEach(() => {
+      for (const host of hosts.splice(0)) host.remove();
+    });
+
+    async function begin(): Promise<OstreeHost> {
+      const host = await aCopyOfOstree(template);
+      hosts.push(host);
+      return host;
+    }
 
     it('boots once for what started on files that were put back, also when nobody did so at once', async () => {
-      const begin = async (): Promise<void> => {
-        host.remove();
-        host = await anInstalledHost([SERVED]);
-        ignite(host, SERVED);
-        // An update removes it, so that there is something to restore.
-        write(host.root, IGNITION_PRESETS, 'enable a.service');
-        await completeFirstBoot(await host.ports());
-        await host.powerCut();
-        expect(existsSync(join(host.root, IGNITION_PRESETS))).toBe(false);
-      };
-      await begin();
+      // An update removes it, so that there is something to restore.
+      write(template.root, IGNITION_PRESETS, 'enable a.service');
+      await completeFirstBoot(await template.ports());
+      await template.powerCut();
+      expect(existsSync(join(template.root, IGNITION_PRESETS))).toBe(false);
+
       const whole = dyingAt(Number.POSITIVE_INFINITY);
-      expect((await settleAtStart(await host.ports(whole.fs))).reboot).toMatch(/start again/);
+      const { reboot } = await settleAtStart(await (await begin()).ports(whole.fs));
+      expect(reboot).toMatch(/start again/);
       // One more call than there are: it ends as it should, and nobody boots the machine.
       for (const step of deaths('the undo of a first boot', whole.steps() + 1)) {
-        await begin();
+        const host = await begin();
         await settleAtStart(await host.ports(dyingAt(step).fs)).catch(() => undefined);
         let counted = 0;
         const first = async () =>
@@ -64,13 +71,11 @@ export function describeFirstBootCrashes(deaths: Deaths): void {
     });
 
     it('is complete whatever call was the last one before the process died', async () => {
-      const begin = async (): Promise<void> => {
-        host.remove();
-        host = await anInstalledHost([SERVED]);
-        ignite(host, SERVED);
-      };
       /** Both boots in a process that may die; then as many as needed. */
-      const live = async (dying: ReturnType<typeof dyingAt>): Promise<boolean> => {
+      const live = async (
+        host: OstreeHost,
+        dying: ReturnType<typeof dyingAt>,
+      ): Promise<boolean> => {
         try {
           const first = await completeFirstBoot(await host.ports(dying.fs));
           if (first.kind === 'reboot') await host.reboot();
@@ -81,14 +86,13 @@ export function describeFirstBootCrashes(deaths: Deaths): void {
           return false;
         }
       };
-      await begin();
       const whole = dyingAt(Number.POSITIVE_INFINITY);
-      expect(await live(whole)).toBe(true);
+      expect(await live(await begin(), whole)).toBe(true);
       const steps = whole.steps();
       expect(steps).toBeGreaterThan(40);
       for (const step of deaths('a first boot', steps)) {
-        await begin();
-        expect({ step, ended: await live(dyingAt(step)) }).toEqual({ step, ended: false });
+        const host = await begin();
+        expect({ step, ended: await live(host, dyingAt(step)) }).toEqual({ step, ended: false });
         await bootUntilComplete(host);
         expect({ step, image: (await host.status()).booted.image }).toEqual({
           step,

@@ -3,57 +3,51 @@
 import { settleAtStart } from '../../../../host/settle/settle-at-start';
 import { orderFor } from '../a-host';
 import { motdOf } from '../an-os-update';
-import { anOstreeHost, type OstreeHost } from '../an-ostree-host';
+import { aCopyOfOstree, anOstreeHost, type OstreeHost } from '../an-ostree-host';
 import { type Deaths, dyingAt } from '../dying-process';
 import { NEW, OLD, ON_OLD, orderUpTo, pictureOf } from './whole-update';
 
 export function describeUndoCrashes(deaths: Deaths): void {
   describe('the rollback', () => {
-    let host: OstreeHost;
+    let template: OstreeHost;
+    const hosts: OstreeHost[] = [];
     beforeEach(async () => {
-      host = await anOstreeHost(OLD, [NEW]);
+      template = await anOstreeHost(OLD, [NEW]);
+      hosts.push(template);
+      await orderUpTo(template, 'armReboot');
     });
-    afterEach(() => host.remove());
+    afterEach(() => {
+      for (const host of hosts.splice(0)) host.remove();
+    });
+
+    async function begin(): Promise<OstreeHost> {
+      const host = await aCopyOfOstree(template);
+      hosts.push(host);
+      return host;
+    }
 
     it.each([
       [
         'after a way back',
         async () => {
-          await orderUpTo(host, 'armReboot');
-          await host.reboot();
-          await (await host.activities()).goBack(orderFor(NEW, 'goBack'));
-          await host.reboot();
+          await template.reboot();
+          await (await template.activities()).goBack(orderFor(NEW, 'goBack'));
+          await template.reboot();
         },
       ],
-      [
-        'after a power cut',
-        async () => {
-          await orderUpTo(host, 'armReboot');
-          await host.powerCut();
-        },
-      ],
-      [
-        'after a boot that fell back',
-        async () => {
-          await orderUpTo(host, 'armReboot');
-          await host.boot({ broken: true });
-        },
-      ],
+      ['after a power cut', () => template.powerCut()],
+      ['after a boot that fell back', () => template.boot({ broken: true })],
     ])(
       'boots once more %s, whatever was the last call of the program that undid',
       async (when, cut) => {
-        const begin = async (): Promise<void> => {
-          host.remove();
-          host = await anOstreeHost(OLD, [NEW]);
-          await cut();
-          expect(motdOf(host)).toBe('new');
-        };
-        await begin();
+        await cut();
+        expect(motdOf(template)).toBe('new');
         const whole = dyingAt(Number.POSITIVE_INFINITY);
-        expect((await settleAtStart(await host.ports(whole.fs))).reboot).toMatch(/start again/);
+        const { reboot } = await settleAtStart(await (await begin()).ports(whole.fs));
+        expect(reboot).toMatch(/start again/);
         expect(whole.steps()).toBeGreaterThan(10);
         for (const step of deaths(`the undo ${when}`, whole.steps())) {
-          await begin();
+          const host = await begin();
           const dying = await host.ports(dyingAt(step).fs);
           // Best-effort steps do not fail; only the missing reboot counts.
           await settleAtStart(dying).catch(() => undefined);
