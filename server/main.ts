@@ -49,9 +49,10 @@ export interface RunningServer {
 interface ServerParts {
   /** Absent = a thread with the program beside this one. */
   readonly preparer?: Preparer;
+  /** Time for answers under way when the process ends; default: 10 s. */
+  readonly closingMs?: number;
 }
 
-/** Time for answers under way when the process ends. */
 const CLOSING_MS = 10_000;
 
 interface Context {
@@ -87,7 +88,8 @@ export async function startServer(
     signal: AbortSignal.any([signal, failed.signal]),
     opened: [],
   };
-  const close = () => closeAll(context.opened, { withinMs: CLOSING_MS, log: logger });
+  const { closingMs = CLOSING_MS } = parts;
+  const close = () => closeAll(context.opened, { withinMs: closingMs, log: logger });
   try {
     const urls = await (settings.bootstrapDir === undefined
       ? startInCluster(context)
