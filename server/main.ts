@@ -48,9 +48,10 @@ export interface RunningServer {
 interface ServerParts {
   /** Default: a thread. */
   readonly preparer?: Preparer;
+  /** Time for answers under way when the process ends; default: 10 s. */
+  readonly closingMs?: number;
 }
 
-/** For running answers at the end. */
 const CLOSING_MS = 10_000;
 
 interface Context {
@@ -86,7 +87,8 @@ export async function startServer(
     signal: AbortSignal.any([signal, failed.signal]),
     opened: [],
   };
-  const close = () => closeAll(context.opened, { withinMs: CLOSING_MS, log: logger });
+  const { closingMs = CLOSING_MS } = parts;
+  const close = () => closeAll(context.opened, { withinMs: closingMs, log: logger });
   try {
     const urls = await (settings.bootstrapDir === undefined
       ? startInCluster(context)

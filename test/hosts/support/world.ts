@@ -26,7 +26,8 @@ export const STATE = `${GROUP}/state`;
 export const REASON = `${GROUP}/reason`;
 
 export const START_MS = 600_000;
-export const STORY_MS = 300_000;
+/** Of one story; a wait inside it that hangs fails earlier. */
+export const STORY_MS = 600_000;
 export const STOP_MS = 120_000;
 
 export interface World {

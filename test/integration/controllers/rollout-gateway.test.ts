@@ -14,7 +14,8 @@ import { startTemporal, temporalClient, type TemporalServer } from '../../../too
 import { UNREPLAYABLE_FAILS } from '../../../workers/cluster/unreplayable';
 import { endSignal, toldQuery } from './waiting-rollout';
 
-jest.setTimeout(120_000);
+// A call that Temporal does not answer ends with its own deadline, and two tests wait for some.
+jest.setTimeout(180_000);
 
 let server: TemporalServer;
 let bundle: WorkflowBundle;
