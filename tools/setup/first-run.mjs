@@ -7,31 +7,28 @@ import { fileURLToPath } from 'node:url';
 
 const root = join(dirname(fileURLToPath(import.meta.url)), '..', '..');
 const cache = process.env['SLIPWAY_CACHE'] || join(homedir(), '.cache', 'slipway');
-/** Folder of the cache → its slowest program, and minutes on two idle cores. */
+/** Folder of the cache → its slowest program, and minutes of all its builds on two idle cores. */
 const SERVERS = [
-  ['temporal-cli', 'temporal', 5],
-  ['etcd', 'etcd', 1],
-  ['kubernetes', 'kube-apiserver', 6],
-  ['kwok', 'kwok', 2],
+  ['temporal-cli', 'temporal', 4],
+  ['etcd', 'etcd', 0.5],
+  ['kubernetes', 'kube-apiserver', 4],
+  ['kwok', 'kwok', 1],
 ];
 const DOWNLOAD_MINUTES = 2;
 
-const parts = [
-  ...(existsSync(join(root, 'node_modules')) ? [] : ['npm dependencies (1 min)']),
-  ...(existsSync(join(root, 'dist')) ? [] : ['compiling (1 min)']),
+const own = [
+  ...(existsSync(join(root, 'node_modules')) ? [] : ['npm dependencies']),
+  ...(existsSync(join(root, 'dist')) ? [] : ['the compiled sources']),
 ];
 const missing = SERVERS.filter(([folder, program]) => !isThere(folder, program));
-if (missing.length > 0) {
-  const names = missing.map(([, program]) => program).join(', ');
-  const build = missing.reduce((sum, [, , minutes]) => sum + minutes, 0);
-  parts.push(
-    `real servers: ${names} (downloads: ${DOWNLOAD_MINUTES} min; ` +
-      `where there is no download, builds with Go: ${build} min on two idle cores)`,
-  );
-}
+const parts = [...own, ...missing.map(([, program]) => program)];
 if (parts.length > 0) {
+  const minutes = own.length + (missing.length > 0 ? DOWNLOAD_MINUTES : 0);
+  const built = own.length + missing.reduce((sum, [, , build]) => sum + build, 0);
+  const orBuilt =
+    missing.length > 0 ? ` (about ${Math.ceil(built)} where Go has to build the servers)` : '';
   process.stderr.write(
-    `slipway: this first run makes ready what later runs find: ${parts.join('; ')}\n`,
+    `slipway: about ${minutes} min${orBuilt} for what later runs find ready: ${parts.join(', ')}\n`,
   );
 }
 
