@@ -26,14 +26,35 @@ interface ChurnFlags extends RolloutFlags {
   readonly minutes: number;
 }
 
+/** After the commands in the help. */
+const OUTPUT = `
+Figures of the output:
+  rssMiB, mostRssMiB      memory of each process at the end, and the most it ever had (Linux only)
+  standstillSeconds       longest time in which a slot was free, a node waited and none was cordoned
+  leaseAge                age of the oldest Lease of a kubelet; an old one means that the machine is overloaded
+  failedTasks, lateTasks  workflow tasks whose result the server refused, or that were late
+  disksCompared           disks that were compared with their configs at the end
+
+rollout, churn and evictions end with exit code 1 when a promise was broken.
+"npm run --silent bench -- render --json" prints one JSON object and nothing else.`;
+
+const GROWTH = `
+It also ends with exit code 1 when something grew ("grown"): MachineConfigNodes, Leases, rendered configs
+beyond those that are kept, or memory of a Slipway process after garbage collection. Live memory (liveMiB)
+may grow by a twentieth and 4 MiB, resident memory (collectedRssMiB) by a tenth and 16 MiB. Fewer than
+eight rounds, or less than half an hour, are not judged.`;
+
 async function main(): Promise<void> {
-  const program = new Command('bench').description('Measures Slipway on this machine.');
+  const program = new Command('bench')
+    .description('Measures Slipway on this machine.')
+    .addHelpText('after', OUTPUT);
   simulatedPool(program.command('rollout'))
     .description('roll one config that reboots every node through simulated hosts')
     .action(rollout);
   simulatedPool(program.command('churn'))
     .description('roll one config after the other through simulated hosts, and measure what grows')
     .option('--minutes <count>', 'how long; the last config finishes', wholeNumber(1), 60)
+    .addHelpText('after', GROWTH)
     .action(churn);
   simulatedPool(program.command('evictions'), 20, 2)
     .description(
