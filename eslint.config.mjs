@@ -9,7 +9,7 @@ const NODE_BUILTINS = {
   message: 'No Node built-ins here: effects belong in activities/ or adapters/.',
 };
 
-/** What core/ may take from Node: what computes, and touches nothing outside. */
+/** The parts of Node that core/ may use only compute, and touch nothing outside. */
 const PURE_NODE = [
   {
     regex: '^node:(?!(buffer|crypto|util)$)',
@@ -22,7 +22,7 @@ const PURE_NODE = [
   },
 ];
 
-/** What a process has and core/ does not. */
+/** Globals of a process, which core/ must not use. */
 const EFFECTS = [
   ...['process', 'console', 'fetch', 'performance', 'crypto', 'require'],
   ...['setTimeout', 'setInterval', 'setImmediate', 'queueMicrotask', 'globalThis'],
@@ -66,7 +66,7 @@ const ADAPTERS = [
   ),
 ];
 
-/** What decides and acts on a machine. */
+/** For the code that decides and acts on a machine. */
 const MACHINE = [
   {
     regex: '^@temporalio/',
@@ -79,7 +79,7 @@ const MACHINE = [
   ),
 ];
 
-/** What runs on every machine. */
+/** For the code that runs on every machine. */
 const HOST = [
   { regex: '^@kubernetes/', message: 'The host worker holds no Kubernetes client.' },
   { regex: '^zod$', message: 'zod costs the host worker memory: parse by hand here.' },

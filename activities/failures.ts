@@ -52,7 +52,7 @@ function translated(name: string, activity: Activity): Activity {
   };
 }
 
-/** Whatever the interrupted call threw. */
+/** It does not matter what the interrupted call threw. */
 function cancellationOf(error: unknown): Error | undefined {
   if (error instanceof CancelledFailure) return error;
   const { cancellationSignal } = Context.current();

@@ -29,7 +29,7 @@ interface ServerBenchRow {
   readonly encoding: string;
   readonly replyBytes: number;
   readonly requestsPerSecond: number;
-  /** What one whole core serves. */
+  /** As one whole core serves them. */
   readonly requestsPerProcessorSecond: number;
   readonly p50Ms: number;
   readonly p99Ms: number;

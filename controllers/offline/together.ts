@@ -14,8 +14,8 @@ import type { OfflineCheck } from './check';
 import { attempt, reportProblems } from './failures';
 
 /**
- * So that a person learns of all problems at once. What the rest may bring (contents of a file, a
- * base to compare with) is not reported as missing.
+ * So that a person learns of all problems at once. Nothing is reported as missing that the rest may
+ * bring (contents of a file, a base to compare with).
  */
 export function reportSound(
   sources: readonly MachineConfig[],

@@ -154,7 +154,7 @@ async function swapAllTo(build: string): Promise<void> {
   ]);
 }
 
-/** What all processes of Slipway run, each program once. */
+/** All processes of Slipway run these, each program once. */
 function programs(): readonly string[] {
   const { product } = world.stack;
   const found = ALL.map((name) => {

@@ -71,7 +71,7 @@ class Following<T extends WatchedObject> {
     if (this.#version === undefined) this.#listing = new Set();
     const from =
       this.#version === undefined
-        ? // What exists comes first, then one bookmark: a list without a second request.
+        ? // Existing objects come first, then one bookmark: a list without a second request.
           { sendInitialEvents: true, resourceVersionMatch: 'NotOlderThan' }
         : { resourceVersion: this.#version };
     let isCut = false;

@@ -57,7 +57,7 @@ function decoded(data: string): unknown {
 }
 
 /**
- * What a person sees as a step. Signals to other workflows, requests to cancel them, changes of search
+ * A person sees these as steps. Signals to other workflows, requests to cancel them, changes of search
  * attributes and the markers of patches have no place for a summary.
  */
 const STEPS: readonly string[] = [
@@ -66,7 +66,7 @@ const STEPS: readonly string[] = [
   'EVENT_TYPE_START_CHILD_WORKFLOW_EXECUTION_INITIATED',
 ];
 const LOCAL_ACTIVITY = 'core_local_activity';
-/** What the server takes, with the payload around the text. */
+/** The server takes no longer one, with the payload around the text. */
 const SUMMARY_BYTES = 400;
 
 function isStep({ eventType = '', markerRecordedEventAttributes: marker }: RecordedEvent): boolean {

@@ -1,4 +1,4 @@
-/** What `npm test` takes of long lists: drawn by the commit, so that a commit always takes the same. */
+/** `npm test` takes a sample of long lists. The commit draws it, so that a commit always takes the same. */
 
 import { spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';

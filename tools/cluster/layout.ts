@@ -107,7 +107,7 @@ function superuser(authority: Credentials, commonName: string): Promise<Credenti
   });
 }
 
-/** Whatever the umask and the mode of an existing file. */
+/** The umask and the mode of an existing file make no difference. */
 export async function writeSecret(path: string, content: string): Promise<string> {
   await writeFile(path, content, { mode: 0o600 });
   await chmod(path, 0o600);

@@ -6,8 +6,8 @@ import { endGroup, isStopped, startGroup } from './test-processes.mjs';
 /** One file after the other: each has a whole cluster. */
 const ONE_BY_ONE = new Set(['integration', 'e2e', 'faults', 'hosts']);
 /**
- * Beside others. What hangs is ended and counted, and the others still are: no part takes longer as a whole.
- * Whoever runs one project alone, for hours maybe, ends it.
+ * Beside others. A project that hangs is ended and counted, and the others still run: no part takes longer as a
+ * whole. A project that runs alone may take hours, and a person ends it.
  */
 const LIMIT_MINUTES = 70;
 const ALL_DAY = 24 * 60;
@@ -52,7 +52,7 @@ export async function runProject({ root, name, outputFile, rest, alone }) {
 
 function commandOf(root, name, args) {
   const jest = join(root, 'node_modules', '.bin', 'jest');
-  // What is mounted over the disk of a host goes with the run, however that ends.
+  // Mounts over the disk of a host go with the run, however that ends.
   const mounts = name === 'faults' && process.getuid?.() === 0 && process.platform === 'linux';
   if (mounts) return ['unshare', ['--mount', '--propagation', 'private', jest, ...args]];
   if (name !== 'hosts') return [jest, args];

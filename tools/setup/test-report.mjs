@@ -1,4 +1,4 @@
-// What a run of tests has to say at its end: the slowest tests, and how many passed and failed.
+// The last words of a run of tests: the slowest tests, and how many passed and failed.
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join, relative } from 'node:path';
 import { secondsOf } from './test-selection.mjs';
@@ -73,7 +73,7 @@ export class Report {
     process.stdout.write(`\n${passed} passed, ${failed} failed\n`);
   }
 
-  /** What parts are dealt by: how long each file took, for those that ran. */
+  /** Notes how long each file took that ran; parts are dealt by that. */
   writeSeconds() {
     const known = { ...secondsOf(this.root), ...this.#seconds };
     const sorted = Object.fromEntries(Object.entries(known).sort(([a], [b]) => (a < b ? -1 : 1)));

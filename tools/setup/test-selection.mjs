@@ -4,10 +4,10 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
 /**
- * One at a time of each lane: what computes, what starts clusters and mostly waits for them, and
- * machines, which take less than half of one core of two while they boot, wait and are cut off.
- * The first lane begins with what needs no servers, the second with what needs no more than those: on a new machine
- * the rest is fetched and built meanwhile.
+ * One project at a time runs in each lane. The first lane computes, the second starts clusters and mostly waits for
+ * them, and the third has machines, which take less than half of one core of two while they boot, wait and are cut off.
+ * The first lane begins with projects that need no servers, the second with one that needs nothing else: on a new
+ * machine the rest is fetched and built meanwhile.
  */
 export const LANES = [
   ['unit', 'simulation', 'workflow', 'replay'],
@@ -16,12 +16,12 @@ export const LANES = [
 ];
 /** Of `npm run test:all`: each stays under an hour, also on a machine half as fast. */
 export const PARTS = 3;
-/** What a file counts that has not been measured. */
+/** Of a file that has not been measured. */
 const UNKNOWN_SECONDS = 30;
 const ONLY_IN_ALL = /\.all\.test\.ts$/;
 
 /**
- * What jest is told to run of each project, one part after the other. A project without files is left out.
+ * The arguments of jest for each project, one part after the other. A project without files is left out.
  *
  * @param {{ all: boolean, part: Part | undefined, projects: readonly string[], rest: readonly string[] }} wanted -
  *   `rest` goes to jest, which then chooses by itself

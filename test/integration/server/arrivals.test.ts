@@ -42,7 +42,7 @@ socket.once('secureConnect', () => socket.write(request, count));
 socket.on('data', (part) => { answer += part; });
 socket.once('error', (error) => { answer += error.code; });
 socket.once('close', () => {
-  // Who waits for more of it waits in vain.
+  // Nothing more comes; the test need not wait for it.
   Atomics.store(said, 0, 100);
   parentPort.postMessage(answer);
 });

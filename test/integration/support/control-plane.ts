@@ -18,7 +18,7 @@ import { installCrds } from '../crds/install';
 /** Names the file that says where it is. */
 export const WHERE = 'SLIPWAY_TEST_CONTROL_PLANE';
 
-/** What a test needs to use it. */
+/** A test needs these to use it. */
 export interface WhereItIs {
   readonly layout: ClusterLayout;
   /** `POST /<how>/<process>`. */

@@ -1,4 +1,4 @@
-/** What the file before has left in the cluster goes; CRDs stay. */
+/** Removes what the file before has left in the cluster; CRDs stay. */
 
 import { createApiClient, type ApiClient } from '../../../tools/cluster';
 import type { ClusterLayout } from '../../../tools/cluster/layout';

@@ -224,7 +224,7 @@ test.each([
   LIMIT_MS,
 );
 
-/** What `npm test` and continuous integration consist of, with stand-ins for what takes minutes. */
+/** The parts of `npm test` and of continuous integration, with stand-ins for those that take minutes. */
 function aClone(): string {
   clone = mkdtempSync(join(tmpdir(), 'slipway-closing-line-'));
   for (const path of ['tools/setup', 'package.json', '.ci/run'])

@@ -18,7 +18,7 @@ export async function bootIntoNew(host: OstreeHost): Promise<string> {
   return bootId;
 }
 
-/** What runs, what is on disk, and whether an update is open. */
+/** Shows what runs, what is on disk, and whether an update is open. */
 export async function stateOf(host: OstreeHost) {
   const { files, journal } = await host.ports();
   return {

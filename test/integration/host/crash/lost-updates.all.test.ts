@@ -102,7 +102,7 @@ describe('an update that was taken over before its reboot, and is not gone on wi
 
 describe('an update that failed and was lost', () => {
   const FAILED = 'VerifyFailed: unit a.service has failed';
-  /** What the node says. */
+  /** As the Node says. */
   const SAID = {
     name: 'EarlierUpdateFailed',
     message: `rendered-worker-new has failed on worker-1 in an update that was lost: ${FAILED}`,

@@ -42,7 +42,7 @@ function applied(node: Node, change: NodeChange | undefined): Node {
   return aNode(annotations, unschedulable, taints);
 }
 
-/** What it says of its configs; whose turn it is has tests of its own. */
+/** Its annotations about configs; whose turn it is has tests of its own. */
 function saidOf(node: Node): Readonly<Record<string, string>> {
   return Object.fromEntries(
     Object.entries(node.metadata.annotations ?? {}).filter(

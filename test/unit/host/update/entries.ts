@@ -25,7 +25,7 @@ import {
 } from '../a-host';
 
 export type Entries = Readonly<Record<string, Parameters<typeof aConfig>[1]>>;
-/** What was there before any config. */
+/** The machine had these before any config. */
 export type Originals = Readonly<Record<string, (at: (path: string) => string) => void>>;
 
 const FILE = '/etc/tool/x';
@@ -217,7 +217,7 @@ export const LINK: Originals = {
   },
 };
 
-/** What remains of a table without the rows that begin like this. */
+/** The table without the rows that begin like this. */
 export function without<Row>(table: Readonly<Record<string, Row>>, beginning: string) {
   return Object.fromEntries(Object.entries(table).filter(([name]) => !name.startsWith(beginning)));
 }
