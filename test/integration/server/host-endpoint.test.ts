@@ -1,9 +1,14 @@
-import { copyFile, readFile, writeFile } from 'node:fs/promises';
+import { copyFile, mkdtemp, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { connect, type TLSSocket } from 'node:tls';
 import { generateKeyPairSync } from 'node:crypto';
 import { readCanonical } from '../../../host/records/configs';
-import { startCluster } from '../../../tools/cluster';
+import type { CredentialFiles } from '../../../tools/cluster';
+import {
+  CertificateUse,
+  issueCertificate,
+  newAuthority,
+} from '../../../tools/cluster/certificates';
 import type { ConfigReference } from '../../../workflows/host-contracts';
 import { eventually } from '../kube/fixture';
 import { clientWith, startEndpoint, type EndpointFixture } from './endpoint-fixture';
@@ -87,27 +92,17 @@ describe('the host endpoint over mutual TLS', () => {
   });
 
   it('refuses a certificate of another authority, and a host refuses such a server', async () => {
-    const other = await startCluster({ kwok: false });
-    try {
-      const [impostor] = await other.nodeCredentialsBulk(['worker-0']);
-      if (impostor === undefined) throw new Error('no credentials');
-      const right = { ...impostor, caFile: fixture.kube.cluster.caFile };
+    const impostor = await nodeOfAnotherAuthority('worker-0');
+    const right = { ...impostor, caFile: fixture.kube.cluster.caFile };
 
-      await expect(
-        clientWith(fixture.server.hostUrl, right).fetch('rendered-worker-1'),
-      ).rejects.toMatchObject({
-        name: 'ConfigFetchFailed',
-      });
-      const mine = await fixture.credentialsOf('worker-0');
-      const fooled = { ...mine, caFile: other.caFile };
-      await expect(
-        clientWith(fixture.server.hostUrl, fooled).fetch('rendered-worker-1'),
-      ).rejects.toMatchObject({
-        name: 'ConfigFetchFailed',
-      });
-    } finally {
-      await other.stop();
-    }
+    await expect(
+      clientWith(fixture.server.hostUrl, right).fetch('rendered-worker-1'),
+    ).rejects.toMatchObject({ name: 'ConfigFetchFailed' });
+    const mine = await fixture.credentialsOf('worker-0');
+    const fooled = { ...mine, caFile: impostor.caFile };
+    await expect(
+      clientWith(fixture.server.hostUrl, fooled).fetch('rendered-worker-1'),
+    ).rejects.toMatchObject({ name: 'ConfigFetchFailed' });
   });
 
   it('serves what it has while the API server is away', async () => {
@@ -157,6 +152,24 @@ describe('the host endpoint over mutual TLS', () => {
     await writeFile(fixture.serverFiles.keyFile, kept);
   });
 });
+
+async function nodeOfAnotherAuthority(name: string): Promise<CredentialFiles> {
+  const authority = await newAuthority('another-authority');
+  const { certificate, key } = await issueCertificate(authority, {
+    subject: { commonName: `system:node:${name}`, organizations: ['system:nodes'] },
+    use: CertificateUse.CLIENT,
+  });
+  const directory = await mkdtemp(join(fixture.kube.cluster.directory, 'another-authority-'));
+  const files = {
+    certFile: join(directory, 'node.crt'),
+    keyFile: join(directory, 'node.key'),
+    caFile: join(directory, 'ca.crt'),
+  };
+  await writeFile(files.certFile, certificate);
+  await writeFile(files.keyFile, key);
+  await writeFile(files.caFile, authority.certificate);
+  return files;
+}
 
 async function servedSerial(): Promise<string> {
   const { hostname, port } = new URL(fixture.server.hostUrl);
