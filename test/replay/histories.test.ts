@@ -10,8 +10,8 @@ import type { NodePhase } from '../../core/node/lifecycle';
 import { forbiddenStep } from '../support/forbidden-step';
 import { nodeFinishedSignal, type NodeReport, type UpdateOutcome } from '../../workflows/messages';
 import { workflowBundle } from '../workflow/support/bundle';
-import { startBench } from '../workflow/support/temporal';
-import { STORIES, type Benches } from './stories';
+import { startTestTemporal } from '../workflow/support/temporal';
+import { STORIES, type TestServers } from './stories';
 
 jest.setTimeout(120_000);
 
@@ -84,21 +84,21 @@ interface History {
   readonly events: RecordedEvent[];
 }
 
-let benches: Benches;
+let servers: TestServers;
 let codePath: string;
 /** Of the stories that were told, by their names. */
 const recorded = new Map<string, string>();
 beforeAll(async () => {
   codePath = await workflowBundle();
-  const [bench, newRuns] = await Promise.all([
-    startBench(),
-    startBench({ dynamicConfig: { 'limit.historyCount.suggestContinueAsNew': 40 } }),
+  const [temporal, newRuns] = await Promise.all([
+    startTestTemporal(),
+    startTestTemporal({ dynamicConfig: { 'limit.historyCount.suggestContinueAsNew': 40 } }),
   ]);
-  benches = { bench, newRuns };
+  servers = { temporal, newRuns };
 }, 240_000);
 afterAll(async () => {
-  await benches.bench.stop();
-  await benches.newRuns.stop();
+  await servers.temporal.stop();
+  await servers.newRuns.stop();
 }, 60_000);
 
 async function record(name: string, handle: WorkflowHandle): Promise<History> {
@@ -167,7 +167,7 @@ async function planted({ find, replacement }: PlantedChange): Promise<string> {
 
 describe.each(STORIES)('the history of %s', (_name, tell) => {
   it('replays without a difference, keeps to the lifecycle and has a summary for every step', async () => {
-    for (const [name, handle] of Object.entries(await tell(benches))) {
+    for (const [name, handle] of Object.entries(await tell(servers))) {
       const history = await record(name, handle);
       await expect(replay(history)).resolves.toBeUndefined();
       expectLives(name, history);

@@ -3,26 +3,26 @@
 import type { WorkflowHandle } from '@temporalio/client';
 import type { FakeWorld } from '../workflow/support/fake-world';
 import { aRestartPlan } from '../workflow/support/plans';
-import type { TestBench } from '../workflow/support/temporal';
+import type { TestTemporal } from '../workflow/support/temporal';
 
 /** Where they run. */
-export interface Benches {
-  readonly bench: TestBench;
+export interface TestServers {
+  readonly temporal: TestTemporal;
   /** Goes on in a new run after a few events. */
-  readonly newRuns: TestBench;
+  readonly newRuns: TestTemporal;
 }
 
 /** By what is special about it. */
 type Handles = Readonly<Record<string, WorkflowHandle>>;
 
-type Story = [name: string, tell: (benches: Benches) => Promise<Handles>];
+type Story = [name: string, tell: (servers: TestServers) => Promise<Handles>];
 
 /** Each ends with the handles whose histories it gives. */
 export const STORIES: readonly Story[] = [
   [
     'a reboot',
-    async ({ bench }) => {
-      const world = await bench.world({ nodes: 3 });
+    async ({ temporal }) => {
+      const world = await temporal.world({ nodes: 3 });
       await (await world.startRollout()).result();
       return {
         'update-node.reboot': world.update(world.name(1)),
@@ -32,16 +32,16 @@ export const STORIES: readonly Story[] = [
   ],
   [
     'a restart of a service',
-    async ({ bench }) => {
-      const world = await bench.world({ nodes: 1, plan: aRestartPlan() });
+    async ({ temporal }) => {
+      const world = await temporal.world({ nodes: 1, plan: aRestartPlan() });
       await (await world.startRollout()).result();
       return { 'update-node.restart': world.update(world.name(1)) };
     },
   ],
   [
     'a node with nothing to drain',
-    async ({ bench }) => {
-      const world = await bench.world({ nodes: 1 });
+    async ({ temporal }) => {
+      const world = await temporal.world({ nodes: 1 });
       world.withoutPods = true;
       await (await world.startRollout()).result();
       return { 'update-node.empty': world.update(world.name(1)) };
@@ -49,8 +49,8 @@ export const STORIES: readonly Story[] = [
   ],
   [
     'a node that is on its config already',
-    async ({ bench }) => {
-      const world = await bench.world({ nodes: 1 });
+    async ({ temporal }) => {
+      const world = await temporal.world({ nodes: 1 });
       world.host(world.name(1)).config = 'c2';
       await (await world.startRollout()).result();
       return { 'update-node.unchanged': world.update(world.name(1)) };
@@ -58,8 +58,8 @@ export const STORIES: readonly Story[] = [
   ],
   [
     'a host that is silent when it is to commit',
-    ({ bench }) =>
-      committed(bench, 'update-node.silent-at-commit', async (world) => {
+    ({ temporal }) =>
+      committed(temporal, 'update-node.silent-at-commit', async (world) => {
         const gate = world.hold('commitUpdate');
         const proof = world.hold('verifyUpdate');
         return async () => {
@@ -74,8 +74,8 @@ export const STORIES: readonly Story[] = [
   ],
   [
     'a host that has committed, and whose answer was lost',
-    ({ bench }) =>
-      committed(bench, 'update-node.committed-unheard', async (world) => {
+    ({ temporal }) =>
+      committed(temporal, 'update-node.committed-unheard', async (world) => {
         const node = world.name(1);
         const gate = world.hold('commitUpdate');
         return async () => {
@@ -90,16 +90,17 @@ export const STORIES: readonly Story[] = [
   ],
   [
     'a failed apply',
-    ({ bench }) => failedAt(bench, 'applyUpdate', 'ApplyFailed', 'update-node.apply-failed'),
+    ({ temporal }) => failedAt(temporal, 'applyUpdate', 'ApplyFailed', 'update-node.apply-failed'),
   ],
   [
     'a rollback after the reboot',
-    ({ bench }) => failedAt(bench, 'verifyUpdate', 'WrongDeployment', 'update-node.rolled-back'),
+    ({ temporal }) =>
+      failedAt(temporal, 'verifyUpdate', 'WrongDeployment', 'update-node.rolled-back'),
   ],
   [
     'a cancelled drain',
-    async ({ bench }) => {
-      const world = await bench.world({ nodes: 1 });
+    async ({ temporal }) => {
+      const world = await temporal.world({ nodes: 1 });
       const gate = world.hold('drainNode');
       await world.startRollout();
       await gate.reached;
@@ -119,8 +120,8 @@ export const STORIES: readonly Story[] = [
   ],
   [
     'a retarget',
-    async ({ bench }) => {
-      const world = await bench.world({ nodes: 3 });
+    async ({ temporal }) => {
+      const world = await temporal.world({ nodes: 3 });
       const gate = world.hold('drainNode', world.name(1));
       await world.startRollout();
       await gate.reached;
@@ -134,8 +135,8 @@ export const STORIES: readonly Story[] = [
   ],
   [
     'messages of a person',
-    async ({ bench }) => {
-      const world = await bench.world({ nodes: 3 });
+    async ({ temporal }) => {
+      const world = await temporal.world({ nodes: 3 });
       const last = world.name(3);
       const gate = world.hold('drainNode', world.name(1));
       await world.startRollout();
@@ -153,8 +154,8 @@ export const STORIES: readonly Story[] = [
   ],
   [
     'an adoption',
-    async ({ bench }) => {
-      const world = await bench.world({ nodes: 2 });
+    async ({ temporal }) => {
+      const world = await temporal.world({ nodes: 2 });
       const gate = world.hold('drainNode', world.name(1));
       await world.startRollout();
       await gate.reached;
@@ -171,8 +172,8 @@ export const STORIES: readonly Story[] = [
   ],
   [
     'a node that is deleted',
-    async ({ bench }) => {
-      const world = await bench.world({ nodes: 2 });
+    async ({ temporal }) => {
+      const world = await temporal.world({ nodes: 2 });
       const first = world.name(1);
       const gate = world.hold('drainNode', first);
       await world.startRollout();
@@ -189,9 +190,9 @@ export const STORIES: readonly Story[] = [
   ],
   [
     'a node that is moved',
-    async ({ bench }) => {
-      const world = await bench.world({ nodes: 2 });
-      const other = await bench.world({ nodes: 0, beside: world, config: 'd1' });
+    async ({ temporal }) => {
+      const world = await temporal.world({ nodes: 2 });
+      const other = await temporal.world({ nodes: 0, beside: world, config: 'd1' });
       const first = world.name(1);
       const gate = world.hold('drainNode', first);
       await world.startRollout();
@@ -202,7 +203,7 @@ export const STORIES: readonly Story[] = [
       gate.open();
       await world.rollout().result();
       return {
-        'update-node.moved': bench.client.workflow.getHandle(update.workflowId, update.runId),
+        'update-node.moved': temporal.client.workflow.getHandle(update.workflowId, update.runId),
         'pool-rollout.moved': world.rollout(),
       };
     },
@@ -223,11 +224,11 @@ export const STORIES: readonly Story[] = [
 
 /** @param before - prepares the world; what it gives is done while the rollout runs */
 async function committed(
-  bench: TestBench,
+  temporal: TestTemporal,
   name: string,
   before: (world: FakeWorld) => Promise<(() => Promise<void>) | undefined | void>,
 ): Promise<Handles> {
-  const world = await bench.world({ nodes: 1, policy: { reconnectSeconds: 2 } });
+  const world = await temporal.world({ nodes: 1, policy: { reconnectSeconds: 2 } });
   const meanwhile = await before(world);
   await world.startRollout();
   await meanwhile?.();
@@ -236,12 +237,12 @@ async function committed(
 }
 
 async function failedAt(
-  bench: TestBench,
+  temporal: TestTemporal,
   step: string,
   failure: string,
   name: string,
 ): Promise<Handles> {
-  const world = await bench.world({ nodes: 1, policy: { failureThreshold: 1 } });
+  const world = await temporal.world({ nodes: 1, policy: { failureThreshold: 1 } });
   world.failWith(step, world.name(1), failure, 'something is wrong', 1);
   await world.startRollout();
   await world.progressUntil(({ state }) => state === 'Halted');
@@ -250,7 +251,7 @@ async function failedAt(
   await world.rollout().executeUpdate('retryNode', { args: [{ node: world.name(1) }] });
   await world.rollout().result();
   return {
-    [name]: bench.client.workflow.getHandle(failed.workflowId, runId),
+    [name]: temporal.client.workflow.getHandle(failed.workflowId, runId),
     [name.replace('update-node', 'pool-rollout')]: world.rollout(),
   };
 }

@@ -5,17 +5,17 @@ import { ANNOTATION } from '../../core/names';
 import { attachSignal } from '../../workflows/messages';
 import { containing } from './support/containing';
 import type { FakeWorld, WorldOptions } from './support/fake-world';
-import { startBench, type TestBench } from './support/temporal';
+import { startTestTemporal, type TestTemporal } from './support/temporal';
 
 jest.setTimeout(60_000);
 
 const NOT_SYNCED = 'the watches of the cluster have not caught up yet';
 
-let bench: TestBench;
+let temporal: TestTemporal;
 beforeAll(async () => {
-  bench = await startBench();
+  temporal = await startTestTemporal();
 }, 180_000);
-afterAll(() => bench.stop(), 60_000);
+afterAll(() => temporal.stop(), 60_000);
 
 /** Resolves when the rollout has accepted it; the answer comes later. */
 async function said(world: FakeWorld, message: string, node: string) {
@@ -41,7 +41,7 @@ async function startBlind(world: FakeWorld): Promise<void> {
 
 /** The first check of the pool waits at the gate. */
 async function lookingRollout(options: WorldOptions) {
-  const world = await bench.world(options);
+  const world = await temporal.world(options);
   const gate = world.hold('selectNodes');
   await world.startRollout();
   await gate.reached;
@@ -49,7 +49,7 @@ async function lookingRollout(options: WorldOptions) {
 }
 
 it('a node that is skipped is held for the config that the pool turns out to have', async () => {
-  const world = await bench.world({ nodes: 1 });
+  const world = await temporal.world({ nodes: 1 });
   const node = world.name(1);
   await startBlind(world);
 
@@ -81,7 +81,7 @@ it('a node that is skipped, and then to be tried after all, is tried', async () 
 
 /** The update of a lost rollout drains its node. */
 async function lostUpdate() {
-  const world = await bench.world({ nodes: 1 });
+  const world = await temporal.world({ nodes: 1 });
   const node = world.name(1);
   const draining = world.hold('drainNode', node);
   await world.startRollout();

@@ -1,22 +1,22 @@
 import { startOrRetarget } from '../../process/temporal/start-rollout';
-import { startBench, type TestBench } from './support/temporal';
+import { startTestTemporal, type TestTemporal } from './support/temporal';
 
 jest.setTimeout(120_000);
 
 /** The server suggests a new run after this many events, so every rollout here has several. */
 const EVENTS = 40;
 
-let bench: TestBench;
+let temporal: TestTemporal;
 beforeAll(async () => {
-  bench = await startBench({
+  temporal = await startTestTemporal({
     dynamicConfig: { 'limit.historyCount.suggestContinueAsNew': EVENTS },
   });
 }, 180_000);
-afterAll(() => bench.stop(), 60_000);
+afterAll(() => temporal.stop(), 60_000);
 
 describe('a rollout that goes on in new runs', () => {
   it('loses no slot and no report', async () => {
-    const world = await bench.world({ nodes: 8, maxUnavailable: 2 });
+    const world = await temporal.world({ nodes: 8, maxUnavailable: 2 });
     const handle = await world.startRollout();
     const first = (await handle.describe()).runId;
 
@@ -34,7 +34,7 @@ describe('a rollout that goes on in new runs', () => {
   });
 
   it('remembers failed nodes, held nodes, and nodes to be tried last', async () => {
-    const world = await bench.world({ nodes: 6, maxUnavailable: 1 });
+    const world = await temporal.world({ nodes: 6, maxUnavailable: 1 });
     const [failing, held, deferred] = [world.name(1), world.name(6), world.name(2)];
     world.failWith('applyUpdate', failing, 'ApplyFailed', 'disk full', 1);
     world.failWith('drainNode', deferred, 'DrainTimedOut', 'budget allows 0', 1);
@@ -60,10 +60,10 @@ describe('a rollout that goes on in new runs', () => {
   });
 
   it('has time for the replay of a long history in each of them', async () => {
-    const world = await bench.world({ nodes: 6 });
+    const world = await temporal.world({ nodes: 6 });
     world.config = `rendered-${world.pool}-2`;
     const gate = world.hold('drainNode', world.name(4));
-    await startOrRetarget(bench.client.workflow, world.pool, world.config);
+    await startOrRetarget(temporal.client.workflow, world.pool, world.config);
     await gate.reached;
 
     const { runId, raw } = await world.rollout().describe();
@@ -77,7 +77,7 @@ describe('a rollout that goes on in new runs', () => {
   });
 
   it('can still be cancelled as a whole', async () => {
-    const world = await bench.world({ nodes: 6, maxUnavailable: 1 });
+    const world = await temporal.world({ nodes: 6, maxUnavailable: 1 });
     const gate = world.hold('drainNode', world.name(4));
     const handle = await world.startRollout();
     const first = (await handle.describe()).runId;

@@ -9,16 +9,16 @@ import {
 import { containing } from './support/containing';
 import type { FakeWorld } from './support/fake-world';
 import { lookTwice } from './support/look-twice';
-import { startBench, type TestBench } from './support/temporal';
+import { startTestTemporal, type TestTemporal } from './support/temporal';
 
 jest.setTimeout(120_000);
 
 /** Events that make a decision outdated before it is carried out. */
-let bench: TestBench;
+let temporal: TestTemporal;
 beforeAll(async () => {
-  bench = await startBench();
+  temporal = await startTestTemporal();
 }, 180_000);
-afterAll(() => bench.stop(), 60_000);
+afterAll(() => temporal.stop(), 60_000);
 
 async function answersOf(update: ReturnType<FakeWorld['update']>): Promise<number> {
   const { events } = await update.fetchHistory();
@@ -52,7 +52,7 @@ function isFailed(world: FakeWorld, node: string): boolean {
 }
 
 it('a node that comes back before it is repaired waits for a slot of its own', async () => {
-  const world = await bench.world({ nodes: 2 });
+  const world = await temporal.world({ nodes: 2 });
   const [first, second] = [world.name(1), world.name(2)];
   const draining = world.hold('drainNode', first);
   const cordoning = world.hold('cordonNode', second);
@@ -85,7 +85,7 @@ it('a node that comes back before it is repaired waits for a slot of its own', a
 });
 
 it('two slots that reach two workers after the limit was lowered to one', async () => {
-  const world = await bench.world({ nodes: 3, maxUnavailable: 2 });
+  const world = await temporal.world({ nodes: 3, maxUnavailable: 2 });
   const [first, second] = [world.name(1), world.name(2)];
   const gates = [world.hold('cordonNode', first), world.hold('cordonNode', second)];
   const draining = world.hold('drainNode', first);
@@ -115,7 +115,7 @@ it('two slots that reach two workers after the limit was lowered to one', async 
 });
 
 it('an update that a lost rollout had stopped for another config is begun anew, and held by nobody', async () => {
-  const world = await bench.world({ nodes: 1 });
+  const world = await temporal.world({ nodes: 1 });
   const node = world.name(1);
   const draining = world.hold('drainNode', node);
   const discarding = world.hold('discardStaged', node);
@@ -148,7 +148,7 @@ it('an update that a lost rollout had stopped for another config is begun anew, 
 });
 
 it('an update answers a new rollout also when it is cancelled in the same moment', async () => {
-  const world = await bench.world({ nodes: 1 });
+  const world = await temporal.world({ nodes: 1 });
   const node = world.name(1);
   const applying = world.hold('applyUpdate', node);
   const goingBack = world.hold('goBack', node);
@@ -170,7 +170,7 @@ it('an update answers a new rollout also when it is cancelled in the same moment
 });
 
 it('the late word of a rollout of another pool takes no update from its own', async () => {
-  const world = await bench.world({ nodes: 1 });
+  const world = await temporal.world({ nodes: 1 });
   const node = world.name(1);
   const preparing = world.hold('prepareUpdate', node);
   await world.startRollout();
@@ -192,7 +192,7 @@ it('the late word of a rollout of another pool takes no update from its own', as
 });
 
 it('a person who cancels an update is heeded although its rollout stops it, too, and is lost', async () => {
-  const world = await bench.world({ nodes: 1 });
+  const world = await temporal.world({ nodes: 1 });
   const node = world.name(1);
   const draining = world.hold('drainNode', node);
   const discarding = world.hold('discardStaged', node);
@@ -215,7 +215,7 @@ it('a person who cancels an update is heeded although its rollout stops it, too,
 });
 
 it('a retry that comes while a hold is being written is the last word', async () => {
-  const world = await bench.world({ nodes: 1 });
+  const world = await temporal.world({ nodes: 1 });
   const node = world.name(1);
   const draining = world.hold('drainNode', node);
   const holding = world.hold('holdNode', node);
@@ -236,7 +236,7 @@ it('a retry that comes while a hold is being written is the last word', async ()
 });
 
 it('a rollout that is cancelled writes down first what a person has said of its nodes', async () => {
-  const world = await bench.world({ nodes: 1 });
+  const world = await temporal.world({ nodes: 1 });
   const node = world.name(1);
   const draining = world.hold('drainNode', node);
   const holding = world.hold('holdNode', node);
@@ -255,7 +255,7 @@ it('a rollout that is cancelled writes down first what a person has said of its 
 });
 
 it('a rollout that runs is not said to be cancelled, also where its first look was too old to see it', async () => {
-  const world = await bench.world({ nodes: 1 });
+  const world = await temporal.world({ nodes: 1 });
   const draining = world.hold('drainNode', world.name(1));
   await world.startRollout();
   await draining.reached;
@@ -270,7 +270,7 @@ it('a rollout that runs is not said to be cancelled, also where its first look w
 });
 
 it('a node whose update was lost tries another config only when the canary is verified', async () => {
-  const world = await bench.world({ nodes: 2, maxUnavailable: 2, policy: { canaryNodes: 1 } });
+  const world = await temporal.world({ nodes: 2, maxUnavailable: 2, policy: { canaryNodes: 1 } });
   const [first, second] = [world.name(1), world.name(2)];
   const goingBack = world.hold('goBack', first);
   const applying = world.hold('applyUpdate', first);
@@ -309,7 +309,7 @@ it('a node whose update was lost tries another config only when the canary is ve
 });
 
 it('a node that a person puts back into service, whose host could not be taken back, has no slot', async () => {
-  const world = await bench.world({ nodes: 2 });
+  const world = await temporal.world({ nodes: 2 });
   const [first, second] = [world.name(1), world.name(2)];
   world.failWith('applyUpdate', first, 'ApplyFailed', 'disk full');
   world.failWith('goBack', first, 'RollbackFailed', 'disk still full');
@@ -335,7 +335,7 @@ it('a node that a person puts back into service, whose host could not be taken b
 });
 
 it('a new config that arrives while the last things are written is rolled out, too', async () => {
-  const world = await bench.world({ nodes: 1, config: 'c1' });
+  const world = await temporal.world({ nodes: 1, config: 'c1' });
   world.cancelledConfig = 'c1';
   const writing = world.hold('markRolloutCancelled');
   await world.startRollout();
@@ -354,7 +354,7 @@ it('a new config that arrives while the last things are written is rolled out, t
 });
 
 it('the host has committed before its node is said to be on the config', async () => {
-  const world = await bench.world({ nodes: 1 });
+  const world = await temporal.world({ nodes: 1 });
   const node = world.name(1);
   const committing = world.hold('commitUpdate', node);
   await world.startRollout();
@@ -373,7 +373,7 @@ it('the host has committed before its node is said to be on the config', async (
 });
 
 it('a rollout that is cancelled before its first look stops the updates of the one before', async () => {
-  const world = await bench.world({ nodes: 1 });
+  const world = await temporal.world({ nodes: 1 });
   const node = world.name(1);
   const draining = world.hold('drainNode', node);
   await world.startRollout();
@@ -396,7 +396,7 @@ it('a rollout that is cancelled before its first look stops the updates of the o
 });
 
 it('a rollout that is cancelled, and cannot look at its pool, has the pool remember it', async () => {
-  const world = await bench.world({ nodes: 1 });
+  const world = await temporal.world({ nodes: 1 });
   world.failWith('selectNodes', '', 'ApiRefused', 'rendered configs may not be read');
   const marking = world.hold('markRolloutCancelled');
   await world.startRollout();

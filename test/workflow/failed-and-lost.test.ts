@@ -3,19 +3,19 @@
 import { ANNOTATION } from '../../core/names';
 import { retryNodeUpdate } from '../../workflows/messages';
 import { containing } from './support/containing';
-import { startBench, type TestBench } from './support/temporal';
+import { startTestTemporal, type TestTemporal } from './support/temporal';
 
 jest.setTimeout(120_000);
 
-let bench: TestBench;
+let temporal: TestTemporal;
 beforeAll(async () => {
-  bench = await startBench();
+  temporal = await startTestTemporal();
 }, 180_000);
-afterAll(() => bench.stop(), 60_000);
+afterAll(() => temporal.stop(), 60_000);
 
 /** The first node has failed and its host is rolled back; its Node does not show it yet. */
 async function failedUnsaid() {
-  const world = await bench.world({ nodes: 2, policy: { failureThreshold: 1 } });
+  const world = await temporal.world({ nodes: 2, policy: { failureThreshold: 1 } });
   const node = world.name(1);
   world.failWith('verifyUpdate', node, 'VerifyFailed', 'unit a.service has failed', 1);
   const isBack = world.hold('awaitNodeReady', node);
@@ -73,7 +73,7 @@ describe('a host that is rolled back', () => {
   });
 
   it('is told of no failure when the pool wants another config', async () => {
-    const world = await bench.world({ nodes: 1 });
+    const world = await temporal.world({ nodes: 1 });
     const node = world.name(1);
     const applying = world.hold('applyUpdate', node);
     const proving = world.hold('verifyBack', node);
@@ -92,7 +92,7 @@ describe('a host that is rolled back', () => {
   });
 
   it('is told of none when an earlier update was lost', async () => {
-    const world = await bench.world({ nodes: 1 });
+    const world = await temporal.world({ nodes: 1 });
     const node = world.name(1);
     world.host(node).isLeft = true;
     const proving = world.hold('verifyBack', node);

@@ -1,17 +1,17 @@
-import { startBench, type TestBench } from './support/temporal';
+import { startTestTemporal, type TestTemporal } from './support/temporal';
 
 jest.setTimeout(120_000);
 
 /** The worker caches one workflow: all others replay from their history, as after a crash. */
-let bench: TestBench;
+let temporal: TestTemporal;
 beforeAll(async () => {
-  bench = await startBench({ forgetful: true });
+  temporal = await startTestTemporal({ forgetful: true });
 }, 180_000);
-afterAll(() => bench.stop(), 60_000);
+afterAll(() => temporal.stop(), 60_000);
 
 describe('with a worker that forgets a workflow as soon as another one has its turn', () => {
   it('a rollout with a failure, a retarget and messages ends as it should', async () => {
-    const world = await bench.world({ nodes: 3 });
+    const world = await temporal.world({ nodes: 3 });
     const [first, second, third] = world.nodeNames() as [string, string, string];
     world.failWith('applyUpdate', first, 'ApplyFailed', 'disk full', 1);
     const gate = world.hold('drainNode', second);

@@ -1,15 +1,15 @@
 import { WorkflowFailedError } from '@temporalio/client';
 import { ANNOTATION } from '../../core/names';
 import type { FakeWorld } from './support/fake-world';
-import { startBench, type TestBench } from './support/temporal';
+import { startTestTemporal, type TestTemporal } from './support/temporal';
 
 jest.setTimeout(60_000);
 
-let bench: TestBench;
+let temporal: TestTemporal;
 beforeAll(async () => {
-  bench = await startBench();
+  temporal = await startTestTemporal();
 }, 180_000);
-afterAll(() => bench.stop(), 60_000);
+afterAll(() => temporal.stop(), 60_000);
 
 async function failureOf(world: FakeWorld, node: string): Promise<string | null | undefined> {
   const error: unknown = await world
@@ -31,7 +31,7 @@ describe('a node that is deleted during its update', () => {
     'awaitNodeReady',
     'completeNode',
   ])('frees its slot at once, and its update ends with the reason: %s', async (step) => {
-    const world = await bench.world({ nodes: 3 });
+    const world = await temporal.world({ nodes: 3 });
     const [first, second, third] = [world.name(1), world.name(2), world.name(3)];
     // Work in progress there never ends by itself.
     const gate = world.hold(step, first);
@@ -66,7 +66,7 @@ describe('a node that is deleted during its update', () => {
       },
     ],
   ])('is waited for no longer by a rollout that %s', async (_how, end) => {
-    const world = await bench.world({ nodes: 2 });
+    const world = await temporal.world({ nodes: 2 });
     const first = world.name(1);
     // Past its point of no return, and the machine never comes back.
     const gate = world.hold('verifyUpdate', first);
@@ -87,7 +87,7 @@ describe('a node that is deleted during its update', () => {
   });
 
   it('is forgotten while it waits for its slot', async () => {
-    const world = await bench.world({ nodes: 3 });
+    const world = await temporal.world({ nodes: 3 });
     const gate = world.hold('drainNode', world.name(1));
     await world.startRollout();
     await world.progressUntil(({ children }) =>
@@ -105,7 +105,7 @@ describe('a node that is deleted during its update', () => {
   });
 
   it('is found out by its own next step, too', async () => {
-    const world = await bench.world({ nodes: 2 });
+    const world = await temporal.world({ nodes: 2 });
     const gate = world.hold('prepareUpdate', world.name(1));
     await world.startRollout();
     await gate.reached;
@@ -118,7 +118,7 @@ describe('a node that is deleted during its update', () => {
   });
 
   it('does not keep a slot that a broken host left behind', async () => {
-    const world = await bench.world({ nodes: 2 });
+    const world = await temporal.world({ nodes: 2 });
     const first = world.name(1);
     world.failWith('applyUpdate', first, 'ApplyFailed', 'disk full');
     world.failWith('goBack', first, 'RollbackFailed', 'disk still full');
@@ -137,7 +137,7 @@ describe('a node that is deleted during its update', () => {
   });
 
   it('is another node when it comes back under the same name', async () => {
-    const world = await bench.world({ nodes: 2 });
+    const world = await temporal.world({ nodes: 2 });
     const first = world.name(1);
     const gate = world.hold('drainNode', first);
     await world.startRollout();
@@ -159,7 +159,7 @@ describe('a node that is deleted during its update', () => {
   });
 
   it('does not inherit the failure of the one that had its name', async () => {
-    const world = await bench.world({ nodes: 2 });
+    const world = await temporal.world({ nodes: 2 });
     const first = world.name(1);
     world.failWith('applyUpdate', first, 'ApplyFailed', 'disk full', 1);
     const gate = world.hold('drainNode', world.name(2));
@@ -179,7 +179,7 @@ describe('a node that is deleted during its update', () => {
 
 describe('a node that joins during a rollout', () => {
   it('is updated with one of the slots, and counted once', async () => {
-    const world = await bench.world({ nodes: 4 });
+    const world = await temporal.world({ nodes: 4 });
     const late = world.name(4);
     world.deleteNode(late);
     const gate = world.hold('drainNode', world.name(1));
@@ -200,7 +200,7 @@ describe('a node that joins during a rollout', () => {
   });
 
   it('is not touched when its first boot brought it the config', async () => {
-    const world = await bench.world({ nodes: 3 });
+    const world = await temporal.world({ nodes: 3 });
     const late = world.name(3);
     world.deleteNode(late);
     const gate = world.hold('drainNode', world.name(1));
@@ -221,8 +221,8 @@ describe('a node that joins during a rollout', () => {
 
 describe('a node that changes its pool', () => {
   async function twoPools(nodes: number): Promise<{ from: FakeWorld; to: FakeWorld }> {
-    const from = await bench.world({ nodes });
-    const to = await bench.world({ nodes: 1, beside: from, config: 'c1' });
+    const from = await temporal.world({ nodes });
+    const to = await temporal.world({ nodes: 1, beside: from, config: 'c1' });
     return { from, to };
   }
 

@@ -1,15 +1,15 @@
 /** Every client of Temporal may send anything; it must not stop running work. */
 
 import type { WorkflowHandle } from '@temporalio/client';
-import { startBench, type TestBench } from './support/temporal';
+import { startTestTemporal, type TestTemporal } from './support/temporal';
 
 jest.setTimeout(60_000);
 
-let bench: TestBench;
+let temporal: TestTemporal;
 beforeAll(async () => {
-  bench = await startBench();
+  temporal = await startTestTemporal();
 }, 180_000);
-afterAll(() => bench.stop(), 60_000);
+afterAll(() => temporal.stop(), 60_000);
 
 /** Failures of workflow tasks of this run; there must be none. */
 async function failedTasks(handle: WorkflowHandle): Promise<readonly string[]> {
@@ -26,7 +26,7 @@ it.each([
   ['prepared', [NOTHING, [null], [[]], [{ node: 'x'.repeat(2000), config: 'c2' }]]],
   ['clusterChanged', [NOTHING, [null], [7], [{ reason: 'joined', versions: { nodes: '7' } }]]],
 ])('a rollout goes on after a malformed %s', async (signal, payloads) => {
-  const world = await bench.world({ nodes: 2 });
+  const world = await temporal.world({ nodes: 2 });
   const gate = world.hold('drainNode', world.name(1));
   await world.startRollout();
   await gate.reached;
@@ -43,7 +43,7 @@ it.each([
 });
 
 it('a retarget counts although nobody can read of which cache it is', async () => {
-  const world = await bench.world({ nodes: 1 });
+  const world = await temporal.world({ nodes: 1 });
   const gate = world.hold('drainNode', world.name(1));
   await world.startRollout();
   await gate.reached;
@@ -60,7 +60,7 @@ it('a retarget counts although nobody can read of which cache it is', async () =
 });
 
 it('a report without its phases is no report', async () => {
-  const world = await bench.world({ nodes: 2 });
+  const world = await temporal.world({ nodes: 2 });
   const gate = world.hold('drainNode', world.name(1));
   await world.startRollout();
   await gate.reached;
@@ -80,7 +80,7 @@ it.each([
   ['nodeGone', [NOTHING, [null], [{ reason: 1 }]]],
   ['stopping', [NOTHING, [null], [{ reason: 1 }]]],
 ])('a node update goes on after a malformed %s', async (signal, payloads) => {
-  const world = await bench.world({ nodes: 1 });
+  const world = await temporal.world({ nodes: 1 });
   const gate = world.hold('drainNode', world.name(1));
   await world.startRollout();
   await gate.reached;
@@ -97,7 +97,7 @@ it.each([
 });
 
 it('a malformed proceed is no slot', async () => {
-  const world = await bench.world({ nodes: 2 });
+  const world = await temporal.world({ nodes: 2 });
   const gate = world.hold('drainNode', world.name(1));
   await world.startRollout();
   await gate.reached;

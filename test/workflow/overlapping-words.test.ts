@@ -5,15 +5,15 @@ import { ANNOTATION } from '../../core/names';
 import { containing } from './support/containing';
 import type { FakeWorld } from './support/fake-world';
 import { lookTwice } from './support/look-twice';
-import { startBench, type TestBench } from './support/temporal';
+import { startTestTemporal, type TestTemporal } from './support/temporal';
 
 jest.setTimeout(60_000);
 
-let bench: TestBench;
+let temporal: TestTemporal;
 beforeAll(async () => {
-  bench = await startBench();
+  temporal = await startTestTemporal();
 }, 180_000);
-afterAll(() => bench.stop(), 60_000);
+afterAll(() => temporal.stop(), 60_000);
 
 async function send(world: FakeWorld, message: string, request: unknown): Promise<unknown> {
   const handle: WorkflowHandle = world.rollout();
@@ -46,7 +46,7 @@ async function expectRefused(answer: Promise<unknown>, type: string): Promise<vo
 
 describe('a pause that is being written', () => {
   it('is ended by the resume that comes meanwhile', async () => {
-    const world = await bench.world({ nodes: 1 });
+    const world = await temporal.world({ nodes: 1 });
     world.changeNode(world.name(1), { unschedulable: true });
     await world.startRollout();
     await world.progressUntil(({ state }) => state === 'Blocked');
@@ -72,7 +72,7 @@ describe('a pause that is being written', () => {
 describe('what is said of a node while something else is being written on it', () => {
   /** A node is held, and its retry or its skip is being written. */
   async function withFailedNode() {
-    const world = await bench.world({ nodes: 1 });
+    const world = await temporal.world({ nodes: 1 });
     const node = world.name(1);
     world.failWith('applyUpdate', node, 'ApplyFailed', 'disk full', 1);
     await world.startRollout();
@@ -132,7 +132,7 @@ describe('what is said of a node while something else is being written on it', (
 
   it('gets the slot of its retry in a halted rollout when the skip after it cannot be written', async () => {
     const policy = { failureThreshold: 1, canaryNodes: 0 };
-    const world = await bench.world({ nodes: 2, maxUnavailable: 2, policy });
+    const world = await temporal.world({ nodes: 2, maxUnavailable: 2, policy });
     const [node, other] = [world.name(1), world.name(2)];
     const applying = [node, other].map((name) => {
       const gate = world.hold('applyUpdate', name);
@@ -157,7 +157,7 @@ describe('what is said of a node while something else is being written on it', (
   });
 
   it('is checked again at once when a skip cannot be written', async () => {
-    const world = await bench.world({ nodes: 1 });
+    const world = await temporal.world({ nodes: 1 });
     const node = world.name(1);
     world.changeNode(node, { unschedulable: true });
     const gate = world.hold('holdNode', node);
@@ -177,7 +177,7 @@ describe('what is said of a node while something else is being written on it', (
   }, 30_000);
 
   it('is held as was said in Temporal when the retry after it cannot be written', async () => {
-    const world = await bench.world({ nodes: 1 });
+    const world = await temporal.world({ nodes: 1 });
     const node = world.name(1);
     const draining = world.hold('drainNode', node);
     const holding = world.hold('holdNode', node);
@@ -233,7 +233,7 @@ describe('what is said of a node while something else is being written on it', (
 describe('a node whose retry is being written', () => {
   /** Its retry has removed the hold from its Node; the rollout has no answer yet. */
   async function released(failing: 'applyUpdate' | 'holdNode') {
-    const world = await bench.world({ nodes: 1 });
+    const world = await temporal.world({ nodes: 1 });
     const node = world.name(1);
     world.changeNode(node, {
       annotations: { [ANNOTATION.HELD_FOR]: 'c2', [ANNOTATION.HELD_REASON]: 'skipped' },

@@ -1,19 +1,19 @@
 import { freeLoopbackPort } from '../../process/health-server';
-import { startBench, type TestBench } from './support/temporal';
+import { startTestTemporal, type TestTemporal } from './support/temporal';
 
 jest.setTimeout(60_000);
 
-let bench: TestBench;
+let temporal: TestTemporal;
 let address: string;
 beforeAll(async () => {
   address = `127.0.0.1:${await freeLoopbackPort()}`;
   // Every step is replayed from its history, which must not count it again.
-  bench = await startBench({ metricsAddress: address, forgetful: true });
+  temporal = await startTestTemporal({ metricsAddress: address, forgetful: true });
 }, 180_000);
-afterAll(() => bench.stop(), 60_000);
+afterAll(() => temporal.stop(), 60_000);
 
 it('every phase of an update is measured once, also those that do not disturb the node', async () => {
-  const world = await bench.world({ nodes: 2 });
+  const world = await temporal.world({ nodes: 2 });
   await (await world.startRollout()).result();
 
   const text = await (await fetch(`http://${address}/metrics`)).text();

@@ -2,19 +2,19 @@ import { ANNOTATION, CLUSTER_QUEUE, NodeState } from '../../core/names';
 import { SEARCH_ATTRIBUTE } from '../../workflows/search-attributes';
 import { aRestartPlan } from './support/plans';
 import { containing } from './support/containing';
-import { startBench, type TestBench } from './support/temporal';
+import { startTestTemporal, type TestTemporal } from './support/temporal';
 
 jest.setTimeout(60_000);
 
-let bench: TestBench;
+let temporal: TestTemporal;
 beforeAll(async () => {
-  bench = await startBench();
+  temporal = await startTestTemporal();
 }, 180_000);
-afterAll(() => bench.stop(), 60_000);
+afterAll(() => temporal.stop(), 60_000);
 
 describe('a rollout', () => {
   it('brings every node to the config, one after the other, the oldest first', async () => {
-    const world = await bench.world({ nodes: 4 });
+    const world = await temporal.world({ nodes: 4 });
 
     const result = await (await world.startRollout()).result();
 
@@ -27,7 +27,7 @@ describe('a rollout', () => {
   });
 
   it('uses every slot, and never one more', async () => {
-    const world = await bench.world({ nodes: 5, maxUnavailable: 2 });
+    const world = await temporal.world({ nodes: 5, maxUnavailable: 2 });
     const gate = world.hold('drainNode');
     await world.startRollout();
     await gate.reached;
@@ -47,7 +47,7 @@ describe('a rollout', () => {
   });
 
   it('prepares nodes before they have a slot, as many as the policy says', async () => {
-    const world = await bench.world({ nodes: 4, policy: { prepareAhead: 2 } });
+    const world = await temporal.world({ nodes: 4, policy: { prepareAhead: 2 } });
     const gate = world.hold('drainNode');
     await world.startRollout();
     await gate.reached;
@@ -64,7 +64,7 @@ describe('a rollout', () => {
   });
 
   it('counts a node that is unavailable for another reason', async () => {
-    const world = await bench.world({ nodes: 3 });
+    const world = await temporal.world({ nodes: 3 });
     world.changeNode(world.name(3), { ready: false });
     await world.startRollout();
     // Before that it may wait to learn which updates run; slots are granted only after that.
@@ -83,7 +83,7 @@ describe('a rollout', () => {
   });
 
   it('leaves a node alone that a person cordoned, and waits for them', async () => {
-    const world = await bench.world({ nodes: 2, maxUnavailable: 2 });
+    const world = await temporal.world({ nodes: 2, maxUnavailable: 2 });
     world.changeNode(world.name(1), { unschedulable: true });
     await world.startRollout();
 
@@ -96,7 +96,7 @@ describe('a rollout', () => {
   });
 
   it('is completed at once when there is nothing to do', async () => {
-    const world = await bench.world({ nodes: 2, config: 'c1' });
+    const world = await temporal.world({ nodes: 2, config: 'c1' });
 
     await expect((await world.startRollout()).result()).resolves.toMatchObject({
       state: 'Completed',
@@ -106,7 +106,7 @@ describe('a rollout', () => {
   });
 
   it('waits for the first rendered config', async () => {
-    const world = await bench.world({ nodes: 1, config: undefined });
+    const world = await temporal.world({ nodes: 1, config: undefined });
     await world.startRollout();
     const waiting = await world.progressUntil(({ state }) => state === 'WaitingForRender');
 
@@ -118,7 +118,7 @@ describe('a rollout', () => {
   });
 
   it('does not start a node twice or give its slot away when its view is behind', async () => {
-    const world = await bench.world({ nodes: 3 });
+    const world = await temporal.world({ nodes: 3 });
     const gate = world.hold('drainNode', world.name(1));
     await world.startRollout();
     await gate.reached;
@@ -136,7 +136,7 @@ describe('a rollout', () => {
   });
 
   it('never gives too many slots while its view shows no cordon at all', async () => {
-    const world = await bench.world({ nodes: 4 });
+    const world = await temporal.world({ nodes: 4 });
     world.freezeView();
     const gate = world.hold('drainNode');
     await world.startRollout();
@@ -153,7 +153,7 @@ describe('a rollout', () => {
   });
 
   it('says why it cannot check its pool, and goes on when it can', async () => {
-    const world = await bench.world({ nodes: 1 });
+    const world = await temporal.world({ nodes: 1 });
     world.failWith('selectNodes', undefined, 'InvalidPool', 'maxUnavailable is 0');
     await world.startRollout();
     const { blocker } = await world.progressUntil((progress) => progress.blocker !== undefined);
@@ -169,7 +169,7 @@ describe('a rollout', () => {
 
 describe('the canary', () => {
   it('is alone until it is verified', async () => {
-    const world = await bench.world({ nodes: 4, maxUnavailable: 3, policy: { canaryNodes: 1 } });
+    const world = await temporal.world({ nodes: 4, maxUnavailable: 3, policy: { canaryNodes: 1 } });
     const gate = world.hold('verifyUpdate');
     await world.startRollout();
     await gate.reached;
@@ -186,7 +186,7 @@ describe('the canary', () => {
 
 describe('the failure threshold', () => {
   it('stops the rollout, which stays open until a node is retried', async () => {
-    const world = await bench.world({ nodes: 4, policy: { failureThreshold: 1 } });
+    const world = await temporal.world({ nodes: 4, policy: { failureThreshold: 1 } });
     world.failWith('applyUpdate', world.name(1), 'ApplyFailed', 'disk full', 1);
     await world.startRollout();
 
@@ -203,7 +203,7 @@ describe('the failure threshold', () => {
   });
 
   it('lets the others go on while it is not met', async () => {
-    const world = await bench.world({ nodes: 3, policy: { failureThreshold: 2 } });
+    const world = await temporal.world({ nodes: 3, policy: { failureThreshold: 2 } });
     world.failWith('applyUpdate', world.name(1), 'ApplyFailed', 'disk full', 1);
     await world.startRollout();
 
@@ -215,7 +215,7 @@ describe('the failure threshold', () => {
   });
 
   it('names a failed node also when that could not be written on its Node', async () => {
-    const world = await bench.world({ nodes: 2, policy: { failureThreshold: '100%' } });
+    const world = await temporal.world({ nodes: 2, policy: { failureThreshold: '100%' } });
     const node = world.name(1);
     world.failWith('prepareUpdate', node, 'ConfigForbidden', 'not of its pool', 1);
     world.failWith('releaseNode', node, 'ApiRefused', 'refused by a webhook', 1);
@@ -231,7 +231,7 @@ describe('the failure threshold', () => {
   });
 
   it('lets a new config through', async () => {
-    const world = await bench.world({ nodes: 2, policy: { failureThreshold: 1 } });
+    const world = await temporal.world({ nodes: 2, policy: { failureThreshold: 1 } });
     world.failWith('applyUpdate', world.name(1), 'ApplyFailed', 'disk full', 1);
     await world.startRollout();
     await world.progressUntil(({ state }) => state === 'Halted');
@@ -247,7 +247,7 @@ describe('the failure threshold', () => {
 
 describe('a new config during the rollout', () => {
   it('rolls back every node that can be rolled back, lets the others finish, and rolls all to it', async () => {
-    const world = await bench.world({ nodes: 4, maxUnavailable: 2 });
+    const world = await temporal.world({ nodes: 4, maxUnavailable: 2 });
     const [first, second] = [world.name(1), world.name(2)];
     const rebooting = world.hold('verifyUpdate', first);
     const draining = world.hold('drainNode', second);
@@ -279,7 +279,7 @@ describe('a new config during the rollout', () => {
 
 describe('a drain that times out', () => {
   it('goes to the back of the queue and is tried again after all others', async () => {
-    const world = await bench.world({ nodes: 3 });
+    const world = await temporal.world({ nodes: 3 });
     world.failWith('drainNode', world.name(1), 'DrainTimedOut', 'budget shop/cart allows 0', 1);
     const gate = world.hold('drainNode', world.name(3));
     await world.startRollout();
@@ -305,7 +305,7 @@ describe('a drain that times out', () => {
   });
 
   it('stays failed when the policy says so', async () => {
-    const world = await bench.world({
+    const world = await temporal.world({
       nodes: 1,
       policy: { drain: { timeoutSeconds: 30, onTimeout: 'Fail' } },
     });
@@ -322,7 +322,7 @@ describe('a drain that times out', () => {
 
 describe('a node that an earlier update left unavailable', () => {
   it('is repaired by a better config without a slot, although maxUnavailable is used up', async () => {
-    const world = await bench.world({ nodes: 3, policy: { failureThreshold: 1 } });
+    const world = await temporal.world({ nodes: 3, policy: { failureThreshold: 1 } });
     const broken = world.name(1);
     world.failWith('verifyUpdate', broken, 'WrongDeployment', 'booted the old one', 1);
     world.failWith('goBack', broken, 'RollbackFailed', 'no previous deployment', 1);
@@ -340,7 +340,7 @@ describe('a node that an earlier update left unavailable', () => {
   });
 
   it('can be retried although another node waits for the slot that it takes', async () => {
-    const world = await bench.world({ nodes: 2 });
+    const world = await temporal.world({ nodes: 2 });
     const broken = world.name(1);
     world.failWith('verifyUpdate', broken, 'WrongDeployment', 'booted the old one', 1);
     world.failWith('goBack', broken, 'RollbackFailed', 'no previous deployment', 1);
@@ -360,7 +360,7 @@ describe('a node that an earlier update left unavailable', () => {
 
 describe('nodes that wait for their slot and are not Ready for a while', () => {
   it('get none for it: no update has left them so', async () => {
-    const world = await bench.world({ nodes: 4, policy: { prepareAhead: 3 } });
+    const world = await temporal.world({ nodes: 4, policy: { prepareAhead: 3 } });
     const draining = world.hold('drainNode', world.name(1));
     await world.startRollout();
     await draining.reached;
@@ -392,7 +392,7 @@ describe('nodes that wait for their slot and are not Ready for a while', () => {
   });
 
   it('are named when nobody else is left to wait for', async () => {
-    const world = await bench.world({ nodes: 2, maxUnavailable: 2, policy: { canaryNodes: 1 } });
+    const world = await temporal.world({ nodes: 2, maxUnavailable: 2, policy: { canaryNodes: 1 } });
     const verifying = world.hold('verifyUpdate', world.name(1));
     await world.startRollout();
     await verifying.reached;
@@ -415,7 +415,7 @@ describe('nodes that wait for their slot and are not Ready for a while', () => {
 
 describe('a rollout that cannot be', () => {
   it('is refused under another workflow ID, with the right one', async () => {
-    const handle = await bench.client.workflow.start('poolRollout', {
+    const handle = await temporal.client.workflow.start('poolRollout', {
       workflowId: 'my-rollout',
       taskQueue: CLUSTER_QUEUE,
       args: [{ pool: 'worker' }],
@@ -427,7 +427,7 @@ describe('a rollout that cannot be', () => {
   });
 
   it('is refused for a pool that does not exist', async () => {
-    const handle = await bench.client.workflow.start('poolRollout', {
+    const handle = await temporal.client.workflow.start('poolRollout', {
       workflowId: 'pool-rollout/nowhere',
       taskQueue: CLUSTER_QUEUE,
       args: [{ pool: 'nowhere' }],
@@ -439,7 +439,7 @@ describe('a rollout that cannot be', () => {
   });
 
   it('rolls back every node and ends as failed when its pool is deleted', async () => {
-    const world = await bench.world({ nodes: 2 });
+    const world = await temporal.world({ nodes: 2 });
     const gate = world.hold('drainNode');
     const handle = await world.startRollout();
     await gate.reached;
@@ -457,7 +457,7 @@ describe('a rollout that cannot be', () => {
   });
 
   it('is refused without a pool', async () => {
-    const handle = await bench.client.workflow.start('poolRollout', {
+    const handle = await temporal.client.workflow.start('poolRollout', {
       workflowId: 'pool-rollout/',
       taskQueue: CLUSTER_QUEUE,
       args: [],
@@ -469,7 +469,7 @@ describe('a rollout that cannot be', () => {
   });
 
   it('takes its nodes back and says so when its pool is deleted', async () => {
-    const world = await bench.world({ nodes: 2 });
+    const world = await temporal.world({ nodes: 2 });
     const gate = world.hold('drainNode');
     await world.startRollout();
     await gate.reached;
@@ -487,7 +487,7 @@ describe('a rollout that cannot be', () => {
 
 describe('a rollout of restarts only', () => {
   it('takes a slot for each node all the same', async () => {
-    const world = await bench.world({ nodes: 3, plan: aRestartPlan() });
+    const world = await temporal.world({ nodes: 3, plan: aRestartPlan() });
 
     await (await world.startRollout()).result();
 

@@ -1,14 +1,14 @@
 import type { WorkflowHandle } from '@temporalio/client';
 import { startOrRetarget } from '../../process/temporal/start-rollout';
-import { startBench, type TestBench } from './support/temporal';
+import { startTestTemporal, type TestTemporal } from './support/temporal';
 
 jest.setTimeout(60_000);
 
-let bench: TestBench;
+let temporal: TestTemporal;
 beforeAll(async () => {
-  bench = await startBench();
+  temporal = await startTestTemporal();
 }, 180_000);
-afterAll(() => bench.stop(), 60_000);
+afterAll(() => temporal.stop(), 60_000);
 
 /** Priority of the run and of its activities, by name; undefined = that of the run. */
 async function prioritiesIn(handle: WorkflowHandle): Promise<Readonly<Record<string, unknown>>> {
@@ -26,9 +26,9 @@ async function prioritiesIn(handle: WorkflowHandle): Promise<Readonly<Record<str
 }
 
 it('the rollout goes before its updates, and what puts a node back before what takes one out', async () => {
-  const world = await bench.world({ nodes: 1 });
+  const world = await temporal.world({ nodes: 1 });
   world.config = `rendered-${world.pool}-2`;
-  await startOrRetarget(bench.client.workflow, world.pool, world.config);
+  await startOrRetarget(temporal.client.workflow, world.pool, world.config);
   await world.rollout().result();
 
   const rollout = await prioritiesIn(world.rollout());

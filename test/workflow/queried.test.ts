@@ -3,15 +3,15 @@ import { setTimeout as passing } from 'node:timers/promises';
 import { progressQuery, statusQuery } from '../../workflows/messages';
 import { workflowBundle } from './support/bundle';
 import type { FakeWorld } from './support/fake-world';
-import { startBench, type TestBench } from './support/temporal';
+import { startTestTemporal, type TestTemporal } from './support/temporal';
 
 jest.setTimeout(120_000);
 
-let bench: TestBench;
+let temporal: TestTemporal;
 beforeAll(async () => {
-  bench = await startBench();
+  temporal = await startTestTemporal();
 }, 180_000);
-afterAll(() => bench.stop(), 60_000);
+afterAll(() => temporal.stop(), 60_000);
 
 const NODES = 24;
 /** People who watch a rollout, in terminals and in Temporal's pages. */
@@ -44,7 +44,7 @@ async function slowDown(world: FakeWorld, isOver: () => boolean, over: Promise<u
 }
 
 it('a rollout and its updates, asked all the time, can go on from their histories', async () => {
-  const world = await bench.world({ nodes: NODES, maxUnavailable: 4 });
+  const world = await temporal.world({ nodes: NODES, maxUnavailable: 4 });
   const rollout = await world.startRollout();
   let isEnded = false;
   const isOver = (): boolean => isEnded;

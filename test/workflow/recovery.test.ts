@@ -7,21 +7,21 @@ import {
   type ChildState,
 } from '../../workflows/messages';
 import type { FakeWorld } from './support/fake-world';
-import { startBench, type TestBench } from './support/temporal';
+import { startTestTemporal, type TestTemporal } from './support/temporal';
 
 jest.setTimeout(120_000);
 
 const AWAY = ['HostUnreachable', 'no host worker'] as const;
 
-let bench: TestBench;
+let temporal: TestTemporal;
 beforeAll(async () => {
-  bench = await startBench();
+  temporal = await startTestTemporal();
 }, 180_000);
-afterAll(() => bench.stop(), 60_000);
+afterAll(() => temporal.stop(), 60_000);
 
 describe('a rollout that is cancelled', () => {
   it('rolls back every node that can be rolled back, lets the others finish, and remembers it', async () => {
-    const world = await bench.world({ nodes: 4, maxUnavailable: 2 });
+    const world = await temporal.world({ nodes: 4, maxUnavailable: 2 });
     const [first, second] = [world.name(1), world.name(2)];
     const rebooting = world.hold('verifyUpdate', first);
     const draining = world.hold('drainNode', second);
@@ -44,7 +44,7 @@ describe('a rollout that is cancelled', () => {
   });
 
   it('refuses messages while it ends', async () => {
-    const world = await bench.world({ nodes: 1 });
+    const world = await temporal.world({ nodes: 1 });
     const gate = world.hold('verifyUpdate');
     await world.startRollout();
     await gate.reached;
@@ -77,7 +77,11 @@ describe('a rollout that is cancelled', () => {
 
 describe('a rollout that was terminated and started again', () => {
   it('adopts the updates that run, in whatever phase, and keeps to the limit', async () => {
-    const world = await bench.world({ nodes: 4, maxUnavailable: 2, policy: { prepareAhead: 2 } });
+    const world = await temporal.world({
+      nodes: 4,
+      maxUnavailable: 2,
+      policy: { prepareAhead: 2 },
+    });
     const gates = [
       world.hold('verifyUpdate', world.name(1)),
       world.hold('drainNode', world.name(2)),
@@ -107,7 +111,7 @@ describe('a rollout that was terminated and started again', () => {
   });
 
   it('knows of a slot whose node the view does not show yet', async () => {
-    const world = await bench.world({ nodes: 3 });
+    const world = await temporal.world({ nodes: 3 });
     const cordoning = world.hold('cordonNode', world.name(1));
     await world.startRollout();
     await cordoning.reached;
@@ -126,7 +130,7 @@ describe('a rollout that was terminated and started again', () => {
   });
 
   it('does not say that a rollout is completed before it knows which updates run', async () => {
-    const world = await bench.world({ nodes: 1 });
+    const world = await temporal.world({ nodes: 1 });
     world.config = 'c1';
     const asking = world.hold('findRunningUpdates');
     await world.startRollout();
@@ -146,7 +150,7 @@ describe('a rollout that was terminated and started again', () => {
   });
 
   it('gives no slot before it knows which updates run, but prepares nodes meanwhile', async () => {
-    const world = await bench.world({ nodes: 2, policy: { prepareAhead: 2 } });
+    const world = await temporal.world({ nodes: 2, policy: { prepareAhead: 2 } });
     const asking = world.hold('findRunningUpdates');
     await world.startRollout();
     await asking.reached;
@@ -164,7 +168,7 @@ describe('a rollout that was terminated and started again', () => {
   });
 
   it('tries a node again as it was told, also when its earlier update ends only then', async () => {
-    const world = await bench.world({ nodes: 1 });
+    const world = await temporal.world({ nodes: 1 });
     const node = world.name(1);
     world.failWith('applyUpdate', node, 'ApplyFailed', 'disk full', 1);
     const ending = world.hold('discardStaged', node);
@@ -189,7 +193,7 @@ describe('a rollout that was terminated and started again', () => {
   });
 
   it('takes up a node whose update was lost with it', async () => {
-    const world = await bench.world({ nodes: 2 });
+    const world = await temporal.world({ nodes: 2 });
     const node = world.name(1);
     const gate = world.hold('applyUpdate', node);
     await world.startRollout();
@@ -214,7 +218,7 @@ describe('a rollout that was terminated and started again', () => {
 
 describe('a host that a lost update left on what does not hold', () => {
   it('is rolled back when the node is drained, and tried again by itself', async () => {
-    const world = await bench.world({ nodes: 1 });
+    const world = await temporal.world({ nodes: 1 });
     const node = world.name(1);
     world.host(node).isLeft = true;
 
@@ -240,7 +244,7 @@ describe('a host that a lost update left on what does not hold', () => {
   });
 
   it('is not put back into service when the update that found it is cancelled before', async () => {
-    const world = await bench.world({ nodes: 1 });
+    const world = await temporal.world({ nodes: 1 });
     const node = world.name(1);
     const lost = world.hold('drainNode', node);
     await world.startRollout();
@@ -294,7 +298,7 @@ describe('a node that an update was to take further that a lost one had left hal
     ['cordoned', false],
     ['in service again', true],
   ])('and left %s is given back as what it is when it never was targeted', async (_how, isBack) => {
-    const world = await bench.world({ nodes: 1 });
+    const world = await temporal.world({ nodes: 1 });
     const { node, preparing, looking } = await foundHalfDone(world, { isPutBack: isBack });
     preparing.open();
     await world.progressUntil(({ children }) => children.some(({ stage }) => stage === 'waiting'));
@@ -320,7 +324,7 @@ describe('a host that refuses an update, and that a lost one had begun to change
   it.each([['ConfigDrift', 'the disk is not as it says'], FORBIDDEN] as const)(
     'is in service when it has settled that (%s)',
     async (name, why) => {
-      const world = await bench.world({ nodes: 1 });
+      const world = await temporal.world({ nodes: 1 });
       const refusal = [name, why] as const;
       const { node, preparing, looking } = await foundHalfDone(world, { refusal });
       preparing.open();
@@ -336,7 +340,7 @@ describe('a host that refuses an update, and that a lost one had begun to change
   );
 
   it('stays cordoned when it has not settled that', async () => {
-    const world = await bench.world({ nodes: 1 });
+    const world = await temporal.world({ nodes: 1 });
     const { node, preparing, looking } = await foundHalfDone(world, { refusal: FORBIDDEN });
     world.host(node).isLeft = true;
     preparing.open();
@@ -348,7 +352,7 @@ describe('a host that refuses an update, and that a lost one had begun to change
   });
 
   it('stays cordoned, and is not asked, when it does not answer', async () => {
-    const world = await bench.world({ nodes: 1 });
+    const world = await temporal.world({ nodes: 1 });
     const { node, preparing, looking } = await foundHalfDone(world, { refusal: AWAY });
     preparing.open();
     looking.open();
@@ -360,7 +364,7 @@ describe('a host that refuses an update, and that a lost one had begun to change
   });
 
   it('is asked once when its update is cancelled before it has answered', async () => {
-    const world = await bench.world({ nodes: 1 });
+    const world = await temporal.world({ nodes: 1 });
     const { node, preparing, looking } = await foundHalfDone(world);
     const asking = world.hold('discardStaged', node);
 
@@ -381,7 +385,7 @@ describe('a host that refuses an update, and that a lost one had begun to change
 
 describe('a node update that is terminated from outside', () => {
   it('is noticed; its node keeps the slot and is taken up again', async () => {
-    const world = await bench.world({ nodes: 3 });
+    const world = await temporal.world({ nodes: 3 });
     const node = world.name(1);
     const gate = world.hold('drainNode', node);
     await world.startRollout();
@@ -398,7 +402,7 @@ describe('a node update that is terminated from outside', () => {
   });
 
   it('before its cordon is seen does not free its slot', async () => {
-    const world = await bench.world({ nodes: 2 });
+    const world = await temporal.world({ nodes: 2 });
     const node = world.name(1);
     world.freezeView();
     const gate = world.hold('drainNode', node);
@@ -421,7 +425,7 @@ describe('a node update that is terminated from outside', () => {
   });
 
   it('is noticed also when it had been adopted, after a while of silence', async () => {
-    const world = await bench.world({ nodes: 1 });
+    const world = await temporal.world({ nodes: 1 });
     const node = world.name(1);
     const gate = world.hold('drainNode', node);
     await world.startRollout();
@@ -443,7 +447,7 @@ describe('a node update that is terminated from outside', () => {
 
 describe('a paused rollout', () => {
   it('finishes the node whose update was terminated, and starts no other', async () => {
-    const world = await bench.world({ nodes: 3 });
+    const world = await temporal.world({ nodes: 3 });
     const node = world.name(1);
     const gate = world.hold('drainNode', node);
     await world.startRollout();
@@ -466,7 +470,7 @@ describe('a paused rollout', () => {
   });
 
   it('that was lost with its updates finishes their nodes when it is started again', async () => {
-    const world = await bench.world({ nodes: 3 });
+    const world = await temporal.world({ nodes: 3 });
     const node = world.name(1);
     const gate = world.hold('applyUpdate', node);
     await world.startRollout();
@@ -495,7 +499,7 @@ describe('a paused rollout', () => {
 describe('a halted rollout', () => {
   it('finishes the node whose update was terminated, and starts no other', async () => {
     const policy = { failureThreshold: 1, prepareAhead: 2 };
-    const world = await bench.world({ nodes: 4, maxUnavailable: 2, policy });
+    const world = await temporal.world({ nodes: 4, maxUnavailable: 2, policy });
     const [node, failing] = [world.name(1), world.name(2)];
     const gate = world.hold('drainNode', node);
     world.failWith('applyUpdate', failing, 'ApplyFailed', 'disk full');
@@ -519,7 +523,7 @@ describe('a halted rollout', () => {
 
 describe('a rollout that waits for a person', () => {
   it('is remembered on its pool from its start to its end', async () => {
-    const world = await bench.world({ nodes: 2, policy: { trigger: 'Manual' } });
+    const world = await temporal.world({ nodes: 2, policy: { trigger: 'Manual' } });
     const gate = world.hold('drainNode', world.name(1));
     await world.startRollout();
     await gate.reached;
@@ -536,7 +540,7 @@ describe('a rollout that waits for a person', () => {
   });
 
   it('is not remembered any more when it was cancelled', async () => {
-    const world = await bench.world({ nodes: 1, policy: { trigger: 'Manual' } });
+    const world = await temporal.world({ nodes: 1, policy: { trigger: 'Manual' } });
     const gate = world.hold('drainNode');
     await world.startRollout();
     await gate.reached;
@@ -552,7 +556,7 @@ describe('a rollout that waits for a person', () => {
   });
 
   it('is remembered by a later try when the first one has failed for good', async () => {
-    const world = await bench.world({ nodes: 2, policy: { trigger: 'Manual' } });
+    const world = await temporal.world({ nodes: 2, policy: { trigger: 'Manual' } });
     world.failWith('markRolloutStarted', undefined, 'ApiRefused', 'denied by a policy', 1);
     const gate = world.hold('drainNode', world.name(2));
     await world.startRollout();
@@ -566,7 +570,7 @@ describe('a rollout that waits for a person', () => {
   });
 
   it('takes the next config also while its pool has yet to forget the start of the last one', async () => {
-    const world = await bench.world({ nodes: 1, policy: { trigger: 'Manual' } });
+    const world = await temporal.world({ nodes: 1, policy: { trigger: 'Manual' } });
     const node = world.name(1);
     await world.startRollout();
     await world.until(() => world.startedConfig === 'c2');
@@ -588,7 +592,7 @@ describe('a rollout that waits for a person', () => {
   });
 
   it('writes nothing when the pool is Automatic', async () => {
-    const world = await bench.world({ nodes: 1 });
+    const world = await temporal.world({ nodes: 1 });
 
     await world.startRollout();
 
@@ -604,7 +608,7 @@ function isPreparing({ stage }: ChildState): boolean {
 describe('a node that took over what a lost update had written, and goes on no further', () => {
   /** Applied, and neither rebooted nor rolled back; the next update has taken over and waits for its slot. */
   async function takenOver() {
-    const world = await bench.world({ nodes: 1 });
+    const world = await temporal.world({ nodes: 1 });
     const node = world.name(1);
     world.failWith('armReboot', node, ...AWAY, 1);
     world.failWith('goBack', node, ...AWAY, 1);
@@ -662,7 +666,7 @@ describe('a node that took over what a lost update had written, and goes on no f
 });
 
 it('a new rollout hears from an update that rolls back to which config it was, and counts it as a canary', async () => {
-  const world = await bench.world({ nodes: 2, maxUnavailable: 2, policy: { canaryNodes: 1 } });
+  const world = await temporal.world({ nodes: 2, maxUnavailable: 2, policy: { canaryNodes: 1 } });
   const [first, second] = [world.name(1), world.name(2)];
   const applying = world.hold('applyUpdate', first);
   const goingBack = world.hold('goBack', first);

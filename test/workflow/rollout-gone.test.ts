@@ -2,23 +2,23 @@ import { WorkflowFailedError } from '@temporalio/client';
 import { readFile } from 'node:fs/promises';
 import { statusQuery } from '../../workflows/messages';
 import { workflowBundle } from './support/bundle';
-import { startBench, type TestBench } from './support/temporal';
+import { startTestTemporal, type TestTemporal } from './support/temporal';
 
 jest.setTimeout(60_000);
 
 /** Interval at which an update repeats that it is prepared: ten minutes in the product. */
 const REMINDER = /"600s"(?=,\{summary:)/g;
 
-let bench: TestBench;
+let temporal: TestTemporal;
 beforeAll(async () => {
   const shipped = await readFile(await workflowBundle(), 'utf8');
   expect(shipped.match(REMINDER)).toHaveLength(1);
-  bench = await startBench({ code: shipped.replace(REMINDER, '"2s"') });
+  temporal = await startTestTemporal({ code: shipped.replace(REMINDER, '"2s"') });
 }, 180_000);
-afterAll(() => bench.stop(), 60_000);
+afterAll(() => temporal.stop(), 60_000);
 
 it('an update that waits for its slot ends by itself when no rollout comes any more', async () => {
-  const world = await bench.world({ nodes: 2 });
+  const world = await temporal.world({ nodes: 2 });
   const [first, second] = [world.name(1), world.name(2)];
   // It takes the only slot.
   world.changeNode(first, { unschedulable: true });
@@ -45,7 +45,7 @@ it('an update that waits for its slot ends by itself when no rollout comes any m
 });
 
 it('an update whose rollout runs tells it so again, and waits on', async () => {
-  const world = await bench.world({ nodes: 2 });
+  const world = await temporal.world({ nodes: 2 });
   const [first, second] = [world.name(1), world.name(2)];
   world.changeNode(first, { unschedulable: true });
   await world.startRollout();

@@ -1,16 +1,16 @@
 import type { WorkflowHandle } from '@temporalio/client';
 import { ANNOTATION } from '../../core/names';
 import { containing } from './support/containing';
-import { startBench, type TestBench } from './support/temporal';
+import { startTestTemporal, type TestTemporal } from './support/temporal';
 import type { FakeWorld } from './support/fake-world';
 
 jest.setTimeout(60_000);
 
-let bench: TestBench;
+let temporal: TestTemporal;
 beforeAll(async () => {
-  bench = await startBench();
+  temporal = await startTestTemporal();
 }, 180_000);
-afterAll(() => bench.stop(), 60_000);
+afterAll(() => temporal.stop(), 60_000);
 
 /** A person's hold of a node for the target. */
 const HELD = { [ANNOTATION.HELD_FOR]: 'c2', [ANNOTATION.HELD_REASON]: 'skipped: hardware fault' };
@@ -70,7 +70,7 @@ async function longestSummary(world: FakeWorld): Promise<number> {
 
 describe('pause and resume', () => {
   it('starts no node in between, and writes the pause on the pool', async () => {
-    const world = await bench.world({ nodes: 3 });
+    const world = await temporal.world({ nodes: 3 });
     const gate = world.hold('drainNode', world.name(1));
     await world.startRollout();
     await gate.reached;
@@ -99,7 +99,7 @@ describe('pause and resume', () => {
     ['another script', '护'.repeat(200), '护'.repeat(200)],
     ['half a character and several lines', 'a\n\ud83d', 'a \ufffd'],
   ])('takes a reason with %s, and goes on', async (_what, text, shown) => {
-    const world = await bench.world({ nodes: 1 });
+    const world = await temporal.world({ nodes: 1 });
     world.changeNode(world.name(1), { unschedulable: true });
     await world.startRollout();
     await world.progressUntil(({ state }) => state === 'Blocked');
@@ -113,7 +113,7 @@ describe('pause and resume', () => {
   });
 
   it('heeds a pause that a person wrote on the pool, with any reason', async () => {
-    const world = await bench.world({ nodes: 1 });
+    const world = await temporal.world({ nodes: 1 });
     world.paused = true;
     // Six bytes each in the summary of the timer, which may have 400.
     world.pausedReason = '\u0001'.repeat(100);
@@ -128,7 +128,7 @@ describe('pause and resume', () => {
   });
 
   it('ends a pause of which the rollout has not seen the reason yet', async () => {
-    const world = await bench.world({ nodes: 1 });
+    const world = await temporal.world({ nodes: 1 });
     world.paused = true;
     world.pausedReason = 'change freeze';
     const gate = world.hold('selectNodes');
@@ -144,7 +144,7 @@ describe('pause and resume', () => {
   });
 
   it('is not paused when the pool could not be written', async () => {
-    const world = await bench.world({ nodes: 1 });
+    const world = await temporal.world({ nodes: 1 });
     world.changeNode(world.name(1), { unschedulable: true });
     world.failWith('setPoolPaused', '', 'ObjectNotFound', 'no such pool');
     await world.startRollout();
@@ -160,7 +160,7 @@ describe('pause and resume', () => {
 
 describe('messages about one node', () => {
   it('skips a node that has not started, until it is retried', async () => {
-    const world = await bench.world({ nodes: 3 });
+    const world = await temporal.world({ nodes: 3 });
     const last = world.name(3);
     const gate = world.hold('drainNode', world.name(1));
     await world.startRollout();
@@ -186,8 +186,8 @@ describe('messages about one node', () => {
     ['a node of another pool', (stranger: string) => stranger],
     ['a node that there is not', () => 'nobody'],
   ])('refuses to skip %s, also in a pool too large to be known', async (_what, name) => {
-    const world = await bench.world({ nodes: 1 });
-    const beside = await bench.world({ nodes: 1, beside: world });
+    const world = await temporal.world({ nodes: 1 });
+    const beside = await temporal.world({ nodes: 1, beside: world });
     for (let index = 2; index <= 56; index += 1) world.addNode(world.name(index));
     for (const node of world.nodeNames()) world.changeNode(node, { unschedulable: true });
     await world.startRollout();
@@ -205,7 +205,7 @@ describe('messages about one node', () => {
   });
 
   it('cancels the update of a node, takes it back and holds it', async () => {
-    const world = await bench.world({ nodes: 2 });
+    const world = await temporal.world({ nodes: 2 });
     const node = world.name(1);
     const gate = world.hold('drainNode', node);
     await world.startRollout();
@@ -226,7 +226,7 @@ describe('messages about one node', () => {
   });
 
   it('skips a node under way like cancelNode', async () => {
-    const world = await bench.world({ nodes: 1 });
+    const world = await temporal.world({ nodes: 1 });
     const node = world.name(1);
     const gate = world.hold('applyUpdate', node);
     await world.startRollout();
@@ -242,7 +242,7 @@ describe('messages about one node', () => {
   });
 
   it('retries a failed node at once', async () => {
-    const world = await bench.world({ nodes: 1 });
+    const world = await temporal.world({ nodes: 1 });
     const node = world.name(1);
     world.failWith('applyUpdate', node, 'ApplyFailed', 'disk full', 1);
     await world.startRollout();
@@ -257,7 +257,7 @@ describe('messages about one node', () => {
 
 describe('retryNode, when not every node is known by name', () => {
   it('waits for the first check of a rollout', async () => {
-    const world = await bench.world({ nodes: 1 });
+    const world = await temporal.world({ nodes: 1 });
     const node = world.name(1);
     world.changeNode(node, { annotations: HELD });
     const gate = world.hold('selectNodes');
@@ -280,7 +280,7 @@ describe('retryNode, when not every node is known by name', () => {
   it.each([1, 57])(
     'checks a node of %i that is down and never said what it is on',
     async (count) => {
-      const world = await bench.world({ nodes: 1 });
+      const world = await temporal.world({ nodes: 1 });
       const node = world.name(1);
       world.deleteNode(node);
       for (let index = 2; index <= count; index += 1) world.addNode(world.name(index));
@@ -301,7 +301,7 @@ describe('retryNode, when not every node is known by name', () => {
   );
 
   it('finds those beyond the list, and counts them', async () => {
-    const world = await bench.world({ nodes: 60 });
+    const world = await temporal.world({ nodes: 60 });
     for (const node of world.nodeNames()) world.changeNode(node, { annotations: HELD });
     await world.startRollout();
     const { held, heldCount } = await world.progressUntil(({ state }) => state === 'Blocked');
@@ -323,7 +323,7 @@ describe('nonsense is refused with a sentence', () => {
   let gate: ReturnType<FakeWorld['hold']>;
 
   beforeAll(async () => {
-    world = await bench.world({ nodes: 3 });
+    world = await temporal.world({ nodes: 3 });
     world.addNode(world.name(4), 'c2');
     gate = world.hold('drainNode', world.name(1));
     await world.startRollout();

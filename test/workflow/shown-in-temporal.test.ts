@@ -3,15 +3,15 @@
 import { updateNodeId } from '../../core/names';
 import { SEARCH_ATTRIBUTE } from '../../workflows/search-attributes';
 import type { FakeWorld } from './support/fake-world';
-import { startBench, type TestBench } from './support/temporal';
+import { startTestTemporal, type TestTemporal } from './support/temporal';
 
 jest.setTimeout(60_000);
 
-let bench: TestBench;
+let temporal: TestTemporal;
 beforeAll(async () => {
-  bench = await startBench();
+  temporal = await startTestTemporal();
 }, 180_000);
-afterAll(() => bench.stop(), 60_000);
+afterAll(() => temporal.stop(), 60_000);
 
 /** The details on the page of the rollout, as the UI asks for them, without times. */
 async function detailsOf(world: FakeWorld): Promise<readonly string[]> {
@@ -35,7 +35,9 @@ async function detailsWith(world: FakeWorld, text: string): Promise<readonly str
 async function foundBy(world: FakeWorld, outcome: string): Promise<readonly string[]> {
   const query = `SlipwayPool = '${world.pool}' AND SlipwayOutcome = '${outcome}'`;
   const found: string[] = [];
-  for await (const { workflowId, typedSearchAttributes } of bench.client.workflow.list({ query })) {
+  for await (const { workflowId, typedSearchAttributes } of temporal.client.workflow.list({
+    query,
+  })) {
     expect(typedSearchAttributes.get(SEARCH_ATTRIBUTE.outcome)).toBe(outcome);
     found.push(workflowId);
   }
@@ -48,7 +50,7 @@ async function outcomesOf(
   count: number,
 ): Promise<Readonly<Record<string, readonly string[]>>> {
   for (;;) {
-    const { count: shown } = await bench.client.workflow.count(
+    const { count: shown } = await temporal.client.workflow.count(
       `SlipwayPool = '${world.pool}' AND SlipwayOutcome IS NOT NULL AND ExecutionStatus != 'Running'`,
     );
     if (shown >= count) break;
@@ -62,7 +64,7 @@ async function outcomesOf(
 
 describe('the page of a rollout in the Temporal UI', () => {
   it('has a table of the pool, which follows the rollout', async () => {
-    const world = await bench.world({ nodes: 3, policy: { prepareAhead: 1 } });
+    const world = await temporal.world({ nodes: 3, policy: { prepareAhead: 1 } });
     const [first, second, third] = [world.name(1), world.name(2), world.name(3)];
     world.failWith('applyUpdate', first, 'ApplyFailed', 'disk | full', 1);
     const gate = world.hold('drainNode', second);
@@ -104,7 +106,7 @@ describe('the page of a rollout in the Temporal UI', () => {
 
 describe('the search attribute for the outcome finds', () => {
   it('updates that brought their node to the config, failed, or were skipped on the way', async () => {
-    const world = await bench.world({ nodes: 3 });
+    const world = await temporal.world({ nodes: 3 });
     const [failing, skipped, good] = [world.name(1), world.name(2), world.name(3)];
     world.failWith('applyUpdate', failing, 'ApplyFailed', 'disk full');
     const gate = world.hold('drainNode', skipped);
@@ -124,7 +126,7 @@ describe('the search attribute for the outcome finds', () => {
   });
 
   it('a rollout that completed', async () => {
-    const world = await bench.world({ nodes: 1 });
+    const world = await temporal.world({ nodes: 1 });
     await (await world.startRollout()).result();
 
     expect(await outcomesOf(world, 2)).toEqual({
@@ -134,7 +136,7 @@ describe('the search attribute for the outcome finds', () => {
   });
 
   it('a rollout that was cancelled, with the updates that it took back', async () => {
-    const world = await bench.world({ nodes: 1 });
+    const world = await temporal.world({ nodes: 1 });
     const gate = world.hold('drainNode');
     await world.startRollout();
     await gate.reached;
@@ -149,7 +151,7 @@ describe('the search attribute for the outcome finds', () => {
   });
 
   it('a rollout whose pool was deleted, as failed', async () => {
-    const world = await bench.world({ nodes: 1 });
+    const world = await temporal.world({ nodes: 1 });
     const gate = world.hold('drainNode');
     await world.startRollout();
     await gate.reached;

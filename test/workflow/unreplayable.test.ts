@@ -1,15 +1,15 @@
 import { WorkflowFailedError, type WorkflowHandle } from '@temporalio/client';
 import { messageOf } from '../../core/errors';
 import { bundleInAnotherOrder } from './support/another-order';
-import { startBench, type TestBench } from './support/temporal';
+import { startTestTemporal, type TestTemporal } from './support/temporal';
 
 jest.setTimeout(120_000);
 
-let bench: TestBench;
+let temporal: TestTemporal;
 beforeAll(async () => {
-  bench = await startBench({ code: await bundleInAnotherOrder() });
+  temporal = await startTestTemporal({ code: await bundleInAnotherOrder() });
 }, 180_000);
-afterAll(() => bench.stop(), 60_000);
+afterAll(() => temporal.stop(), 60_000);
 
 async function endOf(handle: Pick<WorkflowHandle, 'result'>): Promise<string> {
   try {
@@ -21,14 +21,14 @@ async function endOf(handle: Pick<WorkflowHandle, 'result'>): Promise<string> {
 }
 
 it('a rollout and an update that cannot go on from their histories end, and are taken up anew', async () => {
-  const world = await bench.world({ nodes: 3 });
+  const world = await temporal.world({ nodes: 3 });
   const first = world.nodeNames()[0] ?? '';
   const gate = world.hold('applyUpdate', first);
   const lost = await world.startRollout();
   await gate.reached;
   const update = world.update(first);
 
-  await bench.upgrade();
+  await temporal.upgrade();
   gate.open();
 
   expect(await endOf(update)).toMatch(/nondeterminism/i);

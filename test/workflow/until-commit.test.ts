@@ -5,15 +5,15 @@ import { statusQuery } from '../../workflows/messages';
 import type { FakeWorld } from './support/fake-world';
 import { containing } from './support/containing';
 import { aRestartPlan } from './support/plans';
-import { startBench, type TestBench } from './support/temporal';
+import { startTestTemporal, type TestTemporal } from './support/temporal';
 
 jest.setTimeout(120_000);
 
-let bench: TestBench;
+let temporal: TestTemporal;
 beforeAll(async () => {
-  bench = await startBench();
+  temporal = await startTestTemporal();
 }, 180_000);
-afterAll(() => bench.stop(), 60_000);
+afterAll(() => temporal.stop(), 60_000);
 
 /** An update whose host is asked to commit for two seconds, and then for a verification. */
 const SHORT = { policy: { reconnectSeconds: 2 } };
@@ -28,7 +28,7 @@ function ends(world: FakeWorld, node: string): readonly string[] {
 
 /** Its host does not answer the commit: `isDone` = it has carried it out. */
 async function silentAtCommit(options: { readonly isDone?: true } = {}) {
-  const world = await bench.world({ nodes: 1, ...SHORT });
+  const world = await temporal.world({ nodes: 1, ...SHORT });
   const node = world.name(1);
   const committing = world.hold('commitUpdate', node);
   await world.startRollout();
@@ -67,7 +67,7 @@ it.each([
 ])(
   'a machine that went back by itself meanwhile, %s, has failed on the config',
   async (_how, how) => {
-    const world = await bench.world({ nodes: 1, ...SHORT, ...how });
+    const world = await temporal.world({ nodes: 1, ...SHORT, ...how });
     const node = world.name(1);
     const committing = world.hold('commitUpdate', node);
     await world.startRollout();
@@ -88,7 +88,7 @@ it.each([
 );
 
 it('a host that cannot commit is taken back', async () => {
-  const world = await bench.world({ nodes: 1 });
+  const world = await temporal.world({ nodes: 1 });
   const node = world.name(1);
   world.failWith('commitUpdate', node, 'JournalFailed', 'the disk is gone');
   await world.startRollout();

@@ -6,22 +6,22 @@ import { SEARCH_ATTRIBUTE } from '../../workflows/search-attributes';
 import type { FakeWorld } from './support/fake-world';
 import { aPlan, aRestartPlan } from './support/plans';
 import { containing } from './support/containing';
-import { startBench, type TestBench } from './support/temporal';
+import { startTestTemporal, type TestTemporal } from './support/temporal';
 
 jest.setTimeout(60_000);
 
-let bench: TestBench;
+let temporal: TestTemporal;
 beforeAll(async () => {
-  bench = await startBench();
+  temporal = await startTestTemporal();
 }, 180_000);
-afterAll(() => bench.stop(), 60_000);
+afterAll(() => temporal.stop(), 60_000);
 
 /** One node with one slot. */
-async function oneNode(options: Parameters<TestBench['world']>[0] = {}): Promise<{
+async function oneNode(options: Parameters<TestTemporal['world']>[0] = {}): Promise<{
   world: FakeWorld;
   node: string;
 }> {
-  const world = await bench.world({ nodes: 1, ...options });
+  const world = await temporal.world({ nodes: 1, ...options });
   return { world, node: world.name(1) };
 }
 
@@ -595,7 +595,7 @@ describe('a node update that fails', () => {
 
     it('rolls back also in another pool', async () => {
       const { world, node } = await oneNode();
-      const other = await bench.world({ nodes: 0, beside: world });
+      const other = await temporal.world({ nodes: 0, beside: world });
       const verifying = world.hold('awaitNodeReady', node);
       world.failWith('awaitNodeReady', node, 'VerifyFailed', 'fell over again', 1);
       await world.startRollout();
@@ -932,7 +932,7 @@ describe('a node update that is cancelled', () => {
   });
 
   it('while it waits for its slot costs the node nothing', async () => {
-    const world = await bench.world({ nodes: 2 });
+    const world = await temporal.world({ nodes: 2 });
     const [first, second] = [world.name(1), world.name(2)];
     const gate = world.hold('drainNode', first);
     await world.startRollout();
@@ -977,7 +977,7 @@ describe('a node update that is cancelled', () => {
 
 describe('a node update started by hand', () => {
   it('under another workflow ID names the right one', async () => {
-    const handle = await bench.client.workflow.start('updateNode', {
+    const handle = await temporal.client.workflow.start('updateNode', {
       workflowId: 'my-update',
       taskQueue: CLUSTER_QUEUE,
       args: [
@@ -994,7 +994,7 @@ describe('a node update started by hand', () => {
   });
 
   it('without a rollout is refused', async () => {
-    const handle = await bench.client.workflow.start('updateNode', {
+    const handle = await temporal.client.workflow.start('updateNode', {
       workflowId: updateNodeId('n'),
       taskQueue: CLUSTER_QUEUE,
       args: [{ node: 'n' }],

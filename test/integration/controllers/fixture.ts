@@ -24,7 +24,7 @@ import type { MachineConfigNode, Node } from '../../../core/node/types';
 import type { Condition } from '../../../core/object-meta';
 import type { MachineConfigPool } from '../../../core/pool/types';
 import type { ClusterNews } from '../../../workflows/messages';
-import { QUIET, startApiServer, type TestApiServer } from '../crds/api-server';
+import { QUIET, takeApiServer, type TestApiServer } from '../crds/api-server';
 
 /** Time limit of every wait. */
 const PATIENCE_MS = 30_000;
@@ -240,7 +240,7 @@ export async function startControllers(
 }
 
 /** An API server, an observer and the controllers; they end after the tests of a file. */
-export interface Bench {
+export interface ControllersFixture {
   readonly api: TestApiServer;
   readonly observer: Observer;
   readonly controllers: RunningControllers;
@@ -251,15 +251,17 @@ export interface Bench {
  *
  * @param prepare - creates what must exist before the controllers, and returns how to start them
  */
-export function useBench(prepare?: (api: TestApiServer) => Promise<ControllersStart>): Bench {
-  let bench: Bench | undefined;
+export function useControllers(
+  prepare?: (api: TestApiServer) => Promise<ControllersStart>,
+): ControllersFixture {
+  let fixture: ControllersFixture | undefined;
   beforeAll(async () => {
-    const api = await startApiServer();
+    const api = await takeApiServer();
     const observer = new Observer(api.client);
     await observer.ready();
     try {
       const { kubeconfig = api.kubeconfig, ...options } = (await prepare?.(api)) ?? {};
-      bench = { api, observer, controllers: await startControllers(kubeconfig, options) };
+      fixture = { api, observer, controllers: await startControllers(kubeconfig, options) };
     } catch (error) {
       // Its watches would keep jest from ending.
       observer.stop();
@@ -268,13 +270,13 @@ export function useBench(prepare?: (api: TestApiServer) => Promise<ControllersSt
     }
   }, 300_000);
   afterAll(async () => {
-    await bench?.controllers.stop();
-    bench?.observer.stop();
-    await bench?.api.stop();
+    await fixture?.controllers.stop();
+    fixture?.observer.stop();
+    await fixture?.api.stop();
   }, 60_000);
-  const started = (): Bench => {
-    if (bench === undefined) throw new Error('the bench starts in beforeAll');
-    return bench;
+  const started = (): ControllersFixture => {
+    if (fixture === undefined) throw new Error('the controllers start in beforeAll');
+    return fixture;
   };
   return {
     get api() {

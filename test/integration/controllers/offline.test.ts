@@ -18,11 +18,11 @@ import { renderManifests, type OfflineRender } from '../../../controllers/offlin
 import { packageVersion } from '../../../controllers/version';
 import { specYaml, type RenderedSpec } from '../../../core/machine-config';
 import { writeFilledExamples } from '../../unit/deploy/filled-examples';
-import { condition, useBench } from './bench';
+import { condition, useControllers } from './fixture';
 
 jest.setTimeout(60_000);
 
-const bench = useBench();
+const fixture = useControllers();
 const RESOURCES: readonly Resource[] = [
   CONTROLLER_CONFIGS,
   MACHINE_CONFIG_POOLS,
@@ -54,21 +54,21 @@ async function create(text: string): Promise<void> {
     const kind = /^kind: *(\w+)$/m.exec(yaml)?.[1];
     const resource = RESOURCES.find((one) => one.kind === kind);
     if (resource === undefined) throw new Error(`no resource for ${kind}`);
-    await bench.api.createWritten(resource, yaml);
+    await fixture.api.createWritten(resource, yaml);
   }
 }
 
 /** Waits for the controllers' render of each pool and compares its bytes. */
 async function expectSame({ pools }: OfflineRender): Promise<void> {
   for (const { pool, rendered, sources } of pools) {
-    const inCluster = await bench.observer.pool(
+    const inCluster = await fixture.observer.pool(
       pool.metadata.name,
       (one) =>
         one.spec.configuration?.source?.length === sources.length &&
         condition(one, 'RenderDegraded')?.status === 'False',
     );
     expect(inCluster.spec.configuration?.name).toBe(rendered.name);
-    const stored = await bench.api.client.get(MACHINE_CONFIGS, { name: rendered.name });
+    const stored = await fixture.api.client.get(MACHINE_CONFIGS, { name: rendered.name });
     expect(specYaml(stored.spec as RenderedSpec)).toBe(rendered.specYaml);
     expect(stored.metadata.annotations).toEqual(rendered.annotations);
     expect(inCluster.spec.configuration?.source?.map(({ name }) => name)).toEqual(
@@ -188,7 +188,7 @@ it('what generators and people write, which the real API server takes', async ()
   for (const { kind, value } of poolLast) {
     const resource = RESOURCES.find((one) => one.kind === kind);
     if (resource === undefined) throw new Error(`no resource for ${kind}`);
-    await bench.api.createWritten(resource, JSON.stringify(value));
+    await fixture.api.createWritten(resource, JSON.stringify(value));
   }
   const result = offline([...objects, ...(await read(filled))]);
   await expectSame({
@@ -196,8 +196,8 @@ it('what generators and people write, which the real API server takes', async ()
     pools: result.pools.filter(({ pool }) => pool.metadata.name === 'people'),
   });
   const event = () =>
-    bench.observer.events.list().find(({ reason }) => reason === 'GeneratedElsewhere');
-  await bench.observer.until(bench.observer.events, () => event() !== undefined);
+    fixture.observer.events.list().find(({ reason }) => reason === 'GeneratedElsewhere');
+  await fixture.observer.until(fixture.observer.events, () => event() !== undefined);
   expect(event()?.message).toContain('MachineConfigs 00-people, 99-people-generated-kubelet;');
 });
 

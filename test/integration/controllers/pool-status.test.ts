@@ -21,20 +21,20 @@ import {
   metric,
   putOn,
   roleSelector,
-  useBench,
-} from './bench';
+  useControllers,
+} from './fixture';
 
 jest.setTimeout(60_000);
 
-const bench = useBench();
+const fixture = useControllers();
 
 async function aRenderedPool(name: string): Promise<string> {
-  await bench.api.client.create(
+  await fixture.api.client.create(
     MACHINE_CONFIGS,
     aConfig(`00-${name}`, name, [aFile(`/etc/${name}`, 'x')]),
   );
-  await bench.api.client.create(MACHINE_CONFIG_POOLS, aPool(name));
-  const pool = await bench.observer.pool(
+  await fixture.api.client.create(MACHINE_CONFIG_POOLS, aPool(name));
+  const pool = await fixture.observer.pool(
     name,
     ({ spec }) => spec.configuration?.name !== undefined,
   );
@@ -47,23 +47,23 @@ const is = (type: string, status: string) => (pool: MachineConfigPool) =>
 describe('the status of a pool', () => {
   it('says where the control plane allows fewer nodes at once, for as long as it does', async () => {
     for (const name of ['m1', 'm2', 'm3']) {
-      await createNode(bench.api.client, aNode(name, ['plane', 'control-plane']));
+      await createNode(fixture.api.client, aNode(name, ['plane', 'control-plane']));
     }
-    await bench.api.client.create(MACHINE_CONFIG_POOLS, aPool('plane', { maxUnavailable: 3 }));
+    await fixture.api.client.create(MACHINE_CONFIG_POOLS, aPool('plane', { maxUnavailable: 3 }));
 
-    const limited = await bench.observer.pool('plane', is('ControlPlaneLimited', 'True'));
+    const limited = await fixture.observer.pool('plane', is('ControlPlaneLimited', 'True'));
     expect(condition(limited, 'ControlPlaneLimited')).toMatchObject({
       reason: 'EtcdQuorum',
       message:
         'at most 1 of 3 control-plane nodes at once, so that etcd keeps its quorum, whatever maxUnavailable says',
     });
 
-    await bench.api.client.patch(
+    await fixture.api.client.patch(
       MACHINE_CONFIG_POOLS,
       { name: 'plane' },
       { spec: { maxUnavailable: 1 } },
     );
-    await bench.observer.pool(
+    await fixture.observer.pool(
       'plane',
       (pool) =>
         pool.status?.observedGeneration === pool.metadata.generation &&
@@ -73,9 +73,9 @@ describe('the status of a pool', () => {
 
   it('follows its nodes, and its configuration follows when the last one is done', async () => {
     const config = await aRenderedPool('worker');
-    for (const name of ['w1', 'w2']) await createNode(bench.api.client, aNode(name, ['worker']));
+    for (const name of ['w1', 'w2']) await createNode(fixture.api.client, aNode(name, ['worker']));
 
-    const updating = await bench.observer.pool(
+    const updating = await fixture.observer.pool(
       'worker',
       (pool) => pool.status?.machineCount === 2 && is('Updating', 'True')(pool),
     );
@@ -84,15 +84,15 @@ describe('the status of a pool', () => {
       `All nodes are updating to MachineConfig ${config}`,
     );
 
-    await putOn(bench.api.client, 'w1', config);
-    const half = await bench.observer.pool(
+    await putOn(fixture.api.client, 'w1', config);
+    const half = await fixture.observer.pool(
       'worker',
       ({ status }) => status?.updatedMachineCount === 1,
     );
     expect(condition(half, 'Updated')?.status).toBe('False');
 
-    await putOn(bench.api.client, 'w2', config);
-    const updated = await bench.observer.pool('worker', is('Updated', 'True'));
+    await putOn(fixture.api.client, 'w2', config);
+    const updated = await fixture.observer.pool('worker', is('Updated', 'True'));
     expect(updated.status).toMatchObject({
       machineCount: 2,
       updatedMachineCount: 2,
@@ -102,13 +102,13 @@ describe('the status of a pool', () => {
       configuration: { name: config },
     });
     expect(
-      await metric(bench.controllers.metrics, 'mco_updated_machine_count', { pool: 'worker' }),
+      await metric(fixture.controllers.metrics, 'mco_updated_machine_count', { pool: 'worker' }),
     ).toBe(2);
   });
 
   it('counts and names a failed node, and degrades the pool', async () => {
     const prefix = 'machineconfiguration.openshift.io';
-    await bench.api.client.patch(
+    await fixture.api.client.patch(
       NODES,
       { name: 'w1' },
       {
@@ -122,7 +122,7 @@ describe('the status of a pool', () => {
       },
     );
 
-    const degraded = await bench.observer.pool('worker', is('Degraded', 'True'));
+    const degraded = await fixture.observer.pool('worker', is('Degraded', 'True'));
     expect(condition(degraded, 'NodeDegraded')).toMatchObject({
       status: 'True',
       message: expect.stringContaining('Node w1 is reporting: "disk full"') as string,
@@ -139,27 +139,27 @@ describe('the status of a pool', () => {
       is('RenderDegraded', 'False')(pool) &&
       is('Degraded', 'False')(pool) &&
       pool.status?.configuration?.name === pool.spec.configuration?.name;
-    await bench.observer.pool('calm', isCalm);
-    const before = await bench.api.client.get(MACHINE_CONFIG_POOLS, { name: 'calm' });
-    const changes = bench.observer.record(bench.observer.pools);
+    await fixture.observer.pool('calm', isCalm);
+    const before = await fixture.api.client.get(MACHINE_CONFIG_POOLS, { name: 'calm' });
+    const changes = fixture.observer.record(fixture.observer.pools);
 
     // Triggers the status of every pool; the status of another pool then shows that all are handled.
-    await createNode(bench.api.client, aNode('w3', ['worker']));
-    await bench.observer.pool('worker', ({ status }) => status?.machineCount === 3);
+    await createNode(fixture.api.client, aNode('w3', ['worker']));
+    await fixture.observer.pool('worker', ({ status }) => status?.machineCount === 3);
 
-    const after = await bench.api.client.get(MACHINE_CONFIG_POOLS, { name: 'calm' });
+    const after = await fixture.api.client.get(MACHINE_CONFIG_POOLS, { name: 'calm' });
     expect(after.metadata.resourceVersion).toBe(before.metadata.resourceVersion);
     expect(changes.filter(({ object }) => object.metadata.name === 'calm')).toEqual([]);
   });
 
   it('says that a paused pool does not update', async () => {
-    await bench.api.client.patch(
+    await fixture.api.client.patch(
       MACHINE_CONFIG_POOLS,
       { name: 'worker' },
       { spec: { paused: true } },
     );
 
-    const paused = await bench.observer.pool('worker', is('Updating', 'False'));
+    const paused = await fixture.observer.pool('worker', is('Updating', 'False'));
 
     expect(condition(paused, 'Updating')?.message).toContain('Pool is paused; will not update to');
   });
@@ -168,19 +168,19 @@ describe('the status of a pool', () => {
 describe('a node in two custom pools', () => {
   it('is named on both pools, with what to do, and counts in neither', async () => {
     for (const name of ['infra', 'gpu']) {
-      await bench.api.client.create(
+      await fixture.api.client.create(
         MACHINE_CONFIGS,
         aConfig(`00-${name}`, name, [aFile(`/etc/${name}`, 'x')]),
       );
-      await bench.api.client.create(
+      await fixture.api.client.create(
         MACHINE_CONFIG_POOLS,
         aPool(name, { machineConfigSelector: roleSelector('worker', name) }),
       );
     }
-    await createNode(bench.api.client, aNode('torn', ['worker', 'infra', 'gpu']));
+    await createNode(fixture.api.client, aNode('torn', ['worker', 'infra', 'gpu']));
 
     for (const name of ['infra', 'gpu']) {
-      const pool = await bench.observer.pool(name, is('Degraded', 'True'));
+      const pool = await fixture.observer.pool(name, is('Degraded', 'True'));
       expect(condition(pool, 'Degraded')).toMatchObject({
         reason: 'NodeInSeveralPools',
         message:
@@ -189,19 +189,19 @@ describe('a node in two custom pools', () => {
       });
       expect(pool.status?.machineCount).toBe(0);
     }
-    expect(await metric(bench.controllers.metrics, 'mcc_pool_alert', { node: 'torn' })).toBe(1);
-    const warnings = bench.controllers.lines.filter((line) => line.includes('"level":40'));
+    expect(await metric(fixture.controllers.metrics, 'mcc_pool_alert', { node: 'torn' })).toBe(1);
+    const warnings = fixture.controllers.lines.filter((line) => line.includes('"level":40'));
     expect(warnings.some((line) => line.includes('node torn (gpu, infra)'))).toBe(true);
 
-    await bench.api.client.patch(
+    await fixture.api.client.patch(
       NODES,
       { name: 'torn' },
       {
         metadata: { labels: { 'node-role.kubernetes.io/gpu': null } },
       },
     );
-    await bench.observer.pool('gpu', is('Degraded', 'False'));
-    const infra = await bench.observer.pool('infra', ({ status }) => status?.machineCount === 1);
+    await fixture.observer.pool('gpu', is('Degraded', 'False'));
+    const infra = await fixture.observer.pool('infra', ({ status }) => status?.machineCount === 1);
     expect(condition(infra, 'Degraded')?.status).toBe('False');
   });
 });
@@ -209,12 +209,12 @@ describe('a node in two custom pools', () => {
 describe('a MachineConfigNode', () => {
   it('comes with its node, follows it to another pool, and goes with it', async () => {
     await aRenderedPool('edge');
-    await createNode(bench.api.client, aNode('moving', ['worker']));
-    await bench.observer.until(
-      bench.observer.nodes,
-      () => bench.observer.nodes.get('moving')?.spec.pool.name === 'worker',
+    await createNode(fixture.api.client, aNode('moving', ['worker']));
+    await fixture.observer.until(
+      fixture.observer.nodes,
+      () => fixture.observer.nodes.get('moving')?.spec.pool.name === 'worker',
     );
-    const created = bench.observer.nodes.get('moving');
+    const created = fixture.observer.nodes.get('moving');
     expect(created?.spec).toEqual({
       node: { name: 'moving' },
       pool: { name: 'worker' },
@@ -224,34 +224,37 @@ describe('a MachineConfigNode', () => {
       expect.objectContaining({ kind: 'Node', name: 'moving' }),
     ]);
 
-    await bench.api.client.patch(
+    await fixture.api.client.patch(
       NODES,
       { name: 'moving' },
       {
         metadata: { labels: { 'node-role.kubernetes.io/edge': '' } },
       },
     );
-    await bench.observer.until(
-      bench.observer.nodes,
-      () => bench.observer.nodes.get('moving')?.spec.pool.name === 'edge',
+    await fixture.observer.until(
+      fixture.observer.nodes,
+      () => fixture.observer.nodes.get('moving')?.spec.pool.name === 'edge',
     );
 
-    await bench.api.client.delete(NODES, { name: 'moving' });
-    await bench.observer.until(
-      bench.observer.nodes,
-      () => bench.observer.nodes.get('moving') === undefined,
+    await fixture.api.client.delete(NODES, { name: 'moving' });
+    await fixture.observer.until(
+      fixture.observer.nodes,
+      () => fixture.observer.nodes.get('moving') === undefined,
     );
   });
 
   it('with what its host came with makes its node a member, also of a pool that rolls nothing', async () => {
     const config = await aRenderedPool('still');
-    const { client } = bench.api;
+    const { client } = fixture.api;
     await client.patch(MACHINE_CONFIG_POOLS, { name: 'still' }, { spec: { paused: true } });
     await createNode(client, aNode('joined', ['still']));
-    const waiting = await bench.observer.pool('still', ({ status }) => status?.machineCount === 1);
+    const waiting = await fixture.observer.pool(
+      'still',
+      ({ status }) => status?.machineCount === 1,
+    );
     expect(waiting.status).toMatchObject({ updatedMachineCount: 0, unavailableMachineCount: 1 });
-    const { nodes } = bench.observer;
-    await bench.observer.until(nodes, () => nodes.get('joined') !== undefined);
+    const { nodes } = fixture.observer;
+    await fixture.observer.until(nodes, () => nodes.get('joined') !== undefined);
 
     const report = { config, findings: [], count: 0, repairs: [], forced: false };
     const { condition: reported, drift } = driftStatus(
@@ -266,14 +269,14 @@ describe('a MachineConfigNode', () => {
       { fieldManager: FIELD_MANAGER.SERVER, subresource: 'status' },
     );
 
-    await bench.observer.pool('still', ({ status }) => status?.readyMachineCount === 1);
+    await fixture.observer.pool('still', ({ status }) => status?.readyMachineCount === 1);
     const isShown = (): boolean =>
       nodes
         .get('joined')
         ?.status?.conditions?.some(
           ({ type, status }) => type === 'Updated' && status === 'True',
         ) === true;
-    await bench.observer.until(nodes, isShown);
+    await fixture.observer.until(nodes, isShown);
     expect(nodes.get('joined')?.status?.configVersion).toEqual({
       current: config,
       desired: config,
@@ -287,10 +290,10 @@ describe('a MachineConfigNode', () => {
 
   it('says the end of an update that was lost when only its Node had said it', async () => {
     const config = await aRenderedPool('lost');
-    const { client } = bench.api;
-    const { nodes } = bench.observer;
+    const { client } = fixture.api;
+    const { nodes } = fixture.observer;
     await createNode(client, aNode('unsaid', ['lost']));
-    await bench.observer.until(nodes, () => nodes.get('unsaid') !== undefined);
+    await fixture.observer.until(nodes, () => nodes.get('unsaid') !== undefined);
     const manager = { fieldManager: FIELD_MANAGER.CLUSTER_WORKER };
     const metadata = { name: 'unsaid' };
     const configVersion = { desired: config };
@@ -310,18 +313,18 @@ describe('a MachineConfigNode', () => {
     const isUpdated = (): boolean =>
       said()?.conditions?.some(({ type, status: is }) => type === 'Updated' && is === 'True') ===
       true;
-    await bench.observer.until(nodes, isUpdated);
+    await fixture.observer.until(nodes, isUpdated);
     expect(said()?.configVersion).toEqual({ current: config, desired: config });
     expect(said()?.conditions?.filter(({ status: is }) => is === 'Unknown')).toEqual([]);
   });
 
   it('is made again when somebody deletes it', async () => {
-    const before = bench.observer.nodes.get('w2')?.metadata.uid;
+    const before = fixture.observer.nodes.get('w2')?.metadata.uid;
 
-    await bench.api.client.delete(MACHINE_CONFIG_NODES, { name: 'w2' });
+    await fixture.api.client.delete(MACHINE_CONFIG_NODES, { name: 'w2' });
 
-    await bench.observer.until(bench.observer.nodes, () => {
-      const uid = bench.observer.nodes.get('w2')?.metadata.uid;
+    await fixture.observer.until(fixture.observer.nodes, () => {
+      const uid = fixture.observer.nodes.get('w2')?.metadata.uid;
       return uid !== undefined && uid !== before;
     });
   });
@@ -331,23 +334,23 @@ describe('fields that the API server would refuse today', () => {
   /** Stores pools without the validation rules of the CRD. */
   async function createWithoutRules(pools: readonly MachineConfigPool[]): Promise<void> {
     const name = 'machineconfigpools.machineconfiguration.openshift.io';
-    const crd = JSON.parse(JSON.stringify(await bench.api.client.get(CRDS, { name }))) as never;
+    const crd = JSON.parse(JSON.stringify(await fixture.api.client.get(CRDS, { name }))) as never;
     const strict = JSON.parse(JSON.stringify(crd)) as { spec: unknown };
     withoutRules(crd);
-    await bench.api.client.patch(
+    await fixture.api.client.patch(
       CRDS,
       { name },
       { spec: (crd as { spec: unknown }).spec as object },
     );
     for (const pool of pools) await createWhenAllowed(pool);
-    await bench.api.client.patch(CRDS, { name }, { spec: strict.spec as object });
+    await fixture.api.client.patch(CRDS, { name }, { spec: strict.spec as object });
   }
 
   /** The API server takes a moment to serve a changed CRD. */
   async function createWhenAllowed(pool: MachineConfigPool): Promise<void> {
     const isTaken = async (): Promise<boolean> => {
       try {
-        await bench.api.client.create(MACHINE_CONFIG_POOLS, pool);
+        await fixture.api.client.create(MACHINE_CONFIG_POOLS, pool);
         return true;
       } catch (error) {
         if ((error as Error).name !== 'ApiRefused') throw error;
@@ -369,13 +372,13 @@ describe('fields that the API server would refuse today', () => {
     ['too-much', '150%', 'spec.maxUnavailable is "150%"'],
     ['no-number', 'abc', 'spec.maxUnavailable is "abc"'],
   ])('maxUnavailable %s degrades the pool and names the fix', async (name, value, naming) => {
-    await bench.api.client.create(
+    await fixture.api.client.create(
       MACHINE_CONFIGS,
       aConfig(`00-${name}`, name, [aFile('/etc/x', 'x')]),
     );
     await createWithoutRules([aPool(name, { maxUnavailable: value })]);
 
-    const pool = await bench.observer.pool(name, is('Degraded', 'True'));
+    const pool = await fixture.observer.pool(name, is('Degraded', 'True'));
 
     expect(condition(pool, 'Degraded')).toMatchObject({ reason: 'InvalidPool' });
     const message = condition(pool, 'Degraded')?.message ?? '';
@@ -386,7 +389,7 @@ describe('fields that the API server would refuse today', () => {
   it('a pool without selectors says which are missing', async () => {
     await createWithoutRules([{ metadata: { name: 'bare' }, spec: {} }]);
 
-    const pool = await bench.observer.pool(
+    const pool = await fixture.observer.pool(
       'bare',
       (one) => is('Degraded', 'True')(one) && is('RenderDegraded', 'True')(one),
     );

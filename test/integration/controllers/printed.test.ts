@@ -5,20 +5,20 @@ import {
   NODES,
 } from '../../../adapters/kube/resources';
 import { ANNOTATION } from '../../../core/names';
-import { aConfig, aFile, aNode, aPool, createNode, putOn, useBench } from './bench';
+import { aConfig, aFile, aNode, aPool, createNode, putOn, useControllers } from './fixture';
 
 jest.setTimeout(60_000);
 
-const bench = useBench();
+const fixture = useControllers();
 
 const AN_AGE = expect.stringMatching(/^\d+[smh]/) as unknown;
 const A_VERSION = expect.stringMatching(/./) as unknown;
 
 it('what the controllers write is printed in the columns of each kind', async () => {
-  const { client, printed } = bench.api;
+  const { client, printed } = fixture.api;
   await client.create(MACHINE_CONFIGS, aConfig('00-edge', 'edge', [aFile('/etc/edge', 'x')]));
   await client.create(MACHINE_CONFIG_POOLS, aPool('edge'));
-  const { spec } = await bench.observer.pool(
+  const { spec } = await fixture.observer.pool(
     'edge',
     (pool) => pool.spec.configuration?.name !== undefined,
   );
@@ -34,12 +34,12 @@ it('what the controllers write is printed in the columns of each kind', async ()
   await client.patch(NODES, { name: 'e4' }, { metadata: { annotations } });
   // Still updated, but not ready, so that all counts differ.
   await client.patch(NODES, { name: 'e3' }, { spec: { unschedulable: true } });
-  await bench.observer.pool(
+  await fixture.observer.pool(
     'edge',
     ({ status }) => status?.degradedMachineCount === 1 && status.readyMachineCount === 2,
   );
-  const { nodes } = bench.observer;
-  await bench.observer.until(
+  const { nodes } = fixture.observer;
+  await fixture.observer.until(
     nodes,
     () => nodes.get('e1')?.status?.configVersion?.current === config,
   );

@@ -7,7 +7,7 @@ import {
   type KubeObject,
 } from '../../../adapters/kube/resources';
 import type { MachineConfigPool } from '../../../core/pool/types';
-import { startApiServer, type TestApiServer } from '../crds/api-server';
+import { takeApiServer, type TestApiServer } from '../crds/api-server';
 import {
   aConfig,
   aFile,
@@ -17,7 +17,7 @@ import {
   Observer,
   startControllers,
   type RunningControllers,
-} from './bench';
+} from './fixture';
 
 jest.setTimeout(120_000);
 
@@ -32,7 +32,7 @@ const TERMS = { leaseSeconds: 3, renewDeadlineSeconds: 2, leaseRetrySeconds: 0.3
 const LONG_TERMS = { leaseSeconds: 60, renewDeadlineSeconds: 50 };
 
 beforeAll(async () => {
-  api = await startApiServer();
+  api = await takeApiServer();
   observer = new Observer(api.client);
   await observer.ready();
 }, 300_000);

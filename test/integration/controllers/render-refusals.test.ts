@@ -1,22 +1,22 @@
 import { randomBytes } from 'node:crypto';
 import { MACHINE_CONFIG_POOLS, MACHINE_CONFIGS } from '../../../adapters/kube/resources';
 import type { MachineConfigPool } from '../../../core/pool/types';
-import { aConfig, aFile, aPool, condition, withConfig, useBench } from './bench';
+import { aConfig, aFile, aPool, condition, withConfig, useControllers } from './fixture';
 
 jest.setTimeout(60_000);
 
-const bench = useBench();
+const fixture = useControllers();
 let pools = 0;
 
 async function aRenderedPool(): Promise<MachineConfigPool> {
   pools += 1;
   const name = `pool${pools}`;
-  await bench.api.client.create(
+  await fixture.api.client.create(
     MACHINE_CONFIGS,
     aConfig(`00-${name}`, name, [aFile('/etc/good', 'g')]),
   );
-  await bench.api.client.create(MACHINE_CONFIG_POOLS, aPool(name));
-  return bench.observer.pool(
+  await fixture.api.client.create(MACHINE_CONFIG_POOLS, aPool(name));
+  return fixture.observer.pool(
     name,
     (pool) =>
       pool.spec.configuration?.name !== undefined &&
@@ -66,8 +66,8 @@ describe('a bad MachineConfig degrades its pool with its name, the field and the
     const before = await aRenderedPool();
     const { name } = before.metadata;
 
-    await bench.api.client.create(MACHINE_CONFIGS, withConfig(`99-${name}-bad`, name, config));
-    const after = await bench.observer.pool(name, isDegraded);
+    await fixture.api.client.create(MACHINE_CONFIGS, withConfig(`99-${name}-bad`, name, config));
+    const after = await fixture.observer.pool(name, isDegraded);
 
     const { message = '', reason } = condition(after, 'RenderDegraded') ?? {};
     expect(message).toContain(`Failed to render configuration for pool ${name}: `);
@@ -75,27 +75,27 @@ describe('a bad MachineConfig degrades its pool with its name, the field and the
     expect(reason).toMatch(/^(InvalidMachineConfig|InvalidIgnition|Unreconcilable)$/);
     expect(after.spec.configuration).toEqual(before.spec.configuration);
     // The pool status controller sets Degraded afterwards.
-    await bench.observer.pool(name, (pool) => condition(pool, 'Degraded')?.status === 'True');
+    await fixture.observer.pool(name, (pool) => condition(pool, 'Degraded')?.status === 'True');
 
-    await bench.api.client.delete(MACHINE_CONFIGS, { name: `99-${name}-bad` });
-    await bench.observer.pool(name, (pool) => condition(pool, 'Degraded')?.status === 'False');
+    await fixture.api.client.delete(MACHINE_CONFIGS, { name: `99-${name}-bad` });
+    await fixture.observer.pool(name, (pool) => condition(pool, 'Degraded')?.status === 'False');
   });
 
   it('and leaves every other pool alone', async () => {
     const [bad, good] = [await aRenderedPool(), await aRenderedPool()];
     const [badName, goodName] = [bad.metadata.name, good.metadata.name];
 
-    await bench.api.client.create(
+    await fixture.api.client.create(
       MACHINE_CONFIGS,
       withConfig('99-malformed', badName, { ignition: { version: 'latest' } }),
     );
-    await bench.observer.pool(badName, isDegraded);
-    await bench.api.client.create(
+    await fixture.observer.pool(badName, isDegraded);
+    await fixture.api.client.create(
       MACHINE_CONFIGS,
       aConfig('99-fine', goodName, [aFile('/etc/fine', 'f')]),
     );
 
-    const after = await bench.observer.pool(
+    const after = await fixture.observer.pool(
       goodName,
       ({ spec }) => spec.configuration?.source?.length === 2,
     );
@@ -113,10 +113,16 @@ describe('a bad MachineConfig degrades its pool with its name, the field and the
       contents: { source: `data:;base64,${half}` },
     });
 
-    await bench.api.client.create(MACHINE_CONFIGS, aConfig('50-half', name, [large('/etc/half')]));
-    await bench.observer.pool(name, ({ spec }) => spec.configuration?.source?.length === 2);
-    await bench.api.client.create(MACHINE_CONFIGS, aConfig('60-half', name, [large('/etc/other')]));
-    const after = await bench.observer.pool(name, isDegraded);
+    await fixture.api.client.create(
+      MACHINE_CONFIGS,
+      aConfig('50-half', name, [large('/etc/half')]),
+    );
+    await fixture.observer.pool(name, ({ spec }) => spec.configuration?.source?.length === 2);
+    await fixture.api.client.create(
+      MACHINE_CONFIGS,
+      aConfig('60-half', name, [large('/etc/other')]),
+    );
+    const after = await fixture.observer.pool(name, isDegraded);
 
     const { message = '', reason } = condition(after, 'RenderDegraded') ?? {};
     expect(reason).toBe('ConfigTooLarge');
@@ -129,11 +135,11 @@ describe('a bad MachineConfig degrades its pool with its name, the field and the
     const { name } = pool.metadata;
     const directories = [{ path: '/etc/new', mode: 493 }];
 
-    await bench.api.client.create(
+    await fixture.api.client.create(
       MACHINE_CONFIGS,
       withConfig('99-directory', name, v32({ storage: { directories } })),
     );
-    const after = await bench.observer.pool(name, isDegraded);
+    const after = await fixture.observer.pool(name, isDegraded);
 
     expect(condition(after, 'RenderDegraded')).toMatchObject({
       reason: 'Unreconcilable',
@@ -145,16 +151,16 @@ describe('a bad MachineConfig degrades its pool with its name, the field and the
 
 describe('a pool', () => {
   it('without MachineConfigs says so, and is rendered when one comes', async () => {
-    await bench.api.client.create(MACHINE_CONFIG_POOLS, aPool('lonely'));
-    const degraded = await bench.observer.pool('lonely', isDegraded);
+    await fixture.api.client.create(MACHINE_CONFIG_POOLS, aPool('lonely'));
+    const degraded = await fixture.observer.pool('lonely', isDegraded);
     expect(condition(degraded, 'RenderDegraded')).toMatchObject({ reason: 'NoMachineConfigs' });
 
-    await bench.api.client.create(
+    await fixture.api.client.create(
       MACHINE_CONFIGS,
       aConfig('00-lonely', 'lonely', [aFile('/etc/l', 'l')]),
     );
 
-    await bench.observer.pool(
+    await fixture.observer.pool(
       'lonely',
       (pool) => condition(pool, 'RenderDegraded')?.status === 'False',
     );
@@ -162,26 +168,26 @@ describe('a pool', () => {
 
   it("that has MCO's image stream is taken, and an Event says that it has no effect", async () => {
     const osImageStream = { name: 'rhel-10' };
-    await bench.api.client.create(MACHINE_CONFIG_POOLS, aPool('streaming', { osImageStream }));
+    await fixture.api.client.create(MACHINE_CONFIG_POOLS, aPool('streaming', { osImageStream }));
     const aboutIt = () =>
-      bench.observer.events.list().find(({ reason }) => reason === 'FieldIgnored');
-    await bench.observer.until(bench.observer.events, () => aboutIt() !== undefined);
+      fixture.observer.events.list().find(({ reason }) => reason === 'FieldIgnored');
+    await fixture.observer.until(fixture.observer.events, () => aboutIt() !== undefined);
 
     expect(aboutIt()?.message).toBe('spec.osImageStream of this pool is not acted upon');
-    const pool = await bench.api.client.get(MACHINE_CONFIG_POOLS, { name: 'streaming' });
+    const pool = await fixture.api.client.get(MACHINE_CONFIG_POOLS, { name: 'streaming' });
     expect(pool.spec.osImageStream).toEqual(osImageStream);
   });
 
   it('that selects everything is left alone, with an Event', async () => {
-    await bench.api.client.create(
+    await fixture.api.client.create(
       MACHINE_CONFIG_POOLS,
       aPool('everything', { machineConfigSelector: {} }),
     );
-    await bench.observer.until(bench.observer.events, () =>
-      bench.observer.events.list().some(({ reason }) => reason === 'SelectingAll'),
+    await fixture.observer.until(fixture.observer.events, () =>
+      fixture.observer.events.list().some(({ reason }) => reason === 'SelectingAll'),
     );
 
-    const pool = await bench.api.client.get(MACHINE_CONFIG_POOLS, { name: 'everything' });
+    const pool = await fixture.api.client.get(MACHINE_CONFIG_POOLS, { name: 'everything' });
     expect(pool.spec.configuration).toBeUndefined();
     expect(condition(pool, 'RenderDegraded')).toBeUndefined();
   });

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { MACHINE_CONFIG_POOLS, MACHINE_CONFIGS } from '../../../adapters/kube/resources';
 import { type BreakableProxy, startBreakableProxy } from '../kube/breakable-proxy';
-import { aConfig, aFile, aPool, condition, metric, useBench } from './bench';
+import { aConfig, aFile, aPool, condition, metric, useControllers } from './fixture';
 
 jest.setTimeout(60_000);
 
@@ -11,7 +11,7 @@ let directory: string;
 /** Between the controllers and the API server; the tests have their own connections. */
 let relay: BreakableProxy;
 
-const bench = useBench(async ({ client, kubeconfig }) => {
+const fixture = useControllers(async ({ client, kubeconfig }) => {
   relay = await startBreakableProxy(Number(new URL(client.server).port));
   directory = await mkdtemp(join(tmpdir(), 'slipway-relay-'));
   const relayed = join(directory, 'kubeconfig');
@@ -27,13 +27,13 @@ afterAll(async () => {
 
 describe('rendering', () => {
   it('points the pool to a rendered config of its own, with its sources', async () => {
-    await bench.api.client.create(
+    await fixture.api.client.create(
       MACHINE_CONFIGS,
       aConfig('00-first', 'first', [aFile('/etc/a', 'a')]),
     );
-    await bench.api.client.create(MACHINE_CONFIG_POOLS, aPool('first'));
+    await fixture.api.client.create(MACHINE_CONFIG_POOLS, aPool('first'));
 
-    const pool = await bench.observer.pool(
+    const pool = await fixture.observer.pool(
       'first',
       ({ spec }) => spec.configuration?.name !== undefined,
     );
@@ -43,26 +43,26 @@ describe('rendering', () => {
     expect(pool.spec.configuration?.source).toEqual([
       expect.objectContaining({ name: '00-first', kind: 'MachineConfig' }),
     ]);
-    const rendered = await bench.api.client.get(MACHINE_CONFIGS, { name });
+    const rendered = await fixture.api.client.get(MACHINE_CONFIGS, { name });
     expect(rendered.metadata.ownerReferences).toEqual([
       expect.objectContaining({ kind: 'MachineConfigPool', name: 'first', controller: true }),
     ]);
-    await bench.observer.pool(
+    await fixture.observer.pool(
       'first',
       (one) => condition(one, 'RenderDegraded')?.status === 'False',
     );
   });
 
   it('folds fifty MachineConfigs that are applied together into at most two renders', async () => {
-    await bench.api.client.create(MACHINE_CONFIG_POOLS, aPool('burst'));
+    await fixture.api.client.create(MACHINE_CONFIG_POOLS, aPool('burst'));
     const names = Array.from({ length: 50 }, (_, index) => `10-burst-${index}`);
-    await bench.observer.pool(
+    await fixture.observer.pool(
       'burst',
       (one) => condition(one, 'RenderDegraded')?.status === 'True',
     );
-    const before = bench.observer.renderedFor('burst').length;
+    const before = fixture.observer.renderedFor('burst').length;
     const rendersBefore = await metric(
-      bench.controllers.metrics,
+      fixture.controllers.metrics,
       'slipway_controllers_renders_total',
       {
         pool: 'burst',
@@ -74,20 +74,20 @@ describe('rendering', () => {
     relay.hold();
     const applied = Promise.all(
       names.map((name) =>
-        bench.api.client.create(
+        fixture.api.client.create(
           MACHINE_CONFIGS,
           aConfig(name, 'burst', [aFile(`/etc/${name}`, name)]),
         ),
       ),
     );
     await applied.finally(() => relay.release());
-    await bench.observer.pool('burst', ({ spec }) => spec.configuration?.source?.length === 50);
+    await fixture.observer.pool('burst', ({ spec }) => spec.configuration?.source?.length === 50);
 
-    const renders = await metric(bench.controllers.metrics, 'slipway_controllers_renders_total', {
+    const renders = await metric(fixture.controllers.metrics, 'slipway_controllers_renders_total', {
       pool: 'burst',
       outcome: 'created',
     });
     expect(renders - rendersBefore).toBeLessThanOrEqual(2);
-    expect(bench.observer.renderedFor('burst').length - before).toBeLessThanOrEqual(2);
+    expect(fixture.observer.renderedFor('burst').length - before).toBeLessThanOrEqual(2);
   });
 });

@@ -16,8 +16,8 @@ import {
   createNode,
   FakeRollouts,
   putOn,
-  useBench,
-} from './bench';
+  useControllers,
+} from './fixture';
 
 jest.setTimeout(60_000);
 
@@ -32,7 +32,7 @@ const PATHS: Readonly<Record<string, string>> = {
   RoleBinding: '/apis/rbac.authorization.k8s.io/v1/namespaces/NS/rolebindings',
 };
 
-const bench = useBench(async (api) => {
+const fixture = useControllers(async (api) => {
   for (const object of await manifests<KubeObject>('rbac')) {
     const path = PATHS[object.kind ?? '']?.replace('NS', object.metadata.namespace ?? '');
     const answer = await api.client.post(path ?? '', object, `create ${object.metadata.name}`);
@@ -49,37 +49,40 @@ const bench = useBench(async (api) => {
 });
 
 it('the rights in deploy/rbac are enough for everything that the controllers do', async () => {
-  await createNode(bench.api.client, aNode('w1', ['worker']));
-  await bench.api.client.create(
+  await createNode(fixture.api.client, aNode('w1', ['worker']));
+  await fixture.api.client.create(
     MACHINE_CONFIGS,
     aConfig('00-worker', 'worker', [aFile('/etc/a', 'a')]),
   );
-  await bench.api.client.create(MACHINE_CONFIG_POOLS, aPool('worker'));
-  const first = await bench.observer.pool(
+  await fixture.api.client.create(MACHINE_CONFIG_POOLS, aPool('worker'));
+  const first = await fixture.observer.pool(
     'worker',
     ({ spec }) => spec.configuration?.name !== undefined,
   );
-  await bench.observer.pool('worker', (pool) => condition(pool, 'Updating')?.status === 'True');
-  await bench.observer.until(
-    bench.observer.nodes,
-    () => bench.observer.nodes.get('w1') !== undefined,
+  await fixture.observer.pool('worker', (pool) => condition(pool, 'Updating')?.status === 'True');
+  await fixture.observer.until(
+    fixture.observer.nodes,
+    () => fixture.observer.nodes.get('w1') !== undefined,
   );
-  await bench.observer.until(bench.observer.events, () => bench.observer.events.list().length >= 2);
+  await fixture.observer.until(
+    fixture.observer.events,
+    () => fixture.observer.events.list().length >= 2,
+  );
   await rollouts.until((asked) => asked.startsWith('start worker '));
 
-  await bench.api.client.create(
+  await fixture.api.client.create(
     MACHINE_CONFIGS,
     aConfig('50-more', 'worker', [aFile('/etc/b', 'b')]),
   );
   const old = first.spec.configuration?.name;
-  const second = await bench.observer.pool(
+  const second = await fixture.observer.pool(
     'worker',
     ({ spec }) => spec.configuration?.name !== old,
   );
-  await putOn(bench.api.client, 'w1', second.spec.configuration?.name ?? '');
-  await bench.observer.pool('worker', (pool) => condition(pool, 'Updated')?.status === 'True');
-  await bench.observer.until(bench.observer.nodes, () => {
-    const shown = bench.observer.nodes.get('w1');
+  await putOn(fixture.api.client, 'w1', second.spec.configuration?.name ?? '');
+  await fixture.observer.pool('worker', (pool) => condition(pool, 'Updated')?.status === 'True');
+  await fixture.observer.until(fixture.observer.nodes, () => {
+    const shown = fixture.observer.nodes.get('w1');
     const isUpdated = shown?.status?.conditions?.some(
       ({ type, status }) => type === 'Updated' && status === 'True',
     );
@@ -87,23 +90,23 @@ it('the rights in deploy/rbac are enough for everything that the controllers do'
       isUpdated === true && shown?.spec.configVersion.desired === second.spec.configuration?.name
     );
   });
-  await bench.observer.until(
-    bench.observer.configs,
-    () => bench.observer.renderedFor('worker').length === 1,
+  await fixture.observer.until(
+    fixture.observer.configs,
+    () => fixture.observer.renderedFor('worker').length === 1,
   );
-  await bench.api.client.patch(
+  await fixture.api.client.patch(
     NODES,
     { name: 'w1' },
     { metadata: { annotations: { [ANNOTATION.CORDONED_BY]: 'update-node/w1' } } },
   );
   await until(async () => {
-    const { metadata } = await bench.api.client.get(NODES, { name: 'w1' });
+    const { metadata } = await fixture.api.client.get(NODES, { name: 'w1' });
     return metadata.annotations?.[ANNOTATION.CORDONED_BY] === undefined;
   }, 'the mark of a cordon that is gone is cleared');
-  await bench.api.client.delete(NODES, { name: 'w1' });
-  await bench.observer.pool('worker', ({ status }) => status?.machineCount === 0);
+  await fixture.api.client.delete(NODES, { name: 'w1' });
+  await fixture.observer.pool('worker', ({ status }) => status?.machineCount === 0);
 
   // MachineConfigNodes may also be left to the garbage collector, which is logged at level debug.
-  const complaints = bench.controllers.lines.filter((line) => !line.includes('"level":20'));
+  const complaints = fixture.controllers.lines.filter((line) => !line.includes('"level":20'));
   expect(complaints.filter((line) => line.includes('is forbidden'))).toEqual([]);
 });

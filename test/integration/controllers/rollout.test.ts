@@ -5,12 +5,21 @@ import {
   ROLLOUT_POLICIES,
 } from '../../../adapters/kube/resources';
 import { FIELD_MANAGER } from '../../../core/names';
-import { aConfig, aFile, aNode, aPool, createNode, FakeRollouts, putOn, useBench } from './bench';
+import {
+  aConfig,
+  aFile,
+  aNode,
+  aPool,
+  createNode,
+  FakeRollouts,
+  putOn,
+  useControllers,
+} from './fixture';
 
 jest.setTimeout(60_000);
 
 const rollouts = new FakeRollouts();
-const bench = useBench(() => Promise.resolve({ gateway: rollouts }));
+const fixture = useControllers(() => Promise.resolve({ gateway: rollouts }));
 
 const PREFIX = 'machineconfiguration.openshift.io';
 
@@ -20,13 +29,13 @@ async function aPoolBehind(
   nodes: readonly string[],
   spec: object = {},
 ): Promise<string> {
-  for (const node of nodes) await createNode(bench.api.client, aNode(node, [name]));
-  await bench.api.client.create(
+  for (const node of nodes) await createNode(fixture.api.client, aNode(node, [name]));
+  await fixture.api.client.create(
     MACHINE_CONFIGS,
     aConfig(`00-${name}`, name, [aFile('/etc/x', name)]),
   );
-  await bench.api.client.create(MACHINE_CONFIG_POOLS, aPool(name, spec));
-  const pool = await bench.observer.pool(
+  await fixture.api.client.create(MACHINE_CONFIG_POOLS, aPool(name, spec));
+  const pool = await fixture.observer.pool(
     name,
     ({ spec: { configuration } }) => configuration?.name !== undefined,
   );
@@ -48,7 +57,7 @@ async function settle(): Promise<void> {
 }
 
 async function annotate(node: string, annotations: object): Promise<void> {
-  await bench.api.client.patch(NODES, { name: node }, { metadata: { annotations } });
+  await fixture.api.client.patch(NODES, { name: node }, { metadata: { annotations } });
 }
 
 describe('a pool whose nodes are behind', () => {
@@ -63,11 +72,11 @@ describe('a pool whose nodes are behind', () => {
   });
 
   it('is retargeted when its config changes', async () => {
-    await bench.api.client.create(
+    await fixture.api.client.create(
       MACHINE_CONFIGS,
       aConfig('50-more', 'worker', [aFile('/etc/y', 'y')]),
     );
-    const pool = await bench.observer.pool(
+    const pool = await fixture.observer.pool(
       'worker',
       ({ spec }) => spec.configuration?.name !== config,
     );
@@ -79,18 +88,18 @@ describe('a pool whose nodes are behind', () => {
   it.each<[string, () => Promise<unknown>, string]>([
     [
       'a node is cordoned by a person',
-      () => bench.api.client.patch(NODES, { name: 'w1' }, { spec: { unschedulable: true } }),
+      () => fixture.api.client.patch(NODES, { name: 'w1' }, { spec: { unschedulable: true } }),
       'wake worker: node w1 was cordoned',
     ],
     [
       'and uncordoned',
-      () => bench.api.client.patch(NODES, { name: 'w1' }, { spec: { unschedulable: null } }),
+      () => fixture.api.client.patch(NODES, { name: 'w1' }, { spec: { unschedulable: null } }),
       'wake worker: node w1 was uncordoned',
     ],
     [
       'a node is not ready',
       () =>
-        bench.api.client.patch(
+        fixture.api.client.patch(
           NODES,
           { name: 'w1', subresource: 'status' },
           { status: { conditions: [{ type: 'Ready', status: 'False' }] } },
@@ -99,18 +108,18 @@ describe('a pool whose nodes are behind', () => {
     ],
     [
       'a node joins',
-      () => createNode(bench.api.client, aNode('w9', ['worker'])),
+      () => createNode(fixture.api.client, aNode('w9', ['worker'])),
       'wake worker: node w9 joined',
     ],
     [
       'a node goes',
-      () => bench.api.client.delete(NODES, { name: 'w9' }),
+      () => fixture.api.client.delete(NODES, { name: 'w9' }),
       'wake worker: node w9 is gone',
     ],
     [
       'maxUnavailable changes',
       () =>
-        bench.api.client.patch(
+        fixture.api.client.patch(
           MACHINE_CONFIG_POOLS,
           { name: 'worker' },
           { spec: { maxUnavailable: 2 } },
@@ -120,7 +129,7 @@ describe('a pool whose nodes are behind', () => {
     [
       'its policy changes',
       () =>
-        bench.api.client.create(ROLLOUT_POLICIES, {
+        fixture.api.client.create(ROLLOUT_POLICIES, {
           metadata: { name: 'worker' },
           spec: { canary: { nodes: 0 } },
         }),
@@ -143,7 +152,7 @@ describe('a pool whose nodes are behind', () => {
     await annotate('w2', { [`${PREFIX}/state`]: 'Working', [`${PREFIX}/desiredConfig`]: config });
     // With another field manager it would count as a person's cordon.
     const byUpdate = { fieldManager: FIELD_MANAGER.CLUSTER_WORKER };
-    await bench.api.client.patch(
+    await fixture.api.client.patch(
       NODES,
       { name: 'w2' },
       {
@@ -152,12 +161,12 @@ describe('a pool whose nodes are behind', () => {
       },
       byUpdate,
     );
-    await bench.api.client.patch(
+    await fixture.api.client.patch(
       NODES,
       { name: 'w2', subresource: 'status' },
       { status: { conditions: [{ type: 'Ready', status: 'False' }] } },
     );
-    await bench.api.client.patch(
+    await fixture.api.client.patch(
       NODES,
       { name: 'w2' },
       {
@@ -177,7 +186,7 @@ describe('a pool whose nodes are behind', () => {
     rollouts.open.clear();
     const since = rollouts.asked.length;
 
-    await createNode(bench.api.client, aNode('w10', ['worker']));
+    await createNode(fixture.api.client, aNode('w10', ['worker']));
 
     await rollouts.until(
       (asked) =>
@@ -187,18 +196,18 @@ describe('a pool whose nodes are behind', () => {
 
   it('starts nothing when all its nodes are on the config, and tells a rollout that is open still', async () => {
     for (const node of ['w1', 'w2', 'w10']) {
-      await putOn(bench.api.client, node, config);
-      await bench.api.client.patch(
+      await putOn(fixture.api.client, node, config);
+      await fixture.api.client.patch(
         NODES,
         { name: node, subresource: 'status' },
         { status: { conditions: [{ type: 'Ready', status: 'True' }] } },
       );
     }
-    await bench.observer.pool('worker', ({ status }) => status?.updatedMachineCount === 3);
+    await fixture.observer.pool('worker', ({ status }) => status?.updatedMachineCount === 3);
     await settle();
     const since = rollouts.asked.length;
 
-    await bench.api.client.patch(
+    await fixture.api.client.patch(
       MACHINE_CONFIG_POOLS,
       { name: 'worker' },
       { spec: { maxUnavailable: 1 } },
@@ -211,20 +220,20 @@ describe('a pool whose nodes are behind', () => {
 
 describe('a pool that waits for a person', () => {
   it('with a Manual policy is not started, and an Event says how', async () => {
-    await bench.api.client.create(ROLLOUT_POLICIES, {
+    await fixture.api.client.create(ROLLOUT_POLICIES, {
       metadata: { name: 'manual' },
       spec: { trigger: 'Manual' },
     });
     const config = await aPoolBehind('manual', ['m1']);
 
-    await bench.observer.until(bench.observer.events, () =>
-      bench.observer.events
+    await fixture.observer.until(fixture.observer.events, () =>
+      fixture.observer.events
         .list()
         .some(({ message = '' }) => message.includes('slipway rollout start manual')),
     );
     expect(toldTo('manual').filter((asked) => asked.startsWith('start'))).toEqual([]);
 
-    await bench.api.client.patch(
+    await fixture.api.client.patch(
       ROLLOUT_POLICIES,
       { name: 'manual' },
       { spec: { trigger: 'Automatic' } },
@@ -237,7 +246,7 @@ describe('a pool that waits for a person', () => {
     await settle();
     expect(toldTo('paused').filter((asked) => asked.startsWith('start'))).toEqual([]);
 
-    await bench.api.client.patch(
+    await fixture.api.client.patch(
       MACHINE_CONFIG_POOLS,
       { name: 'paused' },
       { spec: { paused: false } },
@@ -249,7 +258,7 @@ describe('a pool that waits for a person', () => {
   it('tells an open rollout of the pause', async () => {
     const since = rollouts.asked.length;
 
-    await bench.api.client.patch(
+    await fixture.api.client.patch(
       MACHINE_CONFIG_POOLS,
       { name: 'paused' },
       { spec: { paused: true } },
@@ -263,7 +272,7 @@ describe('a pool that waits for a person', () => {
 
   it('because its rollout was cancelled is not restarted for this config, but for the next', async () => {
     const config = await aPoolBehind('cancelled', ['c1'], { paused: true });
-    await bench.api.client.patch(
+    await fixture.api.client.patch(
       MACHINE_CONFIG_POOLS,
       { name: 'cancelled' },
       {
@@ -274,7 +283,7 @@ describe('a pool that waits for a person', () => {
     await settle();
     expect(toldTo('cancelled').filter((asked) => asked.startsWith('start'))).toEqual([]);
 
-    await bench.api.client.create(
+    await fixture.api.client.create(
       MACHINE_CONFIGS,
       aConfig('90-next', 'cancelled', [aFile('/etc/n', 'n')]),
     );
@@ -289,15 +298,16 @@ describe('Temporal that is away', () => {
   it('is waited for, said once, and does not hold up rendering', async () => {
     rollouts.away = true;
     const config = await aPoolBehind('patient', ['q1']);
-    await bench.observer.pool('patient', ({ status }) => status?.machineCount === 1);
+    await fixture.observer.pool('patient', ({ status }) => status?.machineCount === 1);
     await rollouts.untilUnanswered((asked) => asked === `retarget patient ${config}`);
 
     rollouts.away = false;
 
     await rollouts.until((asked) => asked === `start patient ${config}`);
     const said = (text: string): number =>
-      bench.controllers.lines.filter((line) => line.includes(text) && !line.includes('"level":20'))
-        .length;
+      fixture.controllers.lines.filter(
+        (line) => line.includes(text) && !line.includes('"level":20'),
+      ).length;
     expect(said('Temporal does not answer')).toBe(1);
     expect(said('Temporal answers again')).toBe(1);
   });

@@ -9,11 +9,11 @@ import {
 } from '../../../adapters/kube/resources';
 import type { IgnitionConfig } from '../../../core/machine-config/types';
 import { filledManifests } from '../crds/api-server';
-import { condition, useBench } from './bench';
+import { condition, useControllers } from './fixture';
 
 jest.setTimeout(60_000);
 
-const bench = useBench();
+const fixture = useControllers();
 
 it('the samples and the examples, filled in, render, each into what it says', async () => {
   const samples = filledManifests<KubeObject>();
@@ -27,16 +27,16 @@ it('the samples and the examples, filled in, render, each into what it says', as
   for (const sample of samples) {
     const resource = kinds.find(({ kind }) => kind === sample.kind);
     if (resource === undefined) throw new Error(`no resource for ${sample.kind}`);
-    await bench.api.client.create(resource, sample);
+    await fixture.api.client.create(resource, sample);
   }
   const rendered = async (pool: string, sources: number) => {
-    const { spec } = await bench.observer.pool(
+    const { spec } = await fixture.observer.pool(
       pool,
       (one) =>
         one.spec.configuration?.source?.length === sources &&
         condition(one, 'RenderDegraded')?.status === 'False',
     );
-    const { spec: merged } = await bench.api.client.get(MACHINE_CONFIGS, {
+    const { spec: merged } = await fixture.api.client.get(MACHINE_CONFIGS, {
       name: spec.configuration?.name ?? '',
     });
     return { ...merged, config: merged.config as IgnitionConfig };

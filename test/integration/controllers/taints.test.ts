@@ -2,12 +2,21 @@ import { WatchCache } from '../../../adapters/kube/cache';
 import { MACHINE_CONFIG_POOLS, MACHINE_CONFIGS, NODES } from '../../../adapters/kube/resources';
 import type { Node } from '../../../core/node/types';
 import { QUIET } from '../crds/api-server';
-import { aConfig, aFile, aNode, aPool, createNode, FakeRollouts, putOn, useBench } from './bench';
+import {
+  aConfig,
+  aFile,
+  aNode,
+  aPool,
+  createNode,
+  FakeRollouts,
+  putOn,
+  useControllers,
+} from './fixture';
 
 jest.setTimeout(60_000);
 
 const rollouts = new FakeRollouts();
-const bench = useBench(() => Promise.resolve({ gateway: rollouts }));
+const fixture = useControllers(() => Promise.resolve({ gateway: rollouts }));
 
 const OURS = { key: 'UpdateInProgress', effect: 'PreferNoSchedule' };
 const RACK = { key: 'example.com/rack', value: '7', effect: 'PreferNoSchedule' };
@@ -24,7 +33,7 @@ beforeAll(async () => {
       tainted.push(event.object.metadata.name);
     }
   });
-  void nodes.run(bench.api.client, stop.signal);
+  void nodes.run(fixture.api.client, stop.signal);
   await nodes.synced;
 });
 
@@ -39,20 +48,20 @@ function isTainted({ spec }: Node): boolean {
 const taintsOf = (name: string): readonly object[] =>
   (nodes.get(name)?.spec?.taints ?? []).filter(({ key }) => !key.startsWith('node.kubernetes.io/'));
 
-const until = (holds: () => boolean): Promise<void> => bench.observer.until(nodes, holds);
+const until = (holds: () => boolean): Promise<void> => fixture.observer.until(nodes, holds);
 
 async function aMember(pool: string, name: string, taints: readonly object[] = []): Promise<void> {
   const node = aNode(name, [pool]);
-  await createNode(bench.api.client, { ...node, spec: { taints } } as Node);
-  await putOn(bench.api.client, name, `rendered-${pool}-old`);
+  await createNode(fixture.api.client, { ...node, spec: { taints } } as Node);
+  await putOn(fixture.api.client, name, `rendered-${pool}-old`);
 }
 
 /** A pool whose nodes are behind its config; returns the config. */
 async function aPoolBehind(pool: string): Promise<string> {
-  const { client } = bench.api;
+  const { client } = fixture.api;
   await client.create(MACHINE_CONFIGS, aConfig(`00-${pool}`, pool, [aFile('/etc/x', pool)]));
   await client.create(MACHINE_CONFIG_POOLS, aPool(pool));
-  const rendered = await bench.observer.pool(
+  const rendered = await fixture.observer.pool(
     pool,
     ({ spec: { configuration } }) => configuration?.name !== undefined,
   );
@@ -81,7 +90,7 @@ it('comes on every node that is behind, next in line first, beside the taints of
 });
 
 it('goes when the pool is paused, and comes back when it goes on', async () => {
-  const { client } = bench.api;
+  const { client } = fixture.api;
   await client.patch(MACHINE_CONFIG_POOLS, { name: 'worker' }, { spec: { paused: true } });
   await until(() => !nodes.list().some(isTainted));
   expect(taintsOf('node-c')).toEqual([RACK]);
@@ -91,9 +100,9 @@ it('goes when the pool is paused, and comes back when it goes on', async () => {
 });
 
 it('is on no node that has come to the target, whoever wrote it there, and wakes no rollout', async () => {
-  const { client } = bench.api;
+  const { client } = fixture.api;
   const config =
-    bench.observer.pools.get('worker')?.spec.configuration?.name ?? 'the pool has no config';
+    fixture.observer.pools.get('worker')?.spec.configuration?.name ?? 'the pool has no config';
   for (const name of names) await putOn(client, name, config);
   await until(() => !nodes.list().some(isTainted));
   expect(taintsOf('node-c')).toEqual([RACK]);

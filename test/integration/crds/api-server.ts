@@ -41,7 +41,7 @@ export interface TestApiServer {
 }
 
 /** The API server of all files, emptied. */
-export async function startApiServer(): Promise<TestApiServer> {
+export async function takeApiServer(): Promise<TestApiServer> {
   const { layout, start, kill } = takeControlPlane();
   const client = await connectKube({
     kubeconfig: layout.adminKubeconfig,

@@ -11,7 +11,7 @@ import {
 } from '../../../adapters/kube/resources';
 import * as schemas from '../../../adapters/api-schemas';
 import { NodeCondition } from '../../../core/names';
-import { filledManifests, startApiServer, type TestApiServer } from './api-server';
+import { filledManifests, takeApiServer, type TestApiServer } from './api-server';
 import { CRDS, manifests } from './install';
 
 const RESOURCES: readonly Resource[] = [
@@ -31,7 +31,7 @@ const SCHEMAS = { ...schemas } as unknown as Record<
 let api: TestApiServer;
 
 beforeAll(async () => {
-  api = await startApiServer();
+  api = await takeApiServer();
 }, 300_000);
 
 afterAll(async () => {

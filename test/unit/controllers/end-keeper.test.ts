@@ -2,7 +2,7 @@ import { ANNOTATION } from '../../../core/names';
 import { mcnConditions } from '../../../core/node/conditions';
 import { NodePhase } from '../../../core/node/lifecycle';
 import type { MachineConfigNode, Node } from '../../../core/node/types';
-import { aBench, pass, stopAll, type NodeBench } from './node-bench';
+import { aFixture, pass, stopAll, type NodeFixture } from './node-fixture';
 import { aNode, type NodeShape } from './objects';
 
 const AT = '2026-01-01T00:00:00Z';
@@ -29,12 +29,12 @@ function shownIn(phase: NodePhase): MachineConfigNode {
   };
 }
 
-async function rebooting(): Promise<NodeBench> {
-  const bench = aBench(WORKING);
-  bench.machineConfigNodes.put(shownIn(NodePhase.REBOOTING));
+async function rebooting(): Promise<NodeFixture> {
+  const fixture = aFixture(WORKING);
+  fixture.machineConfigNodes.put(shownIn(NodePhase.REBOOTING));
   await pass(60_000);
-  expect(bench.applied).toEqual([]);
-  return bench;
+  expect(fixture.applied).toEqual([]);
+  return fixture;
 }
 
 beforeEach(() => {
@@ -48,15 +48,15 @@ afterEach(() => {
 
 describe('an update that has ended on its Node', () => {
   it('is said to have ended when it was lost before it could say so', async () => {
-    const bench = await rebooting();
-    bench.nodes.put(ON_B);
+    const fixture = await rebooting();
+    fixture.nodes.put(ON_B);
     await pass(9_000);
-    expect(bench.applied).toEqual([]);
+    expect(fixture.applied).toEqual([]);
 
     await pass(2_000);
 
     const updated = { type: 'Updated', status: 'True', message: 'the node is on b' };
-    expect(bench.applied).toEqual([
+    expect(fixture.applied).toEqual([
       {
         metadata: { name: 'n1' },
         status: expect.objectContaining({
@@ -68,42 +68,42 @@ describe('an update that has ended on its Node', () => {
   });
 
   it('says so itself as long as it lives', async () => {
-    const bench = await rebooting();
-    bench.nodes.put(ON_B);
+    const fixture = await rebooting();
+    fixture.nodes.put(ON_B);
     await pass(5_000);
-    bench.machineConfigNodes.put(shownIn(NodePhase.UPDATED));
+    fixture.machineConfigNodes.put(shownIn(NodePhase.UPDATED));
     await pass(60_000);
 
-    expect(bench.applied).toEqual([]);
-    expect(bench.read).toBe(0);
+    expect(fixture.applied).toEqual([]);
+    expect(fixture.read).toBe(0);
   });
 
   it('is left to the next one that has begun, also where the watch does not show it yet', async () => {
-    const bench = await rebooting();
-    bench.actual = AGAIN;
-    bench.nodes.put(ON_B);
+    const fixture = await rebooting();
+    fixture.actual = AGAIN;
+    fixture.nodes.put(ON_B);
     await pass(15_000);
-    expect(bench.read).toBe(1);
+    expect(fixture.read).toBe(1);
 
-    bench.nodes.put(AGAIN);
+    fixture.nodes.put(AGAIN);
     await pass(60_000);
 
-    expect(bench.applied).toEqual([]);
-    expect(bench.read).toBe(1);
+    expect(fixture.applied).toEqual([]);
+    expect(fixture.read).toBe(1);
   });
 
   it('is checked again when somebody else writes its MachineConfigNode meanwhile', async () => {
-    const bench = await rebooting();
-    bench.conflict = true;
-    bench.nodes.put(BACK_ON_A);
+    const fixture = await rebooting();
+    fixture.conflict = true;
+    fixture.nodes.put(BACK_ON_A);
     await pass(15_000);
-    bench.conflict = false;
-    bench.applied.length = 0;
+    fixture.conflict = false;
+    fixture.applied.length = 0;
 
     await pass(60_000);
 
     const cancelled = { type: 'Updated', status: 'True', reason: 'UpdateCancelled' };
-    expect(bench.applied).toEqual([
+    expect(fixture.applied).toEqual([
       { metadata: {}, spec: { configVersion: { desired: 'a' } } },
       {
         metadata: { name: 'n1', resourceVersion: '8' },

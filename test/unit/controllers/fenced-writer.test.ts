@@ -2,7 +2,7 @@ import { MACHINE_CONFIG_POOLS, MACHINE_CONFIGS } from '../../../adapters/kube/re
 import { fencedWriter } from '../../../controllers/fenced-writer';
 import { aPool, aRendered } from './objects';
 
-function aBench() {
+function aFixture() {
   const sent: string[] = [];
   const absorbed: string[] = [];
   const leading = new AbortController();
@@ -34,7 +34,7 @@ function aBench() {
 }
 
 it('sends every write while the lease is held, and takes the replies over', async () => {
-  const { sent, absorbed, writes } = aBench();
+  const { sent, absorbed, writes } = aFixture();
 
   for (const [, write] of writes) await write();
 
@@ -43,7 +43,7 @@ it('sends every write while the lease is held, and takes the replies over', asyn
 });
 
 it('sends nothing any more once the lease is lost, and says why', async () => {
-  const { sent, leading, writes } = aBench();
+  const { sent, leading, writes } = aFixture();
 
   leading.abort(new Error('lost the lease: thief holds it'));
 

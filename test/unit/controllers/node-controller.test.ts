@@ -1,6 +1,6 @@
 import type { MachineConfigNode, Node } from '../../../core/node/types';
 import type { RolloutPolicy } from '../../../core/pool/types';
-import { aBench, pass, stopAll } from './node-bench';
+import { aFixture, pass, stopAll } from './node-fixture';
 import { aNode, aPool, PREFIX, type NodeShape } from './objects';
 
 /** A node with the mark of a cordon, at this version. */
@@ -28,14 +28,14 @@ const clears = (resourceVersion: string) => ({
 });
 
 it('clears the mark of a cordon that a person has taken away from a failed node', async () => {
-  const bench = aBench(marked(failed, '1', true));
+  const fixture = aFixture(marked(failed, '1', true));
   await pass(10_000);
-  expect(bench.patches).toEqual([]);
+  expect(fixture.patches).toEqual([]);
 
-  bench.nodes.put(marked(failed, '2'));
+  fixture.nodes.put(marked(failed, '2'));
   await pass(10_000);
 
-  expect(bench.patches).toEqual([clears('2')]);
+  expect(fixture.patches).toEqual([clears('2')]);
 });
 
 describe('a node in no pool', () => {
@@ -47,26 +47,26 @@ describe('a node in no pool', () => {
   ];
 
   it('is told once, with the command that labels it', async () => {
-    const bench = aBench(bare);
+    const fixture = aFixture(bare);
     await pass(50_000);
-    expect(bench.events).toEqual([]);
+    expect(fixture.events).toEqual([]);
     await pass(20_000);
-    bench.nodes.put({ ...bare, metadata: { ...bare.metadata, labels: { zone: 'a' } } });
+    fixture.nodes.put({ ...bare, metadata: { ...bare.metadata, labels: { zone: 'a' } } });
     await pass(100_000);
-    expect(bench.events).toEqual([told]);
+    expect(fixture.events).toEqual([told]);
 
-    bench.nodes.put(aNode());
+    fixture.nodes.put(aNode());
     await pass(10_000);
-    bench.nodes.put(bare);
+    fixture.nodes.put(bare);
     await pass(100_000);
-    expect(bench.events).toEqual([told, told]);
+    expect(fixture.events).toEqual([told, told]);
   });
 
   it('is told what its pool asks for, where that is no label of a worker', async () => {
-    const bench = aBench(bare, aPool('infra'));
+    const fixture = aFixture(bare, aPool('infra'));
     await pass(100_000);
 
-    expect(bench.events.map(([, , message]) => message)).toEqual([
+    expect(fixture.events.map(([, , message]) => message)).toEqual([
       'no pool takes the node, so it gets no config: label it as the nodeSelector of a pool asks for',
     ]);
   });
@@ -75,31 +75,31 @@ describe('a node in no pool', () => {
     ['is one of Windows', { 'kubernetes.io/os': 'windows' }],
     ['is in one', { 'node-role.kubernetes.io/worker': '' }],
   ])('is not one that %s', async (_what, labels) => {
-    const bench = aBench({ ...bare, metadata: { ...bare.metadata, labels } });
+    const fixture = aFixture({ ...bare, metadata: { ...bare.metadata, labels } });
     await pass(100_000);
 
-    expect(bench.events).toEqual([]);
+    expect(fixture.events).toEqual([]);
   });
 });
 
 it('finds one that was there before it began', async () => {
-  const bench = aBench(marked({ current: 'a', desired: 'a', state: 'Done' }, '7'));
+  const fixture = aFixture(marked({ current: 'a', desired: 'a', state: 'Done' }, '7'));
 
   await pass(0);
 
-  expect(bench.patches).toEqual([clears('7')]);
+  expect(fixture.patches).toEqual([clears('7')]);
 });
 
 it("clears it in the middle of an update: a cordon that comes now is a person's", async () => {
   const working = { current: 'a', desired: 'b', state: 'Working' };
-  const bench = aBench(marked(working, '1', true));
+  const fixture = aFixture(marked(working, '1', true));
   await pass(10_000);
-  expect(bench.patches).toEqual([]);
+  expect(fixture.patches).toEqual([]);
 
-  bench.nodes.put(marked(working, '2'));
+  fixture.nodes.put(marked(working, '2'));
   await pass(10_000);
 
-  expect(bench.patches).toEqual([clears('2')]);
+  expect(fixture.patches).toEqual([clears('2')]);
 });
 
 it("clears it beside a cordon that is a person's already", async () => {
@@ -109,38 +109,38 @@ it("clears it beside a cordon that is a person's already", async () => {
     const managedFields = [{ manager, fieldsV1: { 'f:spec': { 'f:unschedulable': {} } } }];
     return { ...node, metadata: { ...node.metadata, managedFields } };
   };
-  const bench = aBench(cordonedBy('slipway-cluster-worker', '1'));
+  const fixture = aFixture(cordonedBy('slipway-cluster-worker', '1'));
   await pass(10_000);
-  expect(bench.patches).toEqual([]);
+  expect(fixture.patches).toEqual([]);
 
-  bench.nodes.put(cordonedBy('kubectl', '2'));
+  fixture.nodes.put(cordonedBy('kubectl', '2'));
   await pass(10_000);
 
-  expect(bench.patches).toEqual([clears('2')]);
+  expect(fixture.patches).toEqual([clears('2')]);
 });
 
 it('decides again on the next version when the node has changed meanwhile', async () => {
-  const bench = aBench(marked(failed, '1', true));
-  bench.conflict = true;
-  bench.nodes.put(marked(failed, '2'));
+  const fixture = aFixture(marked(failed, '1', true));
+  fixture.conflict = true;
+  fixture.nodes.put(marked(failed, '2'));
   await pass(10_000);
-  expect(bench.patches).toEqual([clears('2')]);
+  expect(fixture.patches).toEqual([clears('2')]);
 
-  bench.conflict = false;
-  bench.nodes.put(marked(failed, '3'));
+  fixture.conflict = false;
+  fixture.nodes.put(marked(failed, '3'));
   await pass(10_000);
 
-  expect(bench.patches).toEqual([clears('2'), clears('3')]);
+  expect(fixture.patches).toEqual([clears('2'), clears('3')]);
 });
 
 describe('a node that came with its config', () => {
   const done = { current: 'a', desired: 'a', state: 'Done' };
 
   it('is shown on it before its first update', async () => {
-    const bench = aBench(aNode(done));
+    const fixture = aFixture(aNode(done));
     await pass(10_000);
 
-    expect(bench.applied).toEqual([
+    expect(fixture.applied).toEqual([
       { metadata: {}, spec: { configVersion: { desired: 'a' } } },
       {
         metadata: { name: 'n1', resourceVersion: '8' },
@@ -155,37 +155,37 @@ describe('a node that came with its config', () => {
   });
 
   it('is shown when its host says so', async () => {
-    const bench = aBench(aNode({}));
+    const fixture = aFixture(aNode({}));
     await pass(10_000);
-    expect(bench.applied).toEqual([]);
+    expect(fixture.applied).toEqual([]);
 
-    bench.nodes.put(aNode(done));
+    fixture.nodes.put(aNode(done));
     await pass(10_000);
 
-    expect(bench.applied).toHaveLength(2);
+    expect(fixture.applied).toHaveLength(2);
   });
 
   it.each([
     ['works', { current: 'a', desired: 'b', state: 'Working' }],
     ['has failed', { current: 'a', desired: 'b', state: 'Degraded' }],
   ])('is left to its update when it %s', async (_what, shape) => {
-    const bench = aBench(aNode(shape));
+    const fixture = aFixture(aNode(shape));
     await pass(10_000);
 
-    expect(bench.applied).toEqual([]);
+    expect(fixture.applied).toEqual([]);
   });
 
   it('is left alone once an update has written', async () => {
-    const bench = aBench(aNode({ current: 'a', desired: 'b', state: 'Working' }));
-    bench.machineConfigNodes.put({
+    const fixture = aFixture(aNode({ current: 'a', desired: 'b', state: 'Working' }));
+    fixture.machineConfigNodes.put({
       metadata: { name: 'n1' },
       spec: { node: { name: 'n1' }, pool: { name: 'worker' }, configVersion: { desired: 'b' } },
       status: { conditions: [{ type: 'Updated', status: 'False', reason: 'x', message: '' }] },
     });
-    bench.nodes.put(aNode(done));
+    fixture.nodes.put(aNode(done));
     await pass(10_000);
 
-    expect(bench.applied).toEqual([]);
+    expect(fixture.applied).toEqual([]);
   });
 });
 
@@ -218,15 +218,15 @@ describe('a node that has joined, and whose host says what it came with', () => 
     ['is paused', aPool('worker', { ...target, paused: true }), undefined],
     ['was told to roll no more', aPool('worker', target, cancelled), undefined],
   ])('is a member at once on the config of a pool that %s', async (_what, pool, policy) => {
-    const bench = aBench(aNode({}), pool);
-    if (policy !== undefined) bench.policies.put(policy);
+    const fixture = aFixture(aNode({}), pool);
+    if (policy !== undefined) fixture.policies.put(policy);
     await pass(10_000);
-    expect(bench.patches).toEqual([]);
+    expect(fixture.patches).toEqual([]);
 
-    bench.machineConfigNodes.put(cameWith('newest'));
+    fixture.machineConfigNodes.put(cameWith('newest'));
     await pass(10_000);
 
-    expect(bench.patches).toContainEqual(memberOn('newest'));
+    expect(fixture.patches).toContainEqual(memberOn('newest'));
   });
 
   it.each([
@@ -234,47 +234,47 @@ describe('a node that has joined, and whose host says what it came with', () => 
     ['is paused', aPool('worker', { ...target, paused: true }), undefined],
     ['was told to roll no more', aPool('worker', target, cancelled), undefined],
   ])('is one on an older config of a pool that %s', async (_what, pool, policy) => {
-    const bench = aBench(aNode({}), pool);
-    if (policy !== undefined) bench.policies.put(policy);
-    bench.machineConfigNodes.put(cameWith('older'));
+    const fixture = aFixture(aNode({}), pool);
+    if (policy !== undefined) fixture.policies.put(policy);
+    fixture.machineConfigNodes.put(cameWith('older'));
     await pass(10_000);
 
-    expect(bench.patches[0]).toEqual(memberOn('older'));
+    expect(fixture.patches[0]).toEqual(memberOn('older'));
   });
 
   it('is a member as soon as it is Ready', async () => {
-    const bench = aBench(aNode({ ready: false }), aPool('worker', target));
-    bench.machineConfigNodes.put(cameWith('newest'));
+    const fixture = aFixture(aNode({ ready: false }), aPool('worker', target));
+    fixture.machineConfigNodes.put(cameWith('newest'));
     await pass(10_000);
-    expect(bench.patches).toEqual([]);
+    expect(fixture.patches).toEqual([]);
 
-    bench.nodes.put(aNode({ ready: true }));
+    fixture.nodes.put(aNode({ ready: true }));
     await pass(10_000);
 
-    expect(bench.patches[0]).toEqual(memberOn('newest'));
+    expect(fixture.patches[0]).toEqual(memberOn('newest'));
   });
 
   it('is left to the rollout on an older config of a pool that rolls, until the pool is paused', async () => {
-    const bench = aBench(aNode({}), aPool('worker', target));
-    bench.machineConfigNodes.put(cameWith('older'));
+    const fixture = aFixture(aNode({}), aPool('worker', target));
+    fixture.machineConfigNodes.put(cameWith('older'));
     await pass(10_000);
-    expect(bench.patches).toEqual([]);
+    expect(fixture.patches).toEqual([]);
 
-    bench.pools.put(aPool('worker', { ...target, paused: true }));
+    fixture.pools.put(aPool('worker', { ...target, paused: true }));
     await pass(10_000);
 
-    expect(bench.patches[0]).toEqual(memberOn('older'));
+    expect(fixture.patches[0]).toEqual(memberOn('older'));
   });
 
   it('is a member as soon as the pool is on its config, and when a policy no longer lets it be asked', async () => {
-    const bench = aBench(aNode({}), aPool('worker', target));
-    bench.machineConfigNodes.put(cameWith('older'));
+    const fixture = aFixture(aNode({}), aPool('worker', target));
+    fixture.machineConfigNodes.put(cameWith('older'));
     await pass(10_000);
-    bench.policies.put(manual);
+    fixture.policies.put(manual);
     await pass(10_000);
-    expect(bench.patches[0]).toEqual(memberOn('older'));
+    expect(fixture.patches[0]).toEqual(memberOn('older'));
 
-    const another = aBench(aNode({}), aPool('worker', target));
+    const another = aFixture(aNode({}), aPool('worker', target));
     another.machineConfigNodes.put(cameWith('next'));
     await pass(10_000);
     another.pools.put(aPool('worker', { configuration: { name: 'next' } }));
@@ -287,62 +287,65 @@ describe('a node that has joined, and whose host says what it came with', () => 
     const failed = (name: string): Node =>
       aNode({ name, current: 'older', desired: 'newest', state: 'Degraded' });
     const working = aNode({ name: 'n3', current: 'older', desired: 'newest', state: 'Working' });
-    const bench = aBench(aNode({}), aPool('worker', target));
-    bench.nodes.put(failed('n2'));
-    bench.nodes.put(working);
-    bench.machineConfigNodes.put(cameWith('older'));
+    const fixture = aFixture(aNode({}), aPool('worker', target));
+    fixture.nodes.put(failed('n2'));
+    fixture.nodes.put(working);
+    fixture.machineConfigNodes.put(cameWith('older'));
     await pass(10_000);
-    expect(bench.patches).toEqual([]);
+    expect(fixture.patches).toEqual([]);
 
-    bench.nodes.put(failed('n3'));
+    fixture.nodes.put(failed('n3'));
     await pass(10_000);
 
-    expect(bench.patches[0]).toEqual(memberOn('older'));
+    expect(fixture.patches[0]).toEqual(memberOn('older'));
   });
 
   it.each([
     ['of another pool', { roles: ['infra'] }, aPool('infra', target)],
     ['on another config', { desired: 'other' }, undefined],
   ])('is left to the rollout whatever has failed %s', async (_what, shape, another) => {
-    const bench = aBench(aNode({}), aPool('worker', target));
-    if (another !== undefined) bench.pools.put(another);
+    const fixture = aFixture(aNode({}), aPool('worker', target));
+    if (another !== undefined) fixture.pools.put(another);
     const failed = { current: 'older', desired: 'newest', state: 'Degraded', ...shape };
-    for (const name of ['n2', 'n3']) bench.nodes.put(aNode({ name, ...failed }));
-    bench.machineConfigNodes.put(cameWith('older'));
+    for (const name of ['n2', 'n3']) fixture.nodes.put(aNode({ name, ...failed }));
+    fixture.machineConfigNodes.put(cameWith('older'));
     await pass(10_000);
 
-    expect(bench.patches).toEqual([]);
+    expect(fixture.patches).toEqual([]);
   });
 
   it.each(['other', 'unheard-of'])('is not one on %s, no config of its pool', async (config) => {
-    const bench = aBench(aNode({}), aPool('worker', { ...target, paused: true }));
-    bench.machineConfigNodes.put(cameWith(config));
+    const fixture = aFixture(aNode({}), aPool('worker', { ...target, paused: true }));
+    fixture.machineConfigNodes.put(cameWith(config));
     await pass(10_000);
 
-    expect(bench.patches).toEqual([]);
+    expect(fixture.patches).toEqual([]);
   });
 
   it('is left to an update that has begun', async () => {
-    const bench = aBench(aNode({ desired: 'newest', state: 'Working' }), aPool('worker', target));
-    bench.machineConfigNodes.put(cameWith('newest'));
+    const fixture = aFixture(
+      aNode({ desired: 'newest', state: 'Working' }),
+      aPool('worker', target),
+    );
+    fixture.machineConfigNodes.put(cameWith('newest'));
     await pass(10_000);
 
-    expect(bench.patches).toEqual([]);
+    expect(fixture.patches).toEqual([]);
   });
 });
 
 it('is named after its pool again when an update that began in another pool wrote over it', async () => {
-  const bench = aBench(aNode({ current: 'a', desired: 'a', state: 'Done' }));
+  const fixture = aFixture(aNode({ current: 'a', desired: 'a', state: 'Done' }));
   await pass(10_000);
-  bench.applied.length = 0;
+  fixture.applied.length = 0;
 
-  bench.machineConfigNodes.put({
+  fixture.machineConfigNodes.put({
     metadata: { name: 'n1' },
     spec: { node: { name: 'n1' }, pool: { name: 'infra' }, configVersion: { desired: 'a' } },
   });
   await pass(10_000);
 
-  expect(bench.applied).toContainEqual({
+  expect(fixture.applied).toContainEqual({
     metadata: { name: 'n1' },
     spec: { pool: { name: 'worker' } },
   });
@@ -378,24 +381,24 @@ describe('a node whose host has reported drift', () => {
   };
 
   it('becomes Degraded when the report comes', async () => {
-    const bench = aBench(at('5', done));
+    const fixture = aFixture(at('5', done));
     await pass(10_000);
-    expect(bench.patches).toEqual([]);
+    expect(fixture.patches).toEqual([]);
 
-    bench.machineConfigNodes.put(drifted('True', what));
+    fixture.machineConfigNodes.put(drifted('True', what));
     await pass(10_000);
 
-    expect(bench.patches).toEqual([degraded]);
+    expect(fixture.patches).toEqual([degraded]);
   });
 
   it('is NodeDegraded on its MachineConfigNode as soon as its Node is Degraded, and no longer', async () => {
-    const bench = aBench(at('5', done));
+    const fixture = aFixture(at('5', done));
     const node = at('6', { ...done, state: 'Degraded' });
     const { annotations } = degraded.metadata;
     const all = { ...node.metadata.annotations, ...annotations };
-    bench.machineConfigNodes.put(drifted('True', what));
+    fixture.machineConfigNodes.put(drifted('True', what));
     await pass(10_000);
-    bench.nodes.put({ ...node, metadata: { ...node.metadata, annotations: all } });
+    fixture.nodes.put({ ...node, metadata: { ...node.metadata, annotations: all } });
     await pass(10_000);
 
     const is = { type: 'NodeDegraded', reason: 'ConfigDrift' };
@@ -403,25 +406,25 @@ describe('a node whose host has reported drift', () => {
       metadata: { name: 'n1' },
       status: { conditions: [{ ...is, status: 'True', message: what, ...since('True') }] },
     };
-    expect(bench.applied).toContainEqual(said);
+    expect(fixture.applied).toContainEqual(said);
 
     const over = drifted('False', '');
     const { conditions = [], ...status } = over.status ?? {};
-    bench.machineConfigNodes.put({
+    fixture.machineConfigNodes.put({
       ...over,
       status: { ...status, conditions: [...conditions, ...said.status.conditions] } as never,
     });
-    bench.nodes.put(at('7', done));
+    fixture.nodes.put(at('7', done));
     await pass(10_000);
 
-    expect(bench.applied).toContainEqual({
+    expect(fixture.applied).toContainEqual({
       metadata: { name: 'n1' },
       status: { conditions: [{ ...is, status: 'False', message: '', ...since('False') }] },
     });
   });
 
   it('has an Event each time that it drifts, and when it does so no more', async () => {
-    const bench = aBench(at('5', done));
+    const fixture = aFixture(at('5', done));
     const node = at('6', { ...done, state: 'Degraded' });
     const { annotations } = degraded.metadata;
     const degradedNode = {
@@ -433,13 +436,13 @@ describe('a node whose host has reported drift', () => {
     };
     for (const status of ['True', 'False', 'True'] as const) {
       const reported = drifted(status, status === 'True' ? what : '');
-      bench.machineConfigNodes.put(reported);
+      fixture.machineConfigNodes.put(reported);
       await pass(10_000);
-      bench.nodes.put(status === 'True' ? degradedNode : at('6', done));
+      fixture.nodes.put(status === 'True' ? degradedNode : at('6', done));
       await pass(10_000);
     }
 
-    expect(bench.events).toEqual([
+    expect(fixture.events).toEqual([
       ['n1', 'ConfigDriftDetected', what],
       ['n1', 'ConfigDriftOver', 'the disk matches its config again'],
       ['n1', 'ConfigDriftDetected', what],
@@ -447,27 +450,27 @@ describe('a node whose host has reported drift', () => {
   });
 
   it('becomes Degraded when its update ends, not before', async () => {
-    const bench = aBench(at('4', { ...done, state: 'Working' }));
-    bench.machineConfigNodes.put(drifted('True', what));
+    const fixture = aFixture(at('4', { ...done, state: 'Working' }));
+    fixture.machineConfigNodes.put(drifted('True', what));
     await pass(10_000);
-    expect(bench.patches).toEqual([]);
+    expect(fixture.patches).toEqual([]);
 
-    bench.nodes.put(at('5', done));
+    fixture.nodes.put(at('5', done));
     await pass(10_000);
 
-    expect(bench.patches).toEqual([degraded]);
+    expect(fixture.patches).toEqual([degraded]);
   });
 
   it('is decided again when somebody else wrote the node', async () => {
-    const bench = aBench(at('5', done));
-    bench.conflict = true;
-    bench.machineConfigNodes.put(drifted('True', what));
+    const fixture = aFixture(at('5', done));
+    fixture.conflict = true;
+    fixture.machineConfigNodes.put(drifted('True', what));
     await pass(1_000);
-    bench.conflict = false;
-    bench.patches.length = 0;
+    fixture.conflict = false;
+    fixture.patches.length = 0;
 
     await pass(60_000);
 
-    expect(bench.patches[0]).toEqual(degraded);
+    expect(fixture.patches[0]).toEqual(degraded);
   });
 });

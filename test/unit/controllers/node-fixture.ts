@@ -21,7 +21,7 @@ const NOW = '2026-01-01T00:00:00Z';
 const stop: AbortController[] = [];
 
 /** A node controller with one node and its MachineConfigNode; records its writes. */
-export interface NodeBench {
+export interface NodeFixture {
   readonly nodes: Objects<Node>;
   readonly pools: Objects<MachineConfigPool>;
   readonly policies: Objects<RolloutPolicy>;
@@ -36,7 +36,7 @@ export interface NodeBench {
   read: number;
 }
 
-export function aBench(node: Node, pool = aPool()): NodeBench {
+export function aFixture(node: Node, pool = aPool()): NodeFixture {
   const nodes = new Objects<Node>([node]);
   const pools = new Objects([pool]);
   const policies = new Objects<RolloutPolicy>();
@@ -49,7 +49,7 @@ export function aBench(node: Node, pool = aPool()): NodeBench {
     },
   };
   const machineConfigNodes = new Objects([known]);
-  const bench: NodeBench = {
+  const fixture: NodeFixture = {
     ...{ nodes, pools, policies, machineConfigNodes },
     ...{ patches: [], applied: [], events: [] },
     ...{ conflict: false, read: 0 },
@@ -57,13 +57,13 @@ export function aBench(node: Node, pool = aPool()): NodeBench {
   const writer: Partial<Writer> = {
     create: async <T extends KubeObject>(_resource: unknown, object: T) => object,
     apply: async <T extends KubeObject>(_resource: unknown, object: object) => {
-      bench.applied.push(object);
+      fixture.applied.push(object);
       return {} as T;
     },
     patch: async <T extends KubeObject>(resource: Resource<T>, _key: unknown, patch: object) => {
       const isNode = resource.plural === 'nodes';
-      (isNode ? bench.patches : bench.applied).push(patch);
-      if (bench.conflict) throw fail('Conflict', 'the node has changed');
+      (isNode ? fixture.patches : fixture.applied).push(patch);
+      if (fixture.conflict) throw fail('Conflict', 'the node has changed');
       return { metadata: { name: 'n1', resourceVersion: '8' } } as T;
     },
   };
@@ -79,20 +79,20 @@ export function aBench(node: Node, pool = aPool()): NodeBench {
       events: createEventRecorder(
         {
           on: async (about, told) =>
-            void bench.events.push([about.name, told.reason, told.message]),
+            void fixture.events.push([about.name, told.reason, told.message]),
         },
         leading.signal,
         QUIET,
       ),
       readNode: async (name) => {
-        bench.read += 1;
-        return bench.actual ?? nodes.get(name) ?? aNode();
+        fixture.read += 1;
+        return fixture.actual ?? nodes.get(name) ?? aNode();
       },
       now: () => NOW,
     },
     leading.signal,
   );
-  return bench;
+  return fixture;
 }
 
 export const pass = (ms: number): Promise<void> => jest.advanceTimersByTimeAsync(ms);

@@ -21,7 +21,7 @@ const OLD: NodeShape = { current: 'a', desired: 'a', state: 'Done' };
 const NEW: NodeShape = { current: 'b', desired: 'b', state: 'Done' };
 const TARGET = { configuration: { name: 'b' } };
 
-interface TaintBench {
+interface TaintFixture {
   readonly nodes: Objects<Node>;
   readonly pools: Objects<MachineConfigPool>;
   readonly policies: Objects<RolloutPolicy>;
@@ -52,9 +52,9 @@ const numbered = (node: Node, resourceVersion: string): Node => ({
 });
 
 /** Stores writes of the present version. */
-function aBench(nodes: readonly Node[], pools = [aPool('worker', TARGET)]): TaintBench {
+function aFixture(nodes: readonly Node[], pools = [aPool('worker', TARGET)]): TaintFixture {
   const stored = new Objects(nodes.map((node) => numbered(node, '1')));
-  const bench: TaintBench = {
+  const fixture: TaintFixture = {
     nodes: stored,
     pools: new Objects(pools),
     policies: new Objects<RolloutPolicy>(),
@@ -67,10 +67,10 @@ function aBench(nodes: readonly Node[], pools = [aPool('worker', TARGET)]): Tain
     { name }: { readonly name: string },
     change: object,
   ) => {
-    bench.written.push(name);
+    fixture.written.push(name);
     const { metadata, spec } = change as Node;
     const node = stored.get(name);
-    const failure = bench.failing.get(name);
+    const failure = fixture.failing.get(name);
     if (failure !== undefined) throw fail(failure, `${name} is refused`);
     if (node?.metadata.resourceVersion !== metadata.resourceVersion) throw fail('Conflict', name);
     const written = numbered(
@@ -83,7 +83,7 @@ function aBench(nodes: readonly Node[], pools = [aPool('worker', TARGET)]): Tain
   void new TaintController(
     {
       picture: {
-        ...bench,
+        ...fixture,
         machineConfigNodes: new Objects<MachineConfigNode>(),
       } as unknown as ClusterPicture,
       writer: { patch },
@@ -91,7 +91,7 @@ function aBench(nodes: readonly Node[], pools = [aPool('worker', TARGET)]): Tain
     },
     leading.signal,
   );
-  return bench;
+  return fixture;
 }
 
 const behind = (count: number): readonly Node[] =>
@@ -100,53 +100,55 @@ const behind = (count: number): readonly Node[] =>
   );
 
 it('taints the nodes of a rolling pool that are not on the target, beside the taints of others', async () => {
-  const bench = aBench([
+  const fixture = aFixture([
     aNode({ ...OLD, name: 'old', taints: [RACK] }),
     aNode({ ...NEW, name: 'new', taints: [RACK] }),
   ]);
 
   await pass(10_000);
 
-  expect(bench.taintsOf('old')).toEqual([RACK, OURS]);
-  expect(bench.taintsOf('new')).toEqual([RACK]);
-  expect(bench.written).toEqual(['old']);
+  expect(fixture.taintsOf('old')).toEqual([RACK, OURS]);
+  expect(fixture.taintsOf('new')).toEqual([RACK]);
+  expect(fixture.written).toEqual(['old']);
 });
 
 it('writes ten nodes a second, next in line first, however many there are', async () => {
-  const bench = aBench(behind(1_000));
+  const fixture = aFixture(behind(1_000));
 
   await pass(0);
-  expect(bench.written).toEqual(behind(10).map(({ metadata }) => metadata.name));
+  expect(fixture.written).toEqual(behind(10).map(({ metadata }) => metadata.name));
 
   await pass(2_000);
-  expect(bench.written).toEqual(behind(30).map(({ metadata }) => metadata.name));
+  expect(fixture.written).toEqual(behind(30).map(({ metadata }) => metadata.name));
 });
 
 it('keeps to that while nodes change all the time', async () => {
-  const bench = aBench(behind(200));
+  const fixture = aFixture(behind(200));
   for (let second = 0; second < 5; second += 1) {
     for (let change = 0; change < 20; change += 1) {
-      bench.nodes.put(numbered(aNode({ ...OLD, name: 'n0199' }), `${100 + second * 20 + change}`));
+      fixture.nodes.put(
+        numbered(aNode({ ...OLD, name: 'n0199' }), `${100 + second * 20 + change}`),
+      );
       await pass(50);
     }
   }
 
-  expect(bench.written.length).toBeLessThanOrEqual(60);
+  expect(fixture.written.length).toBeLessThanOrEqual(60);
 });
 
 it('is not awake for what it has written itself, nor at rest', async () => {
-  const bench = aBench(behind(3));
+  const fixture = aFixture(behind(3));
   await pass(10_000);
-  expect(bench.written).toHaveLength(3);
-  const list = jest.spyOn(bench.nodes, 'list');
+  expect(fixture.written).toHaveLength(3);
+  const list = jest.spyOn(fixture.nodes, 'list');
 
-  bench.nodes.put({ ...(bench.nodes.get('n0000') as Node), status: { conditions: [] } });
+  fixture.nodes.put({ ...(fixture.nodes.get('n0000') as Node), status: { conditions: [] } });
   await pass(60_000);
 
   expect(list).not.toHaveBeenCalled();
 });
 
-it.each<[string, (bench: TaintBench) => void]>([
+it.each<[string, (fixture: TaintFixture) => void]>([
   ['the pool is paused', ({ pools }) => pools.put(aPool('worker', { ...TARGET, paused: true }))],
   [
     'its rollout is cancelled',
@@ -167,86 +169,88 @@ it.each<[string, (bench: TaintBench) => void]>([
     ({ nodes }) => nodes.put(numbered(aNode({ ...OLD, roles: [], taints: [RACK, OURS] }), '7')),
   ],
 ])('takes it away when %s', async (_what, happens) => {
-  const bench = aBench([aNode({ ...OLD, taints: [RACK] })]);
+  const fixture = aFixture([aNode({ ...OLD, taints: [RACK] })]);
   await pass(5_000);
-  expect(bench.taintsOf('n1')).toEqual([RACK, OURS]);
+  expect(fixture.taintsOf('n1')).toEqual([RACK, OURS]);
 
-  happens(bench);
+  happens(fixture);
   await pass(5_000);
 
-  expect(bench.taintsOf('n1')).toEqual([RACK]);
+  expect(fixture.taintsOf('n1')).toEqual([RACK]);
 });
 
 it('takes over what it finds at its start: its own, or that of MCO', async () => {
-  const bench = aBench([
+  const fixture = aFixture([
     aNode({ ...NEW, name: 'new', taints: [OURS, RACK] }),
     aNode({ ...OLD, name: 'old', taints: [OURS] }),
   ]);
 
   await pass(5_000);
 
-  expect(bench.taintsOf('new')).toEqual([RACK]);
-  expect(bench.written).toEqual(['new']);
+  expect(fixture.taintsOf('new')).toEqual([RACK]);
+  expect(fixture.written).toEqual(['new']);
 });
 
 it('puts it back when somebody takes it away', async () => {
-  const bench = aBench([aNode(OLD)]);
+  const fixture = aFixture([aNode(OLD)]);
   await pass(5_000);
 
-  bench.nodes.put(numbered(aNode(OLD), '9'));
+  fixture.nodes.put(numbered(aNode(OLD), '9'));
   await pass(5_000);
 
-  expect(bench.taintsOf('n1')).toEqual([OURS]);
+  expect(fixture.taintsOf('n1')).toEqual([OURS]);
 });
 
 it('does not put it back on a node that has completed since it looked', async () => {
-  const bench = aBench(behind(11));
+  const fixture = aFixture(behind(11));
   await pass(0);
   // The eleventh is due in a second.
-  bench.nodes.put(numbered(aNode({ ...NEW, name: 'n0010' }), '2'));
+  fixture.nodes.put(numbered(aNode({ ...NEW, name: 'n0010' }), '2'));
 
   await pass(10_000);
 
-  expect(bench.written).not.toContain('n0010');
+  expect(fixture.written).not.toContain('n0010');
 });
 
 it('decides again when somebody else was faster', async () => {
-  const bench = aBench([aNode(OLD)]);
-  bench.failing.set('n1', 'Conflict');
+  const fixture = aFixture([aNode(OLD)]);
+  fixture.failing.set('n1', 'Conflict');
   await pass(1_500);
-  expect(bench.taintsOf('n1')).toEqual([]);
+  expect(fixture.taintsOf('n1')).toEqual([]);
 
-  bench.failing.clear();
+  fixture.failing.clear();
   await pass(2_000);
 
-  expect(bench.taintsOf('n1')).toEqual([OURS]);
+  expect(fixture.taintsOf('n1')).toEqual([OURS]);
 });
 
 it('lets nodes that cannot be written keep no other waiting, and asks for them ever more seldom', async () => {
-  const bench = aBench(behind(25));
+  const fixture = aFixture(behind(25));
   const refused = behind(12).map(({ metadata }) => metadata.name);
-  for (const name of refused) bench.failing.set(name, 'ApiRefused');
+  for (const name of refused) fixture.failing.set(name, 'ApiRefused');
 
   await pass(10_000);
-  expect(new Set(bench.written)).toEqual(new Set(behind(25).map(({ metadata }) => metadata.name)));
-  expect(bench.taintsOf('n0024')).toEqual([OURS]);
+  expect(new Set(fixture.written)).toEqual(
+    new Set(behind(25).map(({ metadata }) => metadata.name)),
+  );
+  expect(fixture.taintsOf('n0024')).toEqual([OURS]);
 
   await pass(600_000);
-  expect(bench.written.length).toBeLessThan(400);
+  expect(fixture.written.length).toBeLessThan(400);
 
-  bench.failing.clear();
+  fixture.failing.clear();
   await pass(120_000);
-  expect(refused.map((name) => bench.taintsOf(name))).toEqual(refused.map(() => [OURS]));
+  expect(refused.map((name) => fixture.taintsOf(name))).toEqual(refused.map(() => [OURS]));
 });
 
 it('lets two pools take turns', async () => {
   const infra = ['i1', 'i2'].map((name) => aNode({ ...OLD, name, roles: ['infra'] }));
-  const bench = aBench(
+  const fixture = aFixture(
     [...behind(20), ...infra],
     [aPool('worker', TARGET), aPool('infra', TARGET)],
   );
 
   await pass(0);
 
-  expect(bench.written.slice(0, 4)).toEqual(['n0000', 'i1', 'n0001', 'i2']);
+  expect(fixture.written.slice(0, 4)).toEqual(['n0000', 'i1', 'n0001', 'i2']);
 });

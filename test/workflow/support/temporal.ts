@@ -16,10 +16,10 @@ import { workflowBundle } from './bundle';
 import { FakeWorld, type WorldOptions } from './fake-world';
 
 /** A real Temporal server with the workflows as shipped; the activities act on fake worlds. */
-export interface TestBench {
+export interface TestTemporal {
   readonly client: Client;
   readonly server: TemporalServer;
-  /** A new pool with its own nodes and hosts. Its workers end with the bench. */
+  /** A new pool with its own nodes and hosts. Its workers end with the server. */
   world(options?: WorldOptions): Promise<FakeWorld>;
   /** Replaces the cluster worker by one with the workflows as shipped. */
   upgrade(): Promise<void>;
@@ -37,7 +37,7 @@ const QUICK_HEARTBEATS = {
  *
  * @param forgetful - the worker caches one workflow; all others are replayed from their history
  */
-export async function startBench(
+export async function startTestTemporal(
   options: TemporalOptions & {
     readonly forgetful?: boolean;
     /** `host:port` where the worker serves its metrics. */
@@ -45,7 +45,7 @@ export async function startBench(
     /** Code of the cluster worker until `upgrade`; absent = the workflows as shipped. */
     readonly code?: string;
   } = {},
-): Promise<TestBench> {
+): Promise<TestTemporal> {
   if (options.metricsAddress === undefined) quietRuntime();
   else installTemporalRuntime(pino({ level: 'silent' }), options.metricsAddress);
   const [server, codePath] = await Promise.all([
