@@ -43,12 +43,9 @@ export interface ConfirmAfterReboot {
  * Judged by the journal and the kernel's boot ID, because the update may have broken the OS
  * program. The time counts from the boot, so that a crashing process does not wait for ever; after
  * a verification in this boot, from the start of the process.
- *
- * @param seconds - the default for orders without a number
  */
 export async function confirmAfterReboot(
   host: Host,
-  seconds: number,
   log: Log,
   secondsUp: () => number = secondsSinceBoot,
   kernelBootId: () => Promise<string> = readBootId,
@@ -57,9 +54,9 @@ export async function confirmAfterReboot(
   const deadline = createDeadline();
   const found = await find();
   const answers = new TemporalAnswers(host, log);
-  const known = { limit: seconds, isHeard: false };
+  const known = { limit: 0, isHeard: false };
   const note = (update: UnconfirmedBoot): void => {
-    known.limit = update.reconnectSeconds ?? seconds;
+    known.limit = update.reconnectSeconds;
     answers.waitFor(update);
   };
   if (isFound(found)) {

@@ -215,18 +215,14 @@ async function serveMachine({ settings, systemd }: Machine, running: Running): P
   const reason = await settleHost(host, log);
   await systemd.ready(reason === undefined ? 'waiting for Temporal' : `rebooting: ${reason}`);
   if (reason !== undefined) await goDown(reason);
-  const afterReboot = await confirmAfterReboot(host, settings.reconnectSeconds, log);
+  const afterReboot = await confirmAfterReboot(host, log);
   // It may be left by an update that was given up before its reboot.
   if (!afterReboot.isAwaited() && reason === undefined) {
     await dropFallback(ports.files).catch((error: unknown) =>
       log.error({ node, reason: messageOf(error) }, 'the fallback of this boot cannot be removed'),
     );
   }
-  const beforeReboot = new ConfirmBeforeReboot(host, {
-    signal,
-    log,
-    seconds: settings.reconnectSeconds,
-  });
+  const beforeReboot = new ConfirmBeforeReboot(host, { signal, log });
   await beforeReboot.look();
   carriedOut = () => afterReboot.carriedOut();
   // A failed order may have written what cuts the machine off.
