@@ -9,7 +9,8 @@ import { unconfirmedAfterReboot, goBackAlone, type UnconfirmedBoot } from './unc
 import type { HostPorts } from '../ports';
 import { dropFallback } from '../update/fallback';
 import { readBootId } from '../../adapters/host/os/boot-id';
-import { failureName, messageOf } from '../../core/errors';
+import { messageOf } from '../../core/errors';
+import { isJournalUnusable } from '../transaction/open-journal';
 import { TemporalAnswers } from './temporal-answers';
 import type { Host } from '../host';
 import { SilenceTimer } from './silence-timer';
@@ -112,8 +113,8 @@ async function lookAtBest(
     return await lookAt(host, log, kernelBootId);
   } catch (error) {
     log.error({ node: host.node, reason: messageOf(error) }, 'cannot roll back without an order');
-    // A damaged journal allows no rollback anyway.
-    return failureName(error) === 'RollbackFailed' ? undefined : 'unknown';
+    // Such a journal allows no rollback anyway.
+    return isJournalUnusable(error) ? undefined : 'unknown';
   }
 }
 
@@ -139,7 +140,7 @@ async function lookAt(
   try {
     return await unconfirmedAfterReboot(ports);
   } catch (error) {
-    if (failureName(error) === 'RollbackFailed') throw error;
+    if (isJournalUnusable(error)) throw error;
     log.warn({ node, reason: messageOf(error) }, 'OS status is not available');
     const bootId = await kernelBootId();
     const booted = { id: 'unknown', kernelArguments: [], extensions: [], kernelType: 'default' };

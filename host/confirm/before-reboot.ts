@@ -4,7 +4,8 @@
  */
 
 import { unconfirmedBeforeReboot, goBackInPlace } from './unconfirmed';
-import { failureName, messageOf } from '../../core/errors';
+import { messageOf } from '../../core/errors';
+import { isJournalUnusable } from '../transaction/open-journal';
 import { TemporalAnswers } from './temporal-answers';
 import { LEAST_SECONDS, portsAlone } from './after-reboot';
 import type { Host } from '../host';
@@ -62,8 +63,8 @@ export class ConfirmBeforeReboot {
       if (this.#limit !== limitOf(found.reconnectSeconds)) this.#await(found.reconnectSeconds);
     } catch (error) {
       log.error({ node, reason: messageOf(error) }, 'cannot roll back without an order');
-      // A damaged journal allows no rollback.
-      if (failureName(error) === 'RollbackFailed') this.#end();
+      // Such a journal allows no rollback.
+      if (isJournalUnusable(error)) this.#end();
     }
   }
 
