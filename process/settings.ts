@@ -22,6 +22,9 @@ export class SettingsError extends Error {
 const port = z.coerce.number().int().min(0).max(65_535);
 const count = z.coerce.number().int().positive();
 
+/** As a text also `1`, `yes` and `on`, and their opposites, in small or capital letters. */
+export const BooleanSetting = z.union([z.boolean(), z.stringbool()]);
+
 /** Files are PEM, except that of the API key. */
 export const TemporalSettings = z.object({
   temporalAddress: z.string().min(1).default('127.0.0.1:7233'),
@@ -64,7 +67,7 @@ export const ClusterWorkerSettings = z.object({
   /** How long running activities may take to end at a stop. */
   shutdownGraceSeconds: z.coerce.number().int().min(0).default(20),
   /** Start although MCO runs on this cluster; for a supervised migration. */
-  allowMco: booleanSetting().default(false),
+  allowMco: BooleanSetting.default(false),
 });
 export type ClusterWorkerSettings = Readonly<z.infer<typeof ClusterWorkerSettings>>;
 
@@ -154,14 +157,4 @@ export function clusterWorkerSettings(
   environment: Environment,
 ): ClusterWorkerSettings {
   return readSettings(ClusterWorkerSettings, flags, environment);
-}
-
-/** A flag without a value is true. */
-function booleanSetting() {
-  return z.union([
-    z.boolean(),
-    z
-      .enum(['true', 'false', '1', '0', 'yes', 'no'])
-      .transform((text) => ['true', '1', 'yes'].includes(text)),
-  ]);
 }
