@@ -3,7 +3,7 @@ import { KUBELET_HEALTH_URL, type KubeletSettings } from '../../core/machine/kub
 import { isUnitName } from '../../core/systemd';
 import { DRIVER_SETTINGS, type DriverSetting } from './os-driver';
 import type { HostProcessSettings } from './setting-types';
-import type { SettingsReader } from './settings-reader';
+import type { SettingsReader } from '../../process/host/settings-reader';
 
 export interface MachineSettings {
   readonly node: string;

@@ -19,14 +19,14 @@ import { ConfirmBeforeReboot } from '../../host/confirm/before-reboot';
 import { bareHost } from './bare-host';
 import { connected } from './connection';
 import { tellSilence } from '../../process/temporal/connection';
-import { journalLogger } from './journal-logger';
+import { journalLogger } from '../../process/host/journal-logger';
 import { KubeletEndpoint, kubeletFinder, startWhatWaited } from '../../host/kubelet';
-import { createLimit } from './concurrency-limit';
+import { createLimit } from '../../core/concurrency-limit';
 import { type ServedHost, type LastReboot, runHost } from './loop';
 import { createMachinePorts } from './machine-ports';
-import { createNotifier, type SystemdNotifier } from './systemd-notify';
+import { createNotifier, type SystemdNotifier } from '../../process/host/systemd-notify';
 import { rebootMachine } from './reboot';
-import { watchHosts } from './health';
+import { watchHosts } from '../../process/host/health';
 import { readHostSettings } from './settings';
 import { settleHost, settlingAgain } from '../../host/settle/settle-again';
 import type {
@@ -36,7 +36,7 @@ import type {
   SingleHostSettings,
 } from './settings';
 import { settingsOrBack } from '../../host/confirm/last-resort';
-import { becomeOnlyWorker, WORKER_LOCK } from './single-process';
+import { becomeOnlyWorker, WORKER_LOCK } from '../../host/single-process';
 import { type Connection, createWorkerState } from '../../host/status/worker-state';
 import { runSimulatedHosts, type SimulatedHostEvents } from './simulation';
 import type { Logger } from '../../process/logging';

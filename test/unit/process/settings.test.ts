@@ -1,11 +1,7 @@
-import {
-  clusterWorkerSettings,
-  readSettings,
-  SettingsError,
-  variableOf,
-} from '../../../process/settings';
+import { readSettings, SettingsError, variableOf } from '../../../process/settings';
 import { controllerSettings } from '../../../controllers/settings';
 import { ServerSettings } from '../../../server/settings';
+import { clusterWorkerSettings } from '../../../workers/cluster/settings';
 
 it('has defaults for everything', () => {
   expect(clusterWorkerSettings({}, {})).toMatchObject({

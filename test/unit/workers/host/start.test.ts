@@ -24,7 +24,7 @@ import {
 import type { ServedHost } from '../../../../workers/host/loop';
 import { settleHost, settlingAgain } from '../../../../host/settle/settle-again';
 import { LAST_QUESTION_SECONDS } from '../../../../host/confirm/silence-timer';
-import { createNotifier, watchdogMs } from '../../../../workers/host/systemd-notify';
+import { createNotifier, watchdogMs } from '../../../../process/host/systemd-notify';
 import { createLogger, type Logger } from '../../../../process/logging';
 import {
   aConfig,
