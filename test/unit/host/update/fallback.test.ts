@@ -127,8 +127,8 @@ describe('a machine that the shell has rolled back', () => {
   it('puts its files back, and says that no worker came up', async () => {
     const { what } = await settleAtStart(await host.ports());
 
-    expect(what).toContain('rolled back the update to rendered-worker-new: no host worker');
-    expect(what).toContain('90 s after the reboot');
+    expect(what).toContain('rolled back the update to rendered-worker-new: slipway-host-fallback');
+    expect(what).toContain('within 90 s of the reboot');
     expect(motdOf(host)).toBe('old');
     expect(existsSync(unstarted())).toBe(false);
   });
