@@ -65,7 +65,7 @@ interface AtRest {
   readonly hasFailed: boolean;
 }
 
-export interface DisksAtRest {
+interface DisksAtRest {
   /** Hosts that were done and were compared with their config. */
   readonly compared: number;
   readonly wrong: readonly string[];

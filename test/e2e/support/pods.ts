@@ -45,7 +45,7 @@ interface Data {
   readonly data: Readonly<Record<string, string>>;
 }
 
-export interface Pods {
+interface Pods {
   readonly images: readonly string[];
   readonly processes: readonly ManagedProcess[];
   readonly hostEndpoint: string;

@@ -112,7 +112,7 @@ async function applyFolder(admin: KubeClient, folder: string): Promise<void> {
   }
 }
 
-export type Manifest = Required<Pick<KubeObject, 'apiVersion' | 'kind' | 'metadata'>> & {
+type Manifest = Required<Pick<KubeObject, 'apiVersion' | 'kind' | 'metadata'>> & {
   readonly [field: string]: unknown;
 };
 

@@ -29,8 +29,8 @@ import type { RenderedSpec } from '../../../core/machine-config/types';
 import type { ConfigReference, HostOrder } from '../../../workflows/host-contracts';
 
 export const NODE = 'worker-1';
-export const NAMESPACE = 'slipway';
-export const INSTANT = { ...DEFAULT_DURATIONS, stageSeconds: 0, applySeconds: 0, rebootSeconds: 0 };
+const NAMESPACE = 'slipway';
+const INSTANT = { ...DEFAULT_DURATIONS, stageSeconds: 0, applySeconds: 0, rebootSeconds: 0 };
 
 export interface TestConfig {
   readonly reference: ConfigReference;

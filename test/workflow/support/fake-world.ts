@@ -86,7 +86,7 @@ const WITH_SLOT: ReadonlySet<string> = new Set([
   ...['verifyUpdate', 'awaitNodeReady', 'commitUpdate', 'completeNode'],
 ]);
 
-export interface Step {
+interface Step {
   readonly step: string;
   readonly node: string;
 }
