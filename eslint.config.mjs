@@ -95,7 +95,15 @@ const HOST = [
 
 export default tseslint.config(
   {
-    ignores: ['dist/', 'node_modules/', 'coverage/', '.slipway/', 'test/fixtures/'],
+    // types/sandbox/ belongs to tsconfig.sandbox.json alone.
+    ignores: [
+      'dist/',
+      'node_modules/',
+      'coverage/',
+      '.slipway/',
+      'test/fixtures/',
+      'types/sandbox/',
+    ],
   },
   js.configs.recommended,
   ...tseslint.configs.recommendedTypeChecked,
