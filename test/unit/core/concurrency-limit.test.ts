@@ -1,4 +1,4 @@
-import { createLimit } from '../../../core/concurrency-limit';
+import { createLimit, inParallel } from '../../../core/concurrency-limit';
 
 describe('a limit', () => {
   it('lets so many run at once, the others in order, also after a failure', async () => {
@@ -27,4 +27,18 @@ describe('a limit', () => {
     ends.slice(2).forEach((end) => end());
     await settled;
   });
+});
+
+it('work in parallel keeps the order of its results, and stops at failures', async () => {
+  const begun: number[] = [];
+  const double = async (item: number): Promise<number> => {
+    begun.push(item);
+    if (item < 0) throw new Error('negative');
+    return item * 2;
+  };
+
+  expect(await inParallel([1, 2, 3], 2, double)).toEqual([2, 4, 6]);
+  begun.length = 0;
+  await expect(inParallel([-1, 1, 2], 1, double)).rejects.toThrow('negative');
+  expect(begun).toEqual([-1]);
 });
