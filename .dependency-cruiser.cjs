@@ -57,7 +57,7 @@ module.exports = {
       'process-is-a-shell',
       '^process/',
       '^(host|activities|adapters|controllers|server|workers|cli|tools|bench|demo|test)/',
-      'The shell of a process knows nothing of what the process does.',
+      'The shell of a process is the same whatever runs in it: what runs takes the shell.',
     ),
     forbid(
       'controllers-and-server-start-themselves',
@@ -70,7 +70,7 @@ module.exports = {
       severity: 'error',
       comment:
         'The host worker holds no Kubernetes client and no zod, also by way of what it imports.',
-      from: { path: '^(host|workers/host|activities/host|adapters/host)/' },
+      from: { path: '^(host|workers/host|process/host|activities/host|adapters/host)/' },
       to: {
         path: '(^adapters/kube/|^activities/cluster/|node_modules/@kubernetes/|node_modules/zod/)',
         reachable: true,

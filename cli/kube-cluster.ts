@@ -1,4 +1,4 @@
-import { isRecord } from '../adapters/kube/api-errors';
+import { isRecord } from '../core/is-record';
 import { WatchCache } from '../adapters/kube/cache';
 import type { KubeClient } from '../adapters/kube/client';
 import { JoinTokenStore } from '../adapters/kube/join-tokens';

@@ -1,6 +1,7 @@
 import { hostname } from 'node:os';
 import { z } from 'zod';
 import {
+  BooleanSetting,
   KubeFileSettings,
   ProcessSettings,
   readSettings,
@@ -28,7 +29,7 @@ export const ControllerSettings = z.object({
   keepRendered: z.coerce.number().int().min(0).default(5),
   maxKubeRequests: z.coerce.number().int().positive().default(32),
   /** For a migration under supervision. */
-  allowMco: z.union([z.boolean(), z.stringbool()]).default(false),
+  allowMco: BooleanSetting.default(false),
 });
 export type ControllerSettings = Readonly<z.infer<typeof ControllerSettings>>;
 

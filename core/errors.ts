@@ -249,6 +249,12 @@ export const FAILURES = {
     means: 'the host could not be rolled back to its previous config; it stays cordoned',
     next: 'check the machine: the message names the failed step; then retry the node',
   },
+  LaterVersion: {
+    kind: 'stalled',
+    means:
+      'a later Slipway wrote the undo journal of the host, or the mark of an update on its Node',
+    next: 'install that later Slipway again, as the message says; then retry the node',
+  },
   NotYetRebooted: {
     kind: 'waiting',
     means: 'the machine has not come back from its reboot',

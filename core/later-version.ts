@@ -12,5 +12,5 @@ export function laterVersion(
 ): string | undefined {
   const { what, version, remedy } = found;
   if (version <= known) return undefined;
-  return `${what} is of version ${version}, written by a later Slipway, and this one knows up to version ${known}: ${remedy}`;
+  return `${what} is of version ${version}, written by a later Slipway, and this one knows version ${known} at most: ${remedy}`;
 }

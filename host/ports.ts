@@ -60,9 +60,7 @@ export interface UpdateHeader {
   /** Booted when the update began. */
   readonly previousDeployment: string;
   readonly before: BeforeUpdate;
-  /**
-   * How long the machine may be without Temporal until it has rebooted; absent: the host's setting.
-   */
+  /** How long the machine may be without Temporal; absent: a first boot, or a repair. */
   readonly reconnectSeconds?: number;
   /** The name of the machine in its orders. */
   readonly node: string;
@@ -93,7 +91,7 @@ export type UpdateMark =
       readonly begun?: true;
       /** From 1, which is absent: a power cut may undo the reboot. */
       readonly attempt?: number;
-      /** How long the machine may then be without Temporal; absent: the host's setting. */
+      /** How long the machine may then be without Temporal; absent: a first boot. */
       readonly reconnectSeconds?: number;
       readonly notAfter: string;
     }

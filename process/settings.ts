@@ -20,7 +20,9 @@ export class SettingsError extends Error {
 }
 
 const port = z.coerce.number().int().min(0).max(65_535);
-const count = z.coerce.number().int().positive();
+
+/** As a text also `1`, `yes` and `on`, and their opposites, in small or capital letters. */
+export const BooleanSetting = z.union([z.boolean(), z.stringbool()]);
 
 /** Files are PEM, except that of the API key. */
 export const TemporalSettings = z.object({
@@ -47,26 +49,6 @@ export const ProcessSettings = z.object({
   metricsHost: z.string().min(1).default('127.0.0.1'),
   metricsPort: port.default(0),
 });
-
-/** Durations are seconds. */
-export const ClusterWorkerSettings = z.object({
-  ...TemporalSettings.shape,
-  ...KubeFileSettings.shape,
-  ...ProcessSettings.shape,
-  /** Without it, workflows are bundled from the sources. */
-  workflowBundle: z.string().min(1).optional(),
-  /** A drain is one long activity, and must not delay the short steps of other nodes. */
-  maxActivities: count.default(2_000),
-  maxWorkflowTasks: count.default(40),
-  /** 0.15 MB each. */
-  maxCachedWorkflows: count.default(1_500),
-  maxKubeRequests: count.default(64),
-  /** How long running activities may take to end at a stop. */
-  shutdownGraceSeconds: z.coerce.number().int().min(0).default(20),
-  /** Start although MCO runs on this cluster; for a supervised migration. */
-  allowMco: booleanSetting().default(false),
-});
-export type ClusterWorkerSettings = Readonly<z.infer<typeof ClusterWorkerSettings>>;
 
 /** Settings that need each other. */
 const PAIRS = [['temporalTlsCert', 'temporalTlsKey']] as const;
@@ -146,22 +128,4 @@ export function readSettings<S extends z.ZodObject>(
 /** `logLevel` → `--log-level`. */
 function flagOf(setting: string): string {
   return `--${setting.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`;
-}
-
-/** @throws SettingsError */
-export function clusterWorkerSettings(
-  flags: Fragment,
-  environment: Environment,
-): ClusterWorkerSettings {
-  return readSettings(ClusterWorkerSettings, flags, environment);
-}
-
-/** A flag without a value is true. */
-function booleanSetting() {
-  return z.union([
-    z.boolean(),
-    z
-      .enum(['true', 'false', '1', '0', 'yes', 'no'])
-      .transform((text) => ['true', '1', 'yes'].includes(text)),
-  ]);
 }

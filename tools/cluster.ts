@@ -148,7 +148,7 @@ export async function createNodes(
   );
 }
 
-export interface ControlPlane {
+interface ControlPlane {
   start(): Promise<void>;
   stop(how: { readonly inOrder: boolean }): Promise<void>;
   startOne(name: ClusterProcess): Promise<void>;

@@ -28,7 +28,7 @@ export interface SelectNodesInput {
   readonly remembered?: readonly RememberedNode[];
   /**
    * Nodes that were written at the end of an update, in service or left out of it: a picture that is older says
-   * nothing about them. Named by what it was for at first.
+   * nothing about them.
    */
   readonly inService?: readonly SeenNode[];
   /**

@@ -104,14 +104,14 @@ export interface HostActivities {
    * Writes files, units, users, kernel arguments, extensions through the undo journal. A machine that does not
    * reach Temporal for `reconnectSeconds` from then on goes back by itself, until its reboot is armed.
    */
-  applyUpdate(order: HostOrder & { readonly reconnectSeconds?: number }): Promise<AppliedUpdate>;
+  applyUpdate(order: HostOrder & { readonly reconnectSeconds: number }): Promise<AppliedUpdate>;
   /** Reloads and restarts what the plan says; for updates without a reboot. */
   performServiceActions(order: HostOrder): Promise<void>;
   /**
    * Records the reboot durably and returns; the machine goes down after the acknowledgement. A machine
    * that does not reach Temporal within `reconnectSeconds` of its boot goes back by itself.
    */
-  armReboot(order: HostOrder & { readonly reconnectSeconds?: number }): Promise<ArmedReboot>;
+  armReboot(order: HostOrder & { readonly reconnectSeconds: number }): Promise<ArmedReboot>;
   /**
    * Proves that the host is on the config: deployment, kernel arguments, files, units.
    * `rebootedFrom` = boot ID that must be gone; while it is not, throws `NotYetRebooted` (waiting).

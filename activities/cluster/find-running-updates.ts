@@ -1,7 +1,7 @@
 import { observePool } from '../../core/rollout';
 import type { ClusterActivities } from '../../workflows/cluster-contracts';
 import type { ClusterPorts } from './ports';
-import { inParallel } from './in-parallel';
+import { inParallel } from '../../core/concurrency-limit';
 import { membershipOf } from './pool-members';
 import { whenSynced } from './when-synced';
 

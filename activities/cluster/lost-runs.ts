@@ -4,7 +4,7 @@ import { lastRunOf } from '../../core/node/turn';
 import type { Node } from '../../core/node/types';
 import { servesHalfDone } from '../../core/rollout';
 import type { RunningUpdates } from './ports';
-import { inParallel } from './in-parallel';
+import { inParallel } from '../../core/concurrency-limit';
 
 const PARALLEL = 10;
 

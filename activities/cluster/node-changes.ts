@@ -65,7 +65,7 @@ export type Turned<Step extends Pick<NodeStep, 'run'> = Pick<NodeStep, 'run'>> =
  * The mark of the writing run. It is in the same PATCH, so that the slower of two writers decides
  * again.
  *
- * @throws `UpdateSuperseded` when this run no longer has the turn, `RefusedRequest` when a later
+ * @throws `UpdateSuperseded` when this run no longer has the turn, `LaterVersion` when a later
  *   Slipway wrote the mark
  */
 export function marked(
@@ -76,7 +76,7 @@ export function marked(
   const { name } = node.metadata;
   const mark = annotationOf(node, ANNOTATION.UPDATE_RUN);
   const later = laterMark(name, mark);
-  if (later !== undefined) throw fail('RefusedRequest', later, { node: name });
+  if (later !== undefined) throw fail('LaterVersion', later, { node: name });
   const turn = turnOf(mark, run, step, outlived);
   if (turn.ok) return { [ANNOTATION.UPDATE_RUN]: turn.mark };
   throw fail(

@@ -3,7 +3,7 @@ import type { Node } from '../../core/node/types';
 import { departure } from '../../core/rollout';
 import type { DepartedNode, RememberedNode } from '../../workflows/cluster-contracts';
 import type { ClusterPorts } from './ports';
-import { inParallel } from './in-parallel';
+import { inParallel } from '../../core/concurrency-limit';
 
 /** Hundreds of machines may be deleted at once. */
 const PARALLEL_READS = 10;

@@ -30,7 +30,7 @@ import {
 } from '../../core/rollout';
 import type { CordonNodeInput } from '../../workflows/cluster-contracts';
 import type { ClusterPorts } from './ports';
-import { inParallel } from './in-parallel';
+import { inParallel } from '../../core/concurrency-limit';
 import { LostRuns } from './lost-runs';
 import { SilentPicture } from './silent-picture';
 

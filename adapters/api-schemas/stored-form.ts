@@ -1,3 +1,4 @@
+import { isRecord } from '../../core/is-record';
 import { z } from 'zod';
 
 type Path = readonly (string | number)[];
@@ -81,8 +82,4 @@ function unwrapped(type: unknown): unknown {
     return unwrapped(type.def.innerType);
   }
   return type instanceof z.ZodPipe ? unwrapped(type.def.in) : type;
-}
-
-function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

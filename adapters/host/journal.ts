@@ -72,7 +72,7 @@ export interface OpenJournal<Header, Mark> {
 
 /** Disk errors of the journal itself are `JournalFailed`. */
 export interface Journal<Header, Mark> {
-  /** @throws `RollbackFailed` when the journal is damaged; nothing is changed then */
+  /** @throws `RollbackFailed` when the journal is damaged, `LaterVersion`; nothing is changed then */
   open(): Promise<OpenJournal<Header, Mark> | undefined>;
   /** None may be open. People read `name`. */
   begin(name: string, header: Header): Promise<OpenJournal<Header, Mark>>;
@@ -314,10 +314,11 @@ async function readLogIn(
 function refuseLater(directory: string, { entries: [begin] }: ReadLog): void {
   if (begin?.type !== 'begin') return;
   const path = logPath(directory);
-  const remedy = 'run that one again until its update has ended; nothing was changed';
+  const remedy =
+    'install that later Slipway again until the update of this machine has ended; nothing was changed';
   const found = { what: `journal ${path}`, version: begin.version, remedy };
   const later = laterVersion(found, JOURNAL_VERSION);
-  if (later !== undefined) throw fail('RollbackFailed', later, { path, directory });
+  if (later !== undefined) throw fail('LaterVersion', later, { path, directory });
 }
 
 /** A seal of an empty log, with space to free on a full disk. */

@@ -1,3 +1,4 @@
+import { isRecord } from '../../core/is-record';
 import { fail, type DomainError } from '../../core/errors';
 
 export interface ApiStatus {
@@ -81,8 +82,4 @@ function text<K extends string>(key: K, value: unknown): Partial<Record<K, strin
   return typeof value === 'string' && value !== ''
     ? ({ [key]: value } as Partial<Record<K, string>>)
     : {};
-}
-
-export function isRecord(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

@@ -3,10 +3,10 @@
  * added at once.
  */
 
+import { isRecord } from '../../core/is-record';
 import type { Backoff } from '../../core/backoff';
 import { messageOf } from '../../core/errors';
 import { versionOf } from '../../core/object-meta';
-import { isRecord } from './api-errors';
 import type { ListResult, WatchEvent } from './client';
 import type { KubeObject, Resource } from './resources';
 import type { Log } from './transport';

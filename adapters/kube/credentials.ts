@@ -5,13 +5,13 @@
  * `@kubernetes/client-node`, which costs 80 MB and over a second.
  */
 
+import { isRecord } from '../../core/is-record';
 import { existsSync, readFileSync } from 'node:fs';
 import type { Agent, RequestOptions } from 'node:https';
 import { homedir } from 'node:os';
 import { delimiter, dirname, isAbsolute, join } from 'node:path';
 import { parse } from 'yaml';
 import { messageOf } from '../../core/errors';
-import { isRecord } from './api-errors';
 
 const SERVICE_ACCOUNT = '/var/run/secrets/kubernetes.io/serviceaccount';
 

@@ -1,8 +1,8 @@
 /** The body of a watch: one JSON event per line. */
 
+import { isRecord } from '../../core/is-record';
 import type { IncomingMessage } from 'node:http';
 import { StringDecoder } from 'node:string_decoder';
-import { isRecord } from './api-errors';
 
 export interface WatchEvent<T> {
   readonly type: 'ADDED' | 'MODIFIED' | 'DELETED' | 'BOOKMARK';

@@ -1,5 +1,6 @@
+import { isRecord } from '../../core/is-record';
 import type { Pod } from '../../core/drain';
-import { isRecord, refusal, type ApiStatus } from './api-errors';
+import { refusal, type ApiStatus } from './api-errors';
 import type { KubeClient } from './client';
 import { PODS, pathOf } from './resources';
 import type { Log } from './transport';

@@ -1,3 +1,4 @@
+import { isRecord } from '../../core/is-record';
 import type { ManifestFile } from './manifest-files';
 import type { ManifestProblem } from './manifest-problem';
 import { otherDocument, otherFiles } from './other-documents';
@@ -106,8 +107,4 @@ function withoutName(file: string, kind: string): ManifestObject {
 function kindOfItems(list: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> {
   const { apiVersion, kind } = list;
   return kind === 'List' ? {} : { apiVersion, kind: String(kind).slice(0, -'List'.length) };
-}
-
-function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

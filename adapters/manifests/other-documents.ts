@@ -3,6 +3,7 @@
  * objects with a forgotten `kind` or `apiVersion`.
  */
 
+import { isRecord } from '../../core/is-record';
 import { basename, dirname, join, sep } from 'node:path';
 import { MCO_GROUP, OPERATOR_GROUP, SLIPWAY_GROUP } from '../../core/names';
 import type { ManifestFile } from './manifest-files';
@@ -69,8 +70,4 @@ function isOurs(value: unknown): boolean {
   if (typeof apiVersion === 'string') return OUR_GROUPS.includes(apiVersion.replace(/\/.*$/, ''));
   if (typeof variant === 'string') return false;
   return ['metadata', 'spec', 'items'].some((field) => Object.hasOwn(value, field));
-}
-
-function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

@@ -11,4 +11,5 @@ export {
   type FailurePoint,
   type SimulatedDurations,
   type SimulatedFailure,
+  randomFrom,
 } from './pace';

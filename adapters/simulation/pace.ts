@@ -73,12 +73,18 @@ export function createFailurePlan(failures: readonly SimulatedFailure[]): Failur
   };
 }
 
-/** Numbers in [0, 1) that depend only on the text (mulberry32 over an FNV-1a hash). */
+/** Numbers in [0, 1) that depend only on the text (over an FNV-1a hash). */
 export function seededRandom(text: string): () => number {
-  let state = 0x811c9dc5;
+  let hash = 0x811c9dc5;
   for (const character of text) {
-    state = Math.imul(state ^ (character.codePointAt(0) ?? 0), 0x01000193) >>> 0;
+    hash = Math.imul(hash ^ (character.codePointAt(0) ?? 0), 0x01000193) >>> 0;
   }
+  return randomFrom(hash);
+}
+
+/** Numbers in [0, 1) that depend only on the seed (mulberry32). */
+export function randomFrom(seed: number): () => number {
+  let state = seed >>> 0;
   return () => {
     state = (state + 0x6d2b79f5) >>> 0;
     let mixed = Math.imul(state ^ (state >>> 15), state | 1);

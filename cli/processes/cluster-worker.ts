@@ -1,5 +1,5 @@
 import { runClusterWorker } from '../../workers/cluster/worker';
-import { ClusterWorkerSettings, clusterWorkerSettings } from '../../process/settings';
+import { ClusterWorkerSettings, clusterWorkerSettings } from '../../workers/cluster/settings';
 import type { ProcessCommand } from './process-command';
 import { flagsOfSchema } from './schema-flags';
 

@@ -36,9 +36,9 @@ function fits(line: string, { characters, jsonBytes }: Room): boolean {
   return line.length <= characters && utf8Bytes(JSON.stringify(line)) <= jsonBytes;
 }
 
-/** Workflows run this, and have no Buffer. JSON holds no half character, which would throw here. */
-function utf8Bytes(json: string): number {
-  return encodeURIComponent(json).replace(/%../g, '%').length;
+/** Workflows run this, and have no Buffer. */
+function utf8Bytes(text: string): number {
+  return new TextEncoder().encode(text).length;
 }
 
 /** At most so many UTF-16 units from the beginning, without half a character at the end. */

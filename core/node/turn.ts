@@ -34,7 +34,7 @@ export function laterMark(node: string, mark: string | undefined): string | unde
   const [, version = '0'] = /^v(\d{1,9})\//.exec(mark ?? '') ?? [];
   const what = `annotation ${ANNOTATION.UPDATE_RUN} of node ${node}`;
   const remedy =
-    'run that one again, or remove the annotation when no update of the node is under way';
+    'install that later Slipway again, or remove the annotation when no update of the node is under way';
   return laterVersion({ what, version: Number(version), remedy }, MARK_VERSION);
 }
 

@@ -9,7 +9,8 @@ import { unconfirmedAfterReboot, goBackAlone, type UnconfirmedBoot } from './unc
 import type { HostPorts } from '../ports';
 import { dropFallback } from '../update/fallback';
 import { readBootId } from '../../adapters/host/os/boot-id';
-import { failureName, messageOf } from '../../core/errors';
+import { messageOf } from '../../core/errors';
+import { isJournalUnusable } from '../transaction/open-journal';
 import { TemporalAnswers } from './temporal-answers';
 import type { Host } from '../host';
 import { SilenceTimer } from './silence-timer';
@@ -43,12 +44,9 @@ export interface ConfirmAfterReboot {
  * Judged by the journal and the kernel's boot ID, because the update may have broken the OS
  * program. The time counts from the boot, so that a crashing process does not wait for ever; after
  * a verification in this boot, from the start of the process.
- *
- * @param seconds - the default for orders without a number
  */
 export async function confirmAfterReboot(
   host: Host,
-  seconds: number,
   log: Log,
   secondsUp: () => number = secondsSinceBoot,
   kernelBootId: () => Promise<string> = readBootId,
@@ -57,9 +55,9 @@ export async function confirmAfterReboot(
   const deadline = createDeadline();
   const found = await find();
   const answers = new TemporalAnswers(host, log);
-  const known = { limit: seconds, isHeard: false };
+  const known = { limit: 0, isHeard: false };
   const note = (update: UnconfirmedBoot): void => {
-    known.limit = update.reconnectSeconds ?? seconds;
+    known.limit = update.reconnectSeconds;
     answers.waitFor(update);
   };
   if (isFound(found)) {
@@ -115,8 +113,8 @@ async function lookAtBest(
     return await lookAt(host, log, kernelBootId);
   } catch (error) {
     log.error({ node: host.node, reason: messageOf(error) }, 'cannot roll back without an order');
-    // A damaged journal allows no rollback anyway.
-    return failureName(error) === 'RollbackFailed' ? undefined : 'unknown';
+    // Such a journal allows no rollback anyway.
+    return isJournalUnusable(error) ? undefined : 'unknown';
   }
 }
 
@@ -142,7 +140,7 @@ async function lookAt(
   try {
     return await unconfirmedAfterReboot(ports);
   } catch (error) {
-    if (failureName(error) === 'RollbackFailed') throw error;
+    if (isJournalUnusable(error)) throw error;
     log.warn({ node, reason: messageOf(error) }, 'OS status is not available');
     const bootId = await kernelBootId();
     const booted = { id: 'unknown', kernelArguments: [], extensions: [], kernelType: 'default' };

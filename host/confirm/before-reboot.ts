@@ -4,7 +4,8 @@
  */
 
 import { unconfirmedBeforeReboot, goBackInPlace } from './unconfirmed';
-import { failureName, messageOf } from '../../core/errors';
+import { messageOf } from '../../core/errors';
+import { isJournalUnusable } from '../transaction/open-journal';
 import { TemporalAnswers } from './temporal-answers';
 import { LEAST_SECONDS, portsAlone } from './after-reboot';
 import type { Host } from '../host';
@@ -14,9 +15,9 @@ import type { Log } from '../log';
 interface Options {
   readonly signal: AbortSignal;
   readonly log: Log;
-  /** The default for orders without a number. */
-  readonly seconds: number;
 }
+
+const limitOf = (reconnectSeconds: number): number => Math.max(LEAST_SECONDS, reconnectSeconds);
 
 export class ConfirmBeforeReboot {
   /** In seconds; undefined = the machine waits for nothing. */
@@ -46,7 +47,7 @@ export class ConfirmBeforeReboot {
   }
 
   /** Call when an order that writes files begins: its first file may cut the machine off. */
-  begin({ reconnectSeconds }: { readonly reconnectSeconds?: number }): void {
+  begin({ reconnectSeconds }: { readonly reconnectSeconds: number }): void {
     if (this.#limit === undefined) this.#await(reconnectSeconds);
   }
 
@@ -59,12 +60,11 @@ export class ConfirmBeforeReboot {
       this.#answers.waitFor(found);
       if (found === undefined || this.#answers.isDecided) return this.#end();
       // The end of an order is no answer of Temporal: a running silence goes on.
-      if (this.#limit !== this.#limitOf(found.reconnectSeconds))
-        this.#await(found.reconnectSeconds);
+      if (this.#limit !== limitOf(found.reconnectSeconds)) this.#await(found.reconnectSeconds);
     } catch (error) {
       log.error({ node, reason: messageOf(error) }, 'cannot roll back without an order');
-      // A damaged journal allows no rollback.
-      if (failureName(error) === 'RollbackFailed') this.#end();
+      // Such a journal allows no rollback.
+      if (isJournalUnusable(error)) this.#end();
     }
   }
 
@@ -76,12 +76,8 @@ export class ConfirmBeforeReboot {
     if (this.#limit !== undefined) this.#silence.begin(this.#limit);
   }
 
-  #limitOf(named: number | undefined): number {
-    return Math.max(LEAST_SECONDS, named ?? this.#options.seconds);
-  }
-
-  #await(named: number | undefined): void {
-    const limit = this.#limitOf(named);
+  #await(reconnectSeconds: number): void {
+    const limit = limitOf(reconnectSeconds);
     const { log } = this.#options;
     log.debug(
       { node: this.#host.node, seconds: limit },

@@ -9,8 +9,6 @@ import { type ConfirmAfterReboot, confirmAfterReboot, goBackAndReboot } from './
 import type { Host } from '../host';
 import type { Log } from '../log';
 
-/** The setting is unreadable. */
-const RECONNECT_SECONDS = 600;
 const LOOK_MS = 5_000;
 
 interface LastResort {
@@ -40,8 +38,7 @@ export async function settingsOrBack<Settings>(
   } catch (error) {
     const { log } = resort;
     const host = await findHost();
-    const confirm =
-      resort.confirm ?? ((bare: Host) => confirmAfterReboot(bare, RECONNECT_SECONDS, log));
+    const confirm = resort.confirm ?? ((bare: Host) => confirmAfterReboot(bare, log));
     const awaited = host === undefined ? undefined : await confirm(host);
     if (host === undefined || awaited?.isAwaited() !== true) throw error;
     const { deadline } = awaited;

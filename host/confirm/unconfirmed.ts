@@ -1,7 +1,7 @@
 /** Unconfirmed updates, and their rollback without an order. */
 
 import { type Alone, goBack } from '../update/go-back';
-import { isOfFirstBoot } from '../first-boot/first-boot';
+import { FIRST_BOOT_RECONNECT_SECONDS, isOfFirstBoot } from '../first-boot/first-boot';
 import { openJournal } from '../transaction/open-journal';
 import {
   atBest,
@@ -23,8 +23,8 @@ export interface CommitBy {
 }
 
 export interface Unconfirmed {
-  /** From the order; absent: the host's setting. */
-  readonly reconnectSeconds?: number;
+  /** How long the machine may be without Temporal. */
+  readonly reconnectSeconds: number;
   /**
    * The commit of the verified update is to follow by then. After an answer later than that, the
    * machine stays, even if the update workflow is lost.
@@ -129,13 +129,15 @@ function unconfirmed(
   ports: Ports,
   journal: OpenJournal,
   bootId: string,
-  { reconnectSeconds }: Pick<Unconfirmed, 'reconnectSeconds'> = {},
+  {
+    reconnectSeconds = FIRST_BOOT_RECONNECT_SECONDS,
+  }: Partial<Pick<Unconfirmed, 'reconnectSeconds'>>,
 ): Unconfirmed {
   const isBack = markOf(journal, 'goingBack') !== undefined;
   const commitBy = isBack ? undefined : commitTimeOf(journal, bootId);
   const unreached = whyUnreached(ports, journal.header);
   return {
-    ...(reconnectSeconds === undefined ? {} : { reconnectSeconds }),
+    reconnectSeconds,
     ...(commitBy === undefined ? {} : { commitBy }),
     ...(unreached === undefined ? {} : { unreached }),
   };

@@ -8,6 +8,7 @@ import { backoffMs, type Backoff } from '../../core/backoff';
 import { completeFirstBoot, type FirstBoot } from './first-boot';
 import { type FirstBootRecord, readFirstBoot, writeFirstBoot } from './first-boot-record';
 import type { HostPorts, MachinePorts } from '../ports';
+import { isJournalUnusable } from '../transaction/open-journal';
 import { fail, failureName, FAILURES, messageOf } from '../../core/errors';
 import { type Log, telling } from '../log';
 
@@ -180,8 +181,7 @@ class Patience {
 function patienceMs(error: unknown): number {
   const name = failureName(error);
   // Waiting does not fix these.
-  if (name === 'RollbackFailed' || name === 'WrongDeployment' || name === 'Unreconcilable')
-    return 0;
+  if (isJournalUnusable(error) || name === 'WrongDeployment' || name === 'Unreconcilable') return 0;
   const kind = name === undefined ? 'stalled' : FAILURES[name].kind;
   return kind === 'stalled' ? GIVE_UP_STALLED_AFTER_MS : GIVE_UP_AFTER_MS;
 }

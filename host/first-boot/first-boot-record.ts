@@ -1,7 +1,8 @@
 /** The progress of the first boot. */
 
+import { isRecord } from '../../core/is-record';
 import type { Files } from '../ports';
-import { isRecord, readPrivate, writePrivate } from '../records/configs';
+import { readPrivate, writePrivate } from '../records/configs';
 
 const FIRST_BOOT_FILE = '/var/lib/slipway/first-boot.json';
 

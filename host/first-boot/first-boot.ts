@@ -205,6 +205,9 @@ async function prove(ports: HostPorts, { spec }: HostConfig): Promise<void> {
 const NEVER = '9999-12-31T23:59:59.999Z';
 const FIRST_BOOT = 'first-boot/';
 
+/** How long a machine may be without Temporal after its first boot, which no order precedes. */
+export const FIRST_BOOT_RECONNECT_SECONDS = 600;
+
 export function isOfFirstBoot({ orderId }: Pick<UpdateHeader, 'orderId'>): boolean {
   return orderId.startsWith(FIRST_BOOT);
 }

@@ -5,6 +5,7 @@
  * @see MCO pkg/daemon/constants/constants.go (7ff337a4)
  */
 
+import { isRecord } from '../../core/is-record';
 import { fail } from '../../core/errors';
 import { FIRST_BOOT_FILE } from '../../core/first-boot';
 import { canonicalConfig } from '../../core/machine-config/canonical';
@@ -12,7 +13,7 @@ import type { RenderedSpec } from '../../core/machine-config/types';
 import { ANNOTATION } from '../../core/names';
 import { ROOT_OWNER } from '../../adapters/host';
 import type { Files } from '../ports';
-import { type HostConfig, isRecord, readUnordered, writePrivate } from '../records/configs';
+import { type HostConfig, readUnordered, writePrivate } from '../records/configs';
 
 export const FIRST_BOOT_PLACES = {
   /** Exists until the first boot is complete. */

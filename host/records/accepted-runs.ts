@@ -3,10 +3,11 @@
  * those that continue an update that was rolled back.
  */
 
+import { isRecord } from '../../core/is-record';
 import { fail } from '../../core/errors';
 import type { ConfigReference, HostActivities, HostOrder } from '../../workflows/host-contracts';
 import { atBest, type Files, type HostPorts, type UpdateHeader } from '../ports';
-import { isRecord, readPrivate, sameConfig, writePrivate } from './configs';
+import { readPrivate, sameConfig, writePrivate } from './configs';
 
 const RUNS_FILE = '/var/lib/slipway/runs.json';
 /** Orders of older runs have expired. */

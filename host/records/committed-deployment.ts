@@ -3,11 +3,12 @@
  * share: so a deployment that a person booted is not reported as drift of many files.
  */
 
+import { isRecord } from '../../core/is-record';
 import { fail } from '../../core/errors';
 import type { ConfigReference } from '../../workflows/host-contracts';
 import { findOsDrift } from '../drift/compare';
 import type { Files, HostPorts, OsStatus } from '../ports';
-import { type HostConfig, isRecord, readCurrentConfig, readPrivate, writePrivate } from './configs';
+import { type HostConfig, readCurrentConfig, readPrivate, writePrivate } from './configs';
 
 const COMMITTED_FILE = '/var/lib/slipway/committed.json';
 /** MCO's file: by it a person declares that the disk need not match. */

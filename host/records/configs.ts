@@ -3,6 +3,7 @@
  * orders. Readable by root alone.
  */
 
+import { isRecord } from '../../core/is-record';
 import { createHash } from 'node:crypto';
 import { posix } from 'node:path';
 import { fail } from '../../core/errors';
@@ -196,8 +197,4 @@ function configIn(value: unknown): { name: string; spec: RenderedSpec; raw: unkn
 
 function nameIn(value: Readonly<Record<string, unknown>>): unknown {
   return isRecord(value['metadata']) ? value['metadata']['name'] : undefined;
-}
-
-export function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

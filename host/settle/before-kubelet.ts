@@ -2,7 +2,8 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 import { settleAtStart, type Settlement } from './settle-at-start';
-import { failureName, messageOf } from '../../core/errors';
+import { messageOf } from '../../core/errors';
+import { isJournalUnusable } from '../transaction/open-journal';
 import { isRunning, readWorkerState } from '../status/worker-state';
 import { type Log, telling } from '../log';
 import type { MachinePorts } from '../ports';
@@ -68,8 +69,8 @@ async function settlePatiently(
       const ports = { ...(await machine.ports()), ...telling(machine.node, log) };
       return await settleAtStart({ ...ports, now: () => new Date() });
     } catch (error) {
-      // Waiting fixes neither a damaged journal nor a rollback that does not end.
-      const isHopeless = failureName(error) === 'RollbackFailed' || attempt >= ATTEMPTS;
+      // Waiting fixes neither an unusable journal nor a rollback that does not end.
+      const isHopeless = isJournalUnusable(error) || attempt >= ATTEMPTS;
       if (isHopeless || signal.aborted) throw error;
       log.warn({ node: machine.node, reason: messageOf(error) }, 'cannot settle yet');
       await delay(pauseMs, undefined, { signal });

@@ -3,21 +3,27 @@
  * driver may not find them, and would misjudge the machine.
  */
 
-import { fail } from '../../core/errors';
+import { fail, failureName } from '../../core/errors';
 import { JOURNAL_DIRECTORY } from '../../adapters/host';
 import type { HostPorts, OpenJournal } from '../ports';
 
 type Ports = Pick<HostPorts, 'node' | 'journal' | 'os'>;
 
 /**
- * @throws `RollbackFailed` when the journal is damaged, or of another OS driver; nothing is changed
- *   then
+ * @throws `RollbackFailed` when the journal is damaged, or of another OS driver; `LaterVersion`;
+ *   nothing is changed then
  */
 export async function openJournal(ports: Ports): Promise<OpenJournal | undefined> {
   const journal = await ports.journal.open();
   const problem = journal === undefined ? undefined : otherDriver(ports, journal);
   if (problem === undefined) return journal;
   throw fail('RollbackFailed', problem, { driver: ports.os.name });
+}
+
+/** A journal that a person must attend to: waiting changes nothing. */
+export function isJournalUnusable(error: unknown): boolean {
+  const name = failureName(error);
+  return name === 'RollbackFailed' || name === 'LaterVersion';
 }
 
 /** A sentence; undefined = the journal is of this driver. */

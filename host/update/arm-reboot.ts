@@ -128,7 +128,7 @@ export async function applyAgainIfInterrupted(ports: HostPorts, order: HostOrder
     markOf(journal, 'applied') !== undefined &&
     markOf(journal, 'armed') === undefined &&
     markOf(journal, 'goingBack')?.again === true;
-  if (isInterrupted) await applyUpdate(ports, order);
+  if (isInterrupted) await applyAgain(ports, order, journal);
 }
 
 /**
@@ -161,14 +161,23 @@ export async function goOnIfInterrupted(
   if (order.rebootedFrom === undefined || !isCutOff || attempt >= MOST_ATTEMPTS) return;
   refuseExpired(ports, order);
   if (armed !== undefined && armed.expected !== booted.id) await ports.os.cleanUp(armed.expected);
-  await applyUpdate(ports, order);
+  await applyAgain(ports, order, journal);
   const next = await journalOf(ports, order);
   await arm(ports, next, order, {
     attempt: attempt + 1,
-    reconnectSeconds: armed?.reconnectSeconds,
+    reconnectSeconds: next.header.reconnectSeconds,
   });
   const because = back?.because ?? 'it was interrupted before it could';
   throw fail('NotYetRebooted', `${ports.node} reboots again: ${because}`, { bootId });
+}
+
+/** Orders to verify do not say how long the machine may be without Temporal: the journal does. */
+function applyAgain(ports: HostPorts, order: HostOrder, { header }: OpenJournal): Promise<unknown> {
+  const { reconnectSeconds } = header;
+  return applyUpdate(ports, {
+    ...order,
+    ...(reconnectSeconds === undefined ? {} : { reconnectSeconds }),
+  });
 }
 
 /** @throws `RefusedRequest` when nothing is applied */

@@ -66,9 +66,8 @@ export async function whyUnstarted(files: Pick<Files, 'look'>): Promise<string |
   if (found.kind !== 'file') return undefined;
   const [seconds = ''] = found.content.toString('utf8').split('\n');
   return (
-    `no host worker had reached Temporal ${seconds} s after the reboot, and none was left that could ` +
-    'take the machine back, so slipway-host-fallback.service did: see whether slipway-host.service ' +
-    'starts on the new image'
+    'slipway-host-fallback.service rolled the machine back, because no host worker reached Temporal ' +
+    `within ${seconds} s of the reboot; check that slipway-host.service starts on the new image`
   );
 }
 

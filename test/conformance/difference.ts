@@ -1,7 +1,7 @@
 import { isJsonObject } from './kind';
 
 /** One field that differs; `undefined` = absent. */
-export interface Difference {
+interface Difference {
   /** `$.spec.config.storage.files[2].mode`; `$` is the answer itself. */
   readonly path: string;
   readonly expected: unknown;

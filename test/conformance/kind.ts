@@ -10,7 +10,7 @@ export interface ConformanceCase {
   run(): Answer | Promise<Answer>;
 }
 
-export interface Answer {
+interface Answer {
   readonly expected: unknown;
   readonly actual: unknown;
 }

@@ -4,12 +4,7 @@ import type { ConformanceKind } from './kind';
 import { renderKind } from './render';
 import { serverKind } from './server';
 
-export const KINDS: readonly ConformanceKind[] = [
-  renderKind,
-  candidatesKind,
-  daemonDiffKind,
-  serverKind,
-];
+const KINDS: readonly ConformanceKind[] = [renderKind, candidatesKind, daemonDiffKind, serverKind];
 
 /** The kind of a parsed file. Throws, with the reason, when no kind fits. */
 export function kindOf(file: unknown): ConformanceKind {

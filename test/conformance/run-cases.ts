@@ -3,7 +3,7 @@ import { describeDifference, differences } from './difference';
 import type { ConformanceCase } from './kind';
 import { kindOf } from './kinds';
 
-export interface FileResult {
+interface FileResult {
   readonly passed: number;
   readonly failures: readonly string[];
 }

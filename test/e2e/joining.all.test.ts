@@ -1,5 +1,6 @@
 /** Nodes join, leave and move while a config rolls through a big pool. */
 
+import { setTimeout as delay } from 'node:timers/promises';
 import type { Client } from '@temporalio/client';
 import { createNodes } from '../../tools/cluster';
 import { type Observer, startObserver } from '../observer/observer';
@@ -325,7 +326,7 @@ async function waitFor(what: string, check: () => Promise<void>): Promise<void> 
       return await check();
     } catch (error) {
       if (Date.now() > deadline) throw Object.assign(error as Error, { what });
-      await new Promise((resolve) => setTimeout(resolve, 250));
+      await delay(250);
     }
   }
 }

@@ -1,6 +1,6 @@
 import { run } from '../../tools/binaries/run-program';
 
-export interface ExecuteOptions {
+interface ExecuteOptions {
   readonly cwd?: string;
   readonly environment?: Readonly<Record<string, string>>;
 }

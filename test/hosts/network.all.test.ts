@@ -321,7 +321,7 @@ describe('a machine that goes back by itself', () => {
       await machine.launcher.untilBoots(boots + 2);
       const reason = await world.failedAndBack(machine.name, fleet.firstConfig);
 
-      expect(reason).toMatch(/no host worker had reached Temporal/);
+      expect(reason).toMatch(/no host worker reached Temporal/);
       await expectAsBefore(before);
       expect(await machine.output('ls', '/var/lib/slipway')).not.toMatch(/unconfirmed|unstarted/);
     },

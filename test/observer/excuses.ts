@@ -44,7 +44,7 @@ export interface Outside {
 }
 
 /** The running work of an update that waits. */
-export interface UnderWay {
+interface UnderWay {
   /** Scheduled activities, by type. */
   readonly steps: readonly string[];
   /** Signals that Temporal has not confirmed. */

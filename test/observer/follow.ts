@@ -4,7 +4,7 @@ import type { KubeConfig } from '@kubernetes/client-node';
 import { Watch } from '@kubernetes/client-node';
 import type { Sight } from './sight';
 
-export interface Followed<T> {
+interface Followed<T> {
   readonly path: string;
   readonly labelSelector?: string;
   seen(object: T): void;

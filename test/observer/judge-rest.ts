@@ -4,7 +4,7 @@ import type { RolloutRecord } from './record';
 import { problemsAtRest } from './rest';
 import type { Sight } from './sight';
 
-export interface Resting {
+interface Resting {
   readonly record: RolloutRecord;
   readonly pool: string;
   readonly sights: readonly Sight[];

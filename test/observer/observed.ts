@@ -32,7 +32,7 @@ export interface ObservedPod {
 }
 
 /** A condition of a pool or of a MachineConfigNode. */
-export interface ObservedCondition {
+interface ObservedCondition {
   readonly status: string;
   readonly reason: string;
   readonly message: string;

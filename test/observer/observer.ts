@@ -11,7 +11,7 @@ import type { Limits } from './record';
 import { RolloutRecord } from './record';
 import { BLIND_MS, Sight } from './sight';
 
-export interface ObserverOptions extends Limits {
+interface ObserverOptions extends Limits {
   readonly kubeconfig: string;
   /** A label selector, e.g. `node-role.kubernetes.io/worker`. */
   readonly nodeSelector: string;

@@ -5,7 +5,7 @@ import type { RolloutRecord } from './record';
 import { CORDONED_BY, UPDATE_TAINT } from './record';
 import type { Invariant } from './violation';
 
-export interface RestProblem {
+interface RestProblem {
   readonly invariant: Extract<Invariant, 'I2' | 'I7'>;
   readonly subject: string;
   readonly text: string;

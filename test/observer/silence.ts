@@ -27,7 +27,7 @@ const ASKED_AT_ONCE = 8;
 /** One or two failed looks are no absence of Temporal. */
 const ABSENCE_MS = 10_000;
 
-export interface OpenWorkflows {
+interface OpenWorkflows {
   readonly ids: ReadonlySet<string>;
 }
 
@@ -39,14 +39,14 @@ export interface Word {
 }
 
 /** About one update or rollout. */
-export interface Inquiry {
+interface Inquiry {
   /** @throws the error that kept question or answer from arriving */
   ask(workflowId: string): Promise<Word>;
 }
 
 type Answer = 'says for what' | 'says nothing' | 'has ended' | 'no answer';
 
-export interface Silent {
+interface Silent {
   readonly invariant: 'I2' | 'I6';
   readonly subject: string;
   readonly text: string;

@@ -47,7 +47,7 @@ const GROUP = 'machineconfiguration.openshift.io/';
  * Conditions of pools, and a line for each node, for a person who wants to know why nothing
  * happens. Nodes that are done and serve are only counted.
  */
-export function describe(record: RolloutRecord): string {
+function describe(record: RolloutRecord): string {
   const unfinished = record.nodes.filter((node) => !isAtRest(node));
   const atRest = record.nodes.length - unfinished.length;
   return [

@@ -2,7 +2,7 @@ import { expectSound, shippedSandbox } from './many-seeds';
 import type { Sandbox } from './temporal/sandbox';
 
 /** Seeds of one test. */
-export type Batch = readonly number[];
+type Batch = readonly number[];
 
 const PER_BATCH = 30;
 const BATCHES = 5;

@@ -46,7 +46,7 @@ export interface Outcome {
   readonly trace: Trace;
 }
 
-export interface RunOptions {
+interface RunOptions {
   readonly sandbox: Sandbox;
   readonly plants?: ActivityPlants;
   readonly scenario?: Scenario;

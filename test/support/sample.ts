@@ -22,12 +22,7 @@ export function sampleOf<T>(
 }
 
 /** The same for the same seed, whatever else is drawn. */
-export function drawn<T>(
-  seed: string,
-  what: string,
-  list: readonly T[],
-  size: number,
-): readonly T[] {
+function drawn<T>(seed: string, what: string, list: readonly T[], size: number): readonly T[] {
   const lots = list.map((one, index) => ({ one, index, lot: lotOf(`${seed}/${what}/${index}`) }));
   const first = lots.sort((a, b) => (a.lot < b.lot ? -1 : 1)).slice(0, size);
   return first.sort((a, b) => a.index - b.index).map(({ one }) => one);

@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import { WorkflowFailedError } from '@temporalio/client';
 import { CancelledFailure } from '@temporalio/common';
 import { ANNOTATION, NodeState, updateNodeId, CLUSTER_QUEUE } from '../../core/names';
@@ -40,7 +41,7 @@ function expectBackInService(world: FakeWorld, node: string): void {
   expect(world.violations).toEqual([]);
 }
 
-const soon = () => new Promise((resolve) => setTimeout(resolve, 50));
+const soon = () => delay(50);
 
 /** `kubectl uncordon`, the mark is removed, pods come, `kubectl cordon`. */
 function cordonedAnew(world: FakeWorld, node: string): void {

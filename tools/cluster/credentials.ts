@@ -9,7 +9,7 @@ import {
   type Credentials,
   type Subject,
 } from './certificates';
-import { mapBounded } from './bounded';
+import { inParallel } from '../../core/concurrency-limit';
 import { writeSecret, type ClusterLayout } from './layout';
 
 export interface CredentialFiles {
@@ -52,7 +52,7 @@ export function issueNodeCredentials(
   nodeNames: readonly string[],
   signer: Signer = Signer.CSR_API,
 ): Promise<readonly CredentialFiles[]> {
-  return mapBounded(nodeNames, 8, async (nodeName) => {
+  return inParallel(nodeNames, 8, async (nodeName) => {
     const subject = nodeSubject(nodeName);
     const credentials =
       signer === Signer.CSR_API

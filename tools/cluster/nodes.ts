@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { fewNames } from '../../core/few';
 import type { ApiClient } from './api-client';
-import { mapBounded } from './bounded';
+import { inParallel } from '../../core/concurrency-limit';
 
 export interface NodeSpec {
   readonly name: string;
@@ -23,7 +23,7 @@ const IN_ORDER = 20;
 
 /** With the labels that a kubelet would set. */
 export async function postNodes(api: ApiClient, nodes: readonly NodeSpec[]): Promise<void> {
-  await mapBounded(nodes, nodes.length <= IN_ORDER ? 1 : PARALLEL, (node) =>
+  await inParallel(nodes, nodes.length <= IN_ORDER ? 1 : PARALLEL, (node) =>
     api.call('POST', '/api/v1/nodes', {
       apiVersion: 'v1',
       kind: 'Node',

@@ -15,7 +15,7 @@ export const LANES = [
   ['hosts'],
 ];
 /** Of `npm run test:all`: each stays under an hour, also on a machine half as fast. */
-export const PARTS = 3;
+const PARTS = 3;
 /** Of a file that has not been measured. */
 const UNKNOWN_SECONDS = 30;
 const ONLY_IN_ALL = /\.all\.test\.ts$/;
@@ -45,7 +45,7 @@ export function selectionOf(root, { all, part, projects, rest }) {
  * @param {readonly { project: string, path: string }[]} files
  * @param {Readonly<Record<string, number>>} seconds
  */
-export function dealt(files, seconds, count) {
+function dealt(files, seconds, count) {
   const costOf = ({ path }) => seconds[path] ?? UNKNOWN_SECONDS;
   const laneOf = ({ project }) => LANES.findIndex((lane) => lane.includes(project));
   const parts = Array.from({ length: count }, () => ({

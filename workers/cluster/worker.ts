@@ -31,7 +31,7 @@ import { fail, failureName } from '../../core/errors';
 import { SEARCH_ATTRIBUTE_NAMES } from '../../workflows/search-attributes';
 import { CLUSTER_QUEUE, FIELD_MANAGER } from '../../core/names';
 import { createWorkerMetrics, type WorkerMetrics } from './metrics';
-import type { ClusterWorkerSettings } from '../../process/settings';
+import type { ClusterWorkerSettings } from './settings';
 import { freeLoopbackPort, startHealthServer } from '../../process/health-server';
 import { createLogger, type Logger } from '../../process/logging';
 import { OpenUpdates } from '../../process/temporal/open-updates';

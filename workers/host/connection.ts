@@ -1,5 +1,5 @@
 import { NativeConnection } from '@temporalio/worker';
-import { withoutNoise } from './order-log';
+import { withoutNoise } from '../../process/host/without-noise';
 import type { HostTemporalSettings } from './settings';
 import type { Logger } from '../../process/logging';
 import { TemporalConnection } from '../../process/temporal/connection';

@@ -1,5 +1,5 @@
 import { firstBoot } from '../../host/first-boot/attempts';
-import { journalLogger } from './journal-logger';
+import { journalLogger } from '../../process/host/journal-logger';
 import { createMachinePorts } from './machine-ports';
 import { rebootMachine } from './reboot';
 import { type HostWorkerOptions, readMachineSettings } from './settings';

@@ -60,10 +60,6 @@ export const HOST_WORKER_FLAGS: readonly HostWorkerFlag[] = [
     'keyFile',
     'PEM file: key of the client certificate; default: found, or the file of the certificate',
   ),
-  flag(
-    'reconnectSeconds',
-    'without Temporal for this time before the commit of an update, the machine rolls back by itself; default 600',
-  ),
   flag('startJitterSeconds', 'the first connection waits a random part of this time; default 5'),
   flag(
     'kubeletHealthUrl',

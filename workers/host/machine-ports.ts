@@ -6,6 +6,7 @@ import {
   createVitals,
 } from '../../adapters/host';
 import { failureName } from '../../core/errors';
+import { isJournalUnusable } from '../../host/transaction/open-journal';
 import type { HostPorts, MachinePorts, UpdateHeader, UpdateMark } from '../../host/ports';
 import type { MachineSettings } from './machine-settings';
 import { type ChosenDriver, chooseDriver, createOsDriver } from './os-driver';
@@ -52,8 +53,7 @@ async function begunWith(
   try {
     return (await journal.open())?.header.driver;
   } catch (error) {
-    const name = failureName(error);
-    if (name !== 'RollbackFailed' && name !== 'JournalFailed') throw error;
+    if (!isJournalUnusable(error) && failureName(error) !== 'JournalFailed') throw error;
     return undefined;
   }
 }

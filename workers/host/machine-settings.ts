@@ -3,7 +3,7 @@ import { KUBELET_HEALTH_URL, type KubeletSettings } from '../../core/machine/kub
 import { isUnitName } from '../../core/systemd';
 import { DRIVER_SETTINGS, type DriverSetting } from './os-driver';
 import type { HostProcessSettings } from './setting-types';
-import type { SettingsReader } from './settings-reader';
+import type { SettingsReader } from '../../process/host/settings-reader';
 
 export interface MachineSettings {
   readonly node: string;
@@ -23,8 +23,6 @@ export interface MachineSettings {
 
 export interface SingleHostSettings extends HostProcessSettings, MachineSettings {
   readonly kind: 'single';
-  /** After a reboot into an update, a machine without Temporal for this long rolls back. */
-  readonly reconnectSeconds: number;
   /** Spreads the first connections of the machines of a rack. */
   readonly startJitterSeconds: number;
 }
@@ -58,7 +56,6 @@ export function readSingle(
     ...common,
     ...machine,
     kind: 'single',
-    reconnectSeconds: reader.seconds('reconnectSeconds', 600, 1),
     startJitterSeconds: reader.seconds('startJitterSeconds', 5),
   };
 }

@@ -1,4 +1,4 @@
-import type { HostActivities, HostOrder } from '../../workflows/host-contracts';
+import type { HostActivities } from '../../workflows/host-contracts';
 
 const WRITES = 'applyUpdate' satisfies keyof HostActivities;
 
@@ -13,8 +13,8 @@ interface Listeners {
 
 export function tellListeners(activities: HostActivities, listeners: Listeners): HostActivities {
   const telling = Object.entries(activities).map(([name, activity]) => {
-    const run = activity as (order: HostOrder) => Promise<unknown>;
-    const tell = async (order: HostOrder): Promise<unknown> => {
+    const run = activity as (order: WritingOrder) => Promise<unknown>;
+    const tell = async (order: WritingOrder): Promise<unknown> => {
       if (name === WRITES) listeners.onWriting(order);
       try {
         const result = await run(order);

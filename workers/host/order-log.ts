@@ -1,4 +1,4 @@
-/** One line per change of a machine, and few lines of the SDK. */
+/** One line per change of a machine. */
 
 import { failureName, messageOf } from '../../core/errors';
 import type { HostActivities, HostOrder } from '../../workflows/host-contracts';
@@ -49,22 +49,4 @@ async function logOne(
     else log.warn(fields, 'order not carried out');
     throw error;
   }
-}
-
-/** About every start and stop of every worker. */
-const NOISE =
-  /^(Worker state changed|No workflows registered|No Nexus services registered|Activity)/;
-
-export function withoutNoise(log: Logger): Logger {
-  const quiet = Object.create(log) as Logger;
-  const unlessNoise =
-    (level: 'info' | 'warn'): Logger['info'] =>
-    (...args: unknown[]) => {
-      const [fields, message] = args;
-      const isNoise = typeof message === 'string' && NOISE.test(message);
-      log[isNoise ? 'debug' : level](fields as object, String(message));
-    };
-  quiet.info = unlessNoise('info');
-  quiet.warn = unlessNoise('warn');
-  return quiet;
 }

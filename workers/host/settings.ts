@@ -11,7 +11,7 @@ import {
   type SimulatedFailure,
 } from '../../adapters/simulation';
 import { TEMPORAL_NAMESPACE } from '../../core/names';
-import { type ReadConfigFile, readConfigFile } from './config-file';
+import { type ReadConfigFile, readConfigFile } from '../../process/host/config-file';
 import { HOST_WORKER_FLAGS } from './flags';
 import {
   type MachineSettings,
@@ -20,7 +20,7 @@ import {
   type SingleHostSettings,
 } from './machine-settings';
 import type { HostProcessSettings, HostWorkerOptions, NodeCredentials } from './setting-types';
-import { SettingsReader } from './settings-reader';
+import { SettingsReader } from '../../process/host/settings-reader';
 import { LOG_LEVELS } from '../../process/logging';
 import type { TemporalPlace } from '../../process/temporal/connection-options';
 

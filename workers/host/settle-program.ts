@@ -1,7 +1,7 @@
 import { settleBeforeKubelet } from '../../host/settle/before-kubelet';
 import type { Settlement } from '../../host/settle/settle-at-start';
 import type { Logger } from '../../process/logging';
-import { journalLogger } from './journal-logger';
+import { journalLogger } from '../../process/host/journal-logger';
 import { createMachinePorts } from './machine-ports';
 import type { MachineSettings } from './machine-settings';
 import { rebootMachine } from './reboot';

@@ -25,10 +25,10 @@ import { splitKernelArguments } from '../../core/os';
 import type { HostActivities } from '../../workflows/host-contracts';
 import { type BootReports, createBootReports } from './simulated-boot-reports';
 import type { HostConnection } from './connection';
-import { createLimit } from './concurrency-limit';
+import { createLimit } from '../../core/concurrency-limit';
 import { type ServedHost, runHost } from './loop';
 import type { SimulatedHostsSettings } from './settings';
-import { becomeOnlyWorker } from './single-process';
+import { becomeOnlyWorker } from '../../host/single-process';
 import type { Logger } from '../../process/logging';
 import { untilAvailable } from '../../process/until-available';
 

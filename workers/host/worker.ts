@@ -19,14 +19,14 @@ import { ConfirmBeforeReboot } from '../../host/confirm/before-reboot';
 import { bareHost } from './bare-host';
 import { connected } from './connection';
 import { tellSilence } from '../../process/temporal/connection';
-import { journalLogger } from './journal-logger';
+import { journalLogger } from '../../process/host/journal-logger';
 import { KubeletEndpoint, kubeletFinder, startWhatWaited } from '../../host/kubelet';
-import { createLimit } from './concurrency-limit';
+import { createLimit } from '../../core/concurrency-limit';
 import { type ServedHost, type LastReboot, runHost } from './loop';
 import { createMachinePorts } from './machine-ports';
-import { createNotifier, type SystemdNotifier } from './systemd-notify';
+import { createNotifier, type SystemdNotifier } from '../../process/host/systemd-notify';
 import { rebootMachine } from './reboot';
-import { watchHosts } from './health';
+import { watchHosts } from '../../process/host/health';
 import { readHostSettings } from './settings';
 import { settleHost, settlingAgain } from '../../host/settle/settle-again';
 import type {
@@ -36,7 +36,7 @@ import type {
   SingleHostSettings,
 } from './settings';
 import { settingsOrBack } from '../../host/confirm/last-resort';
-import { becomeOnlyWorker, WORKER_LOCK } from './single-process';
+import { becomeOnlyWorker, WORKER_LOCK } from '../../host/single-process';
 import { type Connection, createWorkerState } from '../../host/status/worker-state';
 import { runSimulatedHosts, type SimulatedHostEvents } from './simulation';
 import type { Logger } from '../../process/logging';
@@ -215,18 +215,14 @@ async function serveMachine({ settings, systemd }: Machine, running: Running): P
   const reason = await settleHost(host, log);
   await systemd.ready(reason === undefined ? 'waiting for Temporal' : `rebooting: ${reason}`);
   if (reason !== undefined) await goDown(reason);
-  const afterReboot = await confirmAfterReboot(host, settings.reconnectSeconds, log);
+  const afterReboot = await confirmAfterReboot(host, log);
   // It may be left by an update that was given up before its reboot.
   if (!afterReboot.isAwaited() && reason === undefined) {
     await dropFallback(ports.files).catch((error: unknown) =>
       log.error({ node, reason: messageOf(error) }, 'the fallback of this boot cannot be removed'),
     );
   }
-  const beforeReboot = new ConfirmBeforeReboot(host, {
-    signal,
-    log,
-    seconds: settings.reconnectSeconds,
-  });
+  const beforeReboot = new ConfirmBeforeReboot(host, { signal, log });
   await beforeReboot.look();
   carriedOut = () => afterReboot.carriedOut();
   // A failed order may have written what cuts the machine off.

@@ -1,5 +1,6 @@
 /** Whether hosts at rest match the configs that their Nodes and their own records name (I4). */
 
+import { setTimeout as delay } from 'node:timers/promises';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { ApiClient } from '../../../tools/cluster';
@@ -65,7 +66,7 @@ interface AtRest {
   readonly hasFailed: boolean;
 }
 
-export interface DisksAtRest {
+interface DisksAtRest {
   /** Hosts that were done and were compared with their config. */
   readonly compared: number;
   readonly wrong: readonly string[];
@@ -86,7 +87,7 @@ export async function compareDisks(
     const isLast = Date.now() >= deadline;
     const disks = await lookAtDisks(api, hostRoot);
     if (isLast || disks.wrong.length === 0) return disks;
-    await new Promise((resolve) => setTimeout(resolve, 500));
+    await delay(500);
   }
 }
 

@@ -14,7 +14,7 @@ const NEVER_RUN = /^npm test(\s+#.*)?$/;
 /** Lists whose failure would not end the shell. */
 const HIDDEN_FAILURE = /&&|\|\|/;
 
-export interface DocumentedPage {
+interface DocumentedPage {
   /** Below the repository: `docs/install.md`. */
   readonly path: string;
   /** For bash. Pages that it names are at the same paths below `$PAGES`. */

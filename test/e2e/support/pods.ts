@@ -4,6 +4,7 @@
  * mounted files and the rights of its ServiceAccount; only ports and addresses differ.
  */
 
+import { setTimeout as delay } from 'node:timers/promises';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Cluster } from '../../../tools/cluster';
@@ -45,7 +46,7 @@ interface Data {
   readonly data: Readonly<Record<string, string>>;
 }
 
-export interface Pods {
+interface Pods {
   readonly images: readonly string[];
   readonly processes: readonly ManagedProcess[];
   readonly hostEndpoint: string;
@@ -99,7 +100,7 @@ async function untilApplied(cluster: Cluster, signal: AbortSignal): Promise<read
     signal.throwIfAborted();
     const list = await cluster.admin.call<{ items: readonly Deployment[] }>('GET', DEPLOYMENTS);
     if (list.items.length === HOW_MANY) return list.items;
-    await new Promise((resolve) => setTimeout(resolve, LOOK_MS));
+    await delay(LOOK_MS);
   }
 }
 

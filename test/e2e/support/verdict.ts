@@ -6,7 +6,7 @@ import { describeViolation, type Fault } from '../../observer/violation';
 import type { Cluster } from '../../../tools/cluster';
 import type { TemporalServer } from '../../../tools/temporal';
 
-export interface Judged extends Pick<Assignment, 'nodeSelector' | 'pool' | 'minAvailable'> {
+interface Judged extends Pick<Assignment, 'nodeSelector' | 'pool' | 'minAvailable'> {
   readonly cluster: Pick<Cluster, 'adminKubeconfig' | 'auditLog'>;
   readonly temporal: Pick<TemporalServer, 'address' | 'namespace'>;
   /** Time limit for one answer of Temporal; absent = long enough for suites that stop Temporal. */

@@ -93,7 +93,7 @@ const DEFAULTS: WorldOptions = {
   temporalUi: false,
 };
 
-export interface WorldOptions extends StackOptions {
+interface WorldOptions extends StackOptions {
   /** Time limit for one wait in a story. */
   readonly patienceMs?: number;
 }
@@ -269,7 +269,7 @@ export async function readPool(api: ApiClient, name: string): Promise<PoolObject
   return api.call<PoolObject>('GET', `${POOLS}/${name}`);
 }
 
-export interface PoolObject {
+interface PoolObject {
   readonly metadata: { readonly annotations?: Readonly<Record<string, string>> };
   readonly spec: { readonly paused?: boolean };
   readonly status: {

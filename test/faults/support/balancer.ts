@@ -3,7 +3,7 @@
 import { once } from 'node:events';
 import { connect, createServer, type AddressInfo, type Socket } from 'node:net';
 
-export interface Balancer {
+interface Balancer {
   readonly port: number;
   close(): Promise<void>;
 }

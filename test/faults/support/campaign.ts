@@ -96,17 +96,6 @@ export function at<T>(from: readonly T[], index: number): T {
   return found;
 }
 
-/** In [0, 1), the same for the same seed (mulberry32). */
-export function randomFrom(seed: number): () => number {
-  let state = seed >>> 0;
-  return () => {
-    state = (state + 0x6d2b79f5) >>> 0;
-    let mixed = Math.imul(state ^ (state >>> 15), state | 1);
-    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
-  };
-}
-
 export function pick<T>(random: () => number, from: readonly T[]): T {
   return at(from, Math.floor(random() * from.length));
 }

@@ -29,7 +29,7 @@ export function makeReadOnly(directory: string): () => void {
   };
 }
 
-export interface SmallDisk {
+interface SmallDisk {
   fill(): void;
   free(): void;
   /** Moves the contents back; no process may use the directory meanwhile. */
@@ -77,7 +77,7 @@ function copy(from: string, to: string): void {
   execFileSync('cp', ['-a', `${from}/.`, to]);
 }
 
-export interface SlowDisk {
+interface SlowDisk {
   heldUp(): number;
   end(): Promise<void>;
 }

@@ -8,7 +8,7 @@ import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
 import type { World } from '../../e2e/support/world';
 
-export interface HeldCordon {
+interface HeldCordon {
   readonly came: Promise<string>;
   /** Answers all held reviews and holds no more. */
   letGo(): Promise<void>;

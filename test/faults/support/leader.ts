@@ -6,7 +6,7 @@ interface LeaseObject extends KubernetesObject {
   readonly spec?: { readonly holderIdentity?: string | null };
 }
 
-export interface LeaderWatch {
+interface LeaderWatch {
   holder(): string;
   changed(from: string): Promise<string>;
   stop(): void;

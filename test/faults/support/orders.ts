@@ -5,7 +5,7 @@ import { NamespaceNotFoundError, WorkflowNotFoundError } from '@temporalio/commo
 import type { TemporalServer } from '../../../tools/temporal';
 import { SEARCH_ATTRIBUTE } from '../../../workflows/search-attributes';
 
-export interface OpenUpdate {
+interface OpenUpdate {
   readonly config: string;
   /** Not completed; none = the update waits for a message. */
   readonly steps: readonly string[];

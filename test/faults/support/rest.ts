@@ -21,12 +21,7 @@ export async function expectRest(
 }
 
 /** For a pool whose nodes all have the config. */
-export async function expectWell(
-  world: World,
-  config: string,
-  mark: Mark,
-  reboots = true,
-): Promise<void> {
+async function expectWell(world: World, config: string, mark: Mark, reboots = true): Promise<void> {
   const { record, workers, stack } = world;
   const configs = await renderedConfigs(world.api);
   for (const node of workers) {

@@ -7,7 +7,7 @@ import { repositoryRoot } from '../../../tools/repository-root';
 import { campaign } from './campaign';
 
 /** A line of JSON for each fault after which every promise held. */
-export const RESULTS_FILE = join(repositoryRoot(), '.slipway', 'faults.jsonl');
+const RESULTS_FILE = join(repositoryRoot(), '.slipway', 'faults.jsonl');
 
 /** The commit (with a plus sign when files are changed), and the size of the campaign. */
 const from = { commit: commitOf(repositoryRoot()), ...campaign() };

@@ -16,7 +16,7 @@ interface Payload {
 }
 
 /** Since the rollout last got a target. */
-export interface Told {
+interface Told {
   readonly failures: number;
   /** Although `limit` failures had been reported. */
   readonly grantsAfter: readonly string[];

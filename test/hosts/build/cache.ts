@@ -8,7 +8,7 @@ import { readSettings } from '../../../tools/binaries/settings';
 import { adoptDirectory } from '../../../tools/processes/watchdog';
 
 /** Has a subfolder for each kind. */
-export function cacheFolder(): string {
+function cacheFolder(): string {
   return join(readSettings().cacheDirectory, 'hosts');
 }
 

@@ -19,7 +19,7 @@ const PACKAGES = [
  */
 const UNPACKED = ['ostree-boot', 'docker-registry'];
 
-export interface DebianSource {
+interface DebianSource {
   readonly mirror: string;
   readonly suite: string;
 }

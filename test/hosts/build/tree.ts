@@ -6,7 +6,7 @@ import { execute } from '../execute';
 import { repositoryRoot } from '../../../tools/repository-root';
 import { packImage } from './pod-images';
 
-export interface TreePrograms {
+interface TreePrograms {
   readonly kubelet: string;
   /** For the host worker. */
   readonly node: string;

@@ -5,14 +5,14 @@ import { firstBoot } from './first-boot';
 import type { Machine } from './machine';
 import { CONTROL_PLANE } from './network';
 
-export interface MachineSettings {
+interface MachineSettings {
   readonly cluster: Cluster;
   readonly temporal: string;
   readonly hostEndpoint: string;
   readonly settings?: Readonly<Record<string, string>>;
 }
 
-export interface JoinOptions extends MachineSettings {
+interface JoinOptions extends MachineSettings {
   /** From `slipway pointer-config`, with a token. */
   readonly pointer: object;
 }

@@ -17,7 +17,7 @@ import { nextBoot, varOf } from './sysroot';
 /** Of `systemd-nspawn --keep-unit`. */
 const ASKED_TO_REBOOT = 133;
 
-export interface LauncherOptions {
+interface LauncherOptions {
   readonly name: string;
   /** Outside the machine's disk: the command line, the console. */
   readonly directory: string;

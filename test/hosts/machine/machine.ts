@@ -12,7 +12,7 @@ import { createHostNetwork, type HostNetwork } from './network';
 import { type BootEntry, bootEntries, makeSysroot, removeSysroot } from './sysroot';
 import { realpath } from 'node:fs/promises';
 
-export interface CommandResult {
+interface CommandResult {
   readonly status: number | null;
   readonly out: string;
   readonly err: string;
@@ -35,7 +35,7 @@ export interface Machine {
   remove(): Promise<void>;
 }
 
-export interface MachineOptions {
+interface MachineOptions {
   readonly directory: string;
   readonly name: string;
   readonly number: number;

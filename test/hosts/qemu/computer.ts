@@ -25,7 +25,7 @@ export interface Computer {
   powerOff(): Promise<void>;
 }
 
-export interface ComputerOptions {
+interface ComputerOptions {
   readonly directory: string;
   /** The machine's writes go to its directory. */
   readonly disk: string;

@@ -37,7 +37,7 @@ export interface InstalledFile {
   readonly content: string;
 }
 
-export interface Installed {
+interface Installed {
   readonly files: readonly InstalledFile[];
   readonly kernelArguments: readonly string[];
 }
@@ -63,7 +63,7 @@ export async function installedDisk({ files, kernelArguments }: Installed): Prom
   return join(folder, 'disk.raw');
 }
 
-export async function referenceOf(layout: string, tag: string): Promise<string> {
+async function referenceOf(layout: string, tag: string): Promise<string> {
   return `${REGISTRY}/os@${await digestOfTag(layout, tag)}`;
 }
 

@@ -5,7 +5,7 @@ import { createServer, type Socket } from 'node:net';
 import { createInterface } from 'node:readline';
 import { followLines, type Lines } from './lines';
 
-export interface Shell {
+interface Shell {
   /** @throws Error when it fails, or the machine goes off first */
   output(command: string): Promise<string>;
   /** Does not wait: the machine may be gone before it answers. */

@@ -30,7 +30,7 @@ interface Cut {
   readonly isTouched: boolean;
 }
 
-export async function cutPower({ machine }: World): Promise<Cut> {
+async function cutPower({ machine }: World): Promise<Cut> {
   await machine.launcher.cutPower();
   const deployment = await machine.deployment();
   const isNew = (await readFile(join(deployment, 'usr/lib/os-version'), 'utf8')) === 'v2\n';

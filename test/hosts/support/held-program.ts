@@ -11,7 +11,7 @@ const IN_PLACE = `${FOLDER}/in-place`;
 const REACHED = `${FOLDER}/reached`;
 const GO_ON = `${FOLDER}/go-on`;
 
-export interface HeldProgram {
+interface HeldProgram {
   untilReached(): Promise<void>;
   release(): Promise<void>;
 }

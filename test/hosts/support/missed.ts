@@ -1,5 +1,6 @@
 /** A cut that Temporal does not notice has no effect. */
 
+import { setTimeout as delay } from 'node:timers/promises';
 import type { WorkflowHandle } from '@temporalio/client';
 import type { HostActivities } from '../../../workflows/host-contracts';
 import { PATIENCE_MS } from '../machine/deadline';
@@ -34,7 +35,7 @@ export async function untilMissed({ temporal }: Fleet, node: string): Promise<vo
       const pending = raw.pendingActivities ?? [];
       if (pending.some(isMissed)) return;
       if (performance.now() > deadline) throw new Error(notMissed(node, pending));
-      await new Promise((resolve) => setTimeout(resolve, ASK_AGAIN_MS));
+      await delay(ASK_AGAIN_MS);
     }
   });
 }

@@ -15,14 +15,14 @@ export interface StoryImage {
   readonly added: readonly string[];
 }
 
-export interface ImageBlobs {
+interface ImageBlobs {
   readonly config: string;
   readonly layers: readonly string[];
   /** Compressed, in bytes, by layer. */
   readonly sizes: ReadonlyMap<string, number>;
 }
 
-export interface StoryImageOptions {
+interface StoryImageOptions {
   readonly registry: Registry;
   /** Layers differ from those of any other name. */
   readonly tag: string;

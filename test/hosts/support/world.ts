@@ -55,7 +55,7 @@ export interface World {
   stop(): Promise<void>;
 }
 
-export interface WorldOptions extends FleetOptions {
+interface WorldOptions extends FleetOptions {
   /** Stories cut the power and reboot machines. */
   readonly broken?: readonly Invariant[];
 }
@@ -85,7 +85,7 @@ export async function startWorld(options: WorldOptions): Promise<World> {
 }
 
 /** For the message of a timeout. */
-export async function journalOf(machine: Machine): Promise<string> {
+async function journalOf(machine: Machine): Promise<string> {
   const { out, err } = await machine.run(
     ...['journalctl', '--boot', '--no-pager', '--lines=60', '--output=short'],
     ...['--unit=slipway-host.service', '--unit=kubelet.service'],

@@ -3,7 +3,7 @@ import { Client, Connection, WorkflowFailedError } from '@temporalio/client';
 import { CLUSTER_QUEUE, poolRolloutId } from '../../../core/names';
 import { startTemporal, type TemporalServer } from '../../../tools/temporal';
 import { runClusterWorker } from '../../../workers/cluster/worker';
-import { clusterWorkerSettings } from '../../../process/settings';
+import { clusterWorkerSettings } from '../../../workers/cluster/settings';
 import { createLogger } from '../../../process/logging';
 import { applyManifest, eventually, startKubeFixture, type KubeFixture } from '../kube/fixture';
 

@@ -29,7 +29,7 @@ import { QUIET, takeApiServer, type TestApiServer } from '../crds/api-server';
 /** Time limit of every wait. */
 const PATIENCE_MS = 30_000;
 
-export const ROLE = 'machineconfiguration.openshift.io/role';
+const ROLE = 'machineconfiguration.openshift.io/role';
 
 /** A Temporal that records its requests, and can be away. */
 export class FakeRollouts implements RolloutGateway {
@@ -199,7 +199,7 @@ export interface RunningControllers {
 
 type Started = Parameters<NonNullable<ControllerParts['onStarted']>>[0];
 
-export interface ControllersStart {
+interface ControllersStart {
   /** Absent = the admin's. */
   readonly kubeconfig?: string;
   readonly gateway?: RolloutGateway;
@@ -240,7 +240,7 @@ export async function startControllers(
 }
 
 /** An API server, an observer and the controllers; they end after the tests of a file. */
-export interface ControllersFixture {
+interface ControllersFixture {
   readonly api: TestApiServer;
   readonly observer: Observer;
   readonly controllers: RunningControllers;

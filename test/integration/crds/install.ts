@@ -6,9 +6,9 @@ import { parseAllDocuments } from 'yaml';
 import type { KubeClient } from '../../../adapters/kube/client';
 import type { KubeObject, Resource } from '../../../adapters/kube/resources';
 
-export const DEPLOY = join(__dirname, '..', '..', '..', 'deploy');
+const DEPLOY = join(__dirname, '..', '..', '..', 'deploy');
 
-export interface Crd extends KubeObject {
+interface Crd extends KubeObject {
   readonly spec: {
     readonly versions: readonly {
       readonly additionalPrinterColumns?: readonly {

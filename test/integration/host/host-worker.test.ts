@@ -82,12 +82,13 @@ async function give<Step extends keyof HostActivities>(
   more: Partial<HostOrder> & { readonly rebootedFrom?: string } = {},
 ): Promise<Awaited<ReturnType<HostActivities[Step]>>> {
   run += 1;
-  const order: HostOrder = {
+  const order: HostOrder & { readonly reconnectSeconds: number } = {
     orderId: `test/${run}/${step}`,
     node,
     config: second,
     disruptionPolicies: {},
     notAfter: new Date(Date.now() + 600_000).toISOString(),
+    reconnectSeconds: 600,
     ...more,
   };
   const handle = await client.activity.start<Awaited<ReturnType<HostActivities[Step]>>>(step, {

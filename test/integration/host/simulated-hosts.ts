@@ -17,7 +17,7 @@ export interface HostsHere {
   stop(): Promise<void>;
 }
 
-export interface HostsOptions {
+interface HostsOptions {
   readonly nodes: readonly string[];
   /** Name of their config. */
   readonly firstBoot: string;

@@ -82,6 +82,7 @@ export async function update(root: string, config: Rendered): Promise<void> {
     config: config.reference,
     disruptionPolicies: {},
     notAfter: new Date(Date.now() + 3_600_000).toISOString(),
+    reconnectSeconds: 600,
   });
   await activities.prepareUpdate(order('prepare'));
   await activities.applyUpdate(order('apply'));

@@ -1,5 +1,6 @@
 /** A real cluster with Slipway's CRDs and roles, and clients as admin and as the cluster worker. */
 
+import { setTimeout as delay } from 'node:timers/promises';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseAllDocuments } from 'yaml';
@@ -112,7 +113,7 @@ async function applyFolder(admin: KubeClient, folder: string): Promise<void> {
   }
 }
 
-export type Manifest = Required<Pick<KubeObject, 'apiVersion' | 'kind' | 'metadata'>> & {
+type Manifest = Required<Pick<KubeObject, 'apiVersion' | 'kind' | 'metadata'>> & {
   readonly [field: string]: unknown;
 };
 
@@ -146,7 +147,7 @@ export async function eventually<T>(attempt: () => T | Promise<T>): Promise<T> {
       return await attempt();
     } catch (error) {
       if (Date.now() > deadline) throw error;
-      await new Promise((resolve) => setTimeout(resolve, 100));
+      await delay(100);
     }
   }
 }

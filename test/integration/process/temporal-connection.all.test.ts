@@ -17,7 +17,7 @@ import {
 import { freePorts } from '../../../tools/processes/free-ports';
 import { startTemporal, type TemporalServer } from '../../../tools/temporal';
 import { runClusterWorker } from '../../../workers/cluster/worker';
-import { clusterWorkerSettings } from '../../../process/settings';
+import { clusterWorkerSettings } from '../../../workers/cluster/settings';
 import { runHostWorker } from '../../../workers/host/worker';
 import { createLogger } from '../../../process/logging';
 import { startKubeFixture, type KubeFixture } from '../kube/fixture';

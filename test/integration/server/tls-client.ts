@@ -11,7 +11,7 @@ export interface Answer {
   readonly body: Buffer;
 }
 
-export interface MachineRequest {
+interface MachineRequest {
   readonly url: string;
   readonly caFile: string;
   readonly token?: string;

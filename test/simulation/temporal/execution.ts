@@ -22,7 +22,7 @@ import {
 } from './sandbox';
 import type { TemporalModel } from './server';
 
-export type Status = 'running' | 'completed' | 'failed' | 'cancelled' | 'terminated' | 'continued';
+type Status = 'running' | 'completed' | 'failed' | 'cancelled' | 'terminated' | 'continued';
 
 type SignalCommand = Command['signalExternalWorkflowExecution'];
 

@@ -4,7 +4,7 @@ import { defaultFailureConverter, defaultPayloadConverter, toPayloads } from '@t
 import type { coresdk } from '@temporalio/proto';
 import { temporal } from '@temporalio/proto';
 
-export type Payload = temporal.api.common.v1.IPayload;
+type Payload = temporal.api.common.v1.IPayload;
 export type Failure = temporal.api.failure.v1.IFailure;
 export type ActivityResult = coresdk.activity_result.IActivityResolution;
 

@@ -33,7 +33,7 @@ export interface Observer {
 }
 
 /** What goes wrong with workers and histories. */
-export interface WorkflowFaults {
+interface WorkflowFaults {
   losesTask(): boolean;
   /** @param steps - how many the replay would have */
   forgets(steps: number): boolean;
@@ -43,7 +43,7 @@ export interface WorkflowFaults {
   readonly longHistory: number;
 }
 
-export interface ServerParts {
+interface ServerParts {
   readonly clock: VirtualClock;
   readonly chance: Chance;
   readonly sandbox: Sandbox;

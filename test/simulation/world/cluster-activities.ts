@@ -43,7 +43,7 @@ export interface SimulatedPod {
   readonly boundAt: number;
 }
 
-export interface ClusterWorld {
+interface ClusterWorld {
   readonly clock: VirtualClock;
   readonly chance: Chance;
   readonly cluster: Cluster;

@@ -11,7 +11,7 @@ import type { DatedLookup, NodeChange } from '../../../activities/cluster/ports'
 import type { Chance, VirtualClock } from '../clock';
 
 /** Who writes. The observer judges only what the product does. */
-export type Writer = 'slipway' | 'kubelet' | 'person';
+type Writer = 'slipway' | 'kubelet' | 'person';
 
 export interface NodeWrite {
   readonly before: Node | undefined;
@@ -220,7 +220,7 @@ interface Shown {
 type Change<T> = { readonly previous?: T; readonly current?: T };
 
 /** A watch-fed picture: everything arrives, in order, late. */
-export class Watch<T extends Shown> implements DatedLookup<T> {
+class Watch<T extends Shown> implements DatedLookup<T> {
   readonly synced = Promise.resolve();
   newest = 0;
   /** A watch that says nothing is not modelled. */

@@ -26,7 +26,7 @@ import { Taints } from './taints';
 /** How often it is looked whether the rollout is still open. */
 const CHECK_MS = 30_000;
 
-export interface ControllerParts {
+interface ControllerParts {
   readonly clock: VirtualClock;
   readonly chance: Chance;
   readonly cluster: Cluster;

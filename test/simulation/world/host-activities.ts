@@ -27,7 +27,7 @@ const GOING_ON: readonly HostStep[] = [
   'armReboot',
 ];
 
-export interface HostWorld {
+interface HostWorld {
   config(name: string): SimulatedConfig;
   now(): number;
   readonly plants: ActivityPlants;

@@ -19,7 +19,7 @@ const SILENT_KUBELET_MS = 50_000;
 export type RebootCause = 'update' | 'back' | 'accident';
 
 /** Told of what a machine does to its node. */
-export interface MachineWatcher {
+interface MachineWatcher {
   reboots(host: Host, cause: RebootCause, run: string | undefined): void;
   /** The kubelet says so. */
   reports(host: Host, ready: boolean): void;

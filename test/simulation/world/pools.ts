@@ -8,7 +8,7 @@ export const POOL_NAMES = ['worker', 'infra', 'edge'] as const;
 export const WORKER = POOL_NAMES[0];
 
 /** The label of a role, as people set it on Nodes. */
-export function roleLabel(pool: string): string {
+function roleLabel(pool: string): string {
   return `node-role.kubernetes.io/${pool}`;
 }
 

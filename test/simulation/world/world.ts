@@ -25,7 +25,7 @@ import { aPool, labelsFor, poolOfLabels, WORKER } from './pools';
 const HOST_QUEUE = 'host/';
 const UPDATE = 'update-node/';
 
-export interface WorldParts {
+interface WorldParts {
   readonly clock: VirtualClock;
   readonly chance: Chance;
   readonly trace: Trace;

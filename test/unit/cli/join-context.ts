@@ -7,7 +7,7 @@ import type { JoinTokenRecord, StoredJoinToken } from '../../../core/join';
 
 export const NOW = Date.parse('2030-01-01T00:00:00Z');
 
-export interface JoinContext {
+interface JoinContext {
   readonly context: CliContext;
   readonly tokens: StoredJoinToken[];
   readonly asked: string[];

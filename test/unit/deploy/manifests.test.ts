@@ -5,8 +5,9 @@ import { parseAllDocuments, parseDocument } from 'yaml';
 import { ControllerSettings } from '../../../controllers/settings';
 import { isOwnService } from '../../../core/names';
 import { ServerSettings } from '../../../server/settings';
-import { ClusterWorkerSettings, variableOf } from '../../../process/settings';
-import { parseConfig } from '../../../workers/host/config-file';
+import { variableOf } from '../../../process/settings';
+import { ClusterWorkerSettings } from '../../../workers/cluster/settings';
+import { parseConfig } from '../../../process/host/config-file';
 import { HOST_WORKER_FLAGS } from '../../../workers/host/flags';
 
 const DEPLOY = join(__dirname, '..', '..', '..', 'deploy');

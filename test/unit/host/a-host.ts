@@ -29,8 +29,8 @@ import type { RenderedSpec } from '../../../core/machine-config/types';
 import type { ConfigReference, HostOrder } from '../../../workflows/host-contracts';
 
 export const NODE = 'worker-1';
-export const NAMESPACE = 'slipway';
-export const INSTANT = { ...DEFAULT_DURATIONS, stageSeconds: 0, applySeconds: 0, rebootSeconds: 0 };
+const NAMESPACE = 'slipway';
+const INSTANT = { ...DEFAULT_DURATIONS, stageSeconds: 0, applySeconds: 0, rebootSeconds: 0 };
 
 export interface TestConfig {
   readonly reference: ConfigReference;
@@ -139,8 +139,11 @@ export function copyOfTree(directory: string): string {
   return copy;
 }
 
-/** Good for every step: only a proof needs to know when its commit follows. */
-export type TestOrder = HostOrder & { readonly commitWithinSeconds: number };
+/** Good for every step, with what only one of them needs to know. */
+export type TestOrder = HostOrder & {
+  readonly commitWithinSeconds: number;
+  readonly reconnectSeconds: number;
+};
 
 /** An order for a config; each step gets its own ID, as workflows give it. */
 export function orderFor(
@@ -150,6 +153,7 @@ export function orderFor(
 ): TestOrder {
   return {
     commitWithinSeconds: 1_200,
+    reconnectSeconds: 600,
     orderId: `update-node/${NODE}/run-1/${step}`,
     node: NODE,
     config: config.reference,

@@ -1,10 +1,7 @@
-import {
-  clusterWorkerSettings,
-  readSettings,
-  SettingsError,
-  variableOf,
-} from '../../../process/settings';
+import { readSettings, SettingsError, variableOf } from '../../../process/settings';
+import { controllerSettings } from '../../../controllers/settings';
 import { ServerSettings } from '../../../server/settings';
+import { clusterWorkerSettings } from '../../../workers/cluster/settings';
 
 it('has defaults for everything', () => {
   expect(clusterWorkerSettings({}, {})).toMatchObject({
@@ -50,6 +47,13 @@ it('names every setting that cannot be used, by where it came from', () => {
   expect(read).toThrow(
     /--metrics-port: .*\n {2}SLIPWAY_LOG_LEVEL: |SLIPWAY_LOG_LEVEL: .*\n {2}--metrics-port: /,
   );
+});
+
+it.each(['on', 'TRUE', 'yes', '1'])('takes %s for true in every process', (text) => {
+  const environment = { SLIPWAY_ALLOW_MCO: text };
+
+  expect(clusterWorkerSettings({}, environment).allowMco).toBe(true);
+  expect(controllerSettings({}, environment).allowMco).toBe(true);
 });
 
 it('is frozen', () => {

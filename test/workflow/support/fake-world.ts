@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import { heartbeat } from '@temporalio/activity';
 import type { Client, WorkflowHandle } from '@temporalio/client';
 import {
@@ -86,7 +87,7 @@ const WITH_SLOT: ReadonlySet<string> = new Set([
   ...['verifyUpdate', 'awaitNodeReady', 'commitUpdate', 'completeNode'],
 ]);
 
-export interface Step {
+interface Step {
   readonly step: string;
   readonly node: string;
 }
@@ -342,7 +343,7 @@ export class FakeWorld {
       const progress = await this.progress();
       if (condition(progress)) return progress;
       if (Date.now() > deadline) throw new Error(`not so: ${JSON.stringify(progress)}`);
-      await new Promise((resolve) => setTimeout(resolve, 50));
+      await delay(50);
     }
   }
 

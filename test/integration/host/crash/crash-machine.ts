@@ -25,7 +25,7 @@ import { aProcess, type ModelProcess } from './model-file-system';
 const MACHINE = 'machine';
 const ETC = 'etc';
 
-export const STEPS = [
+const STEPS = [
   'prepareUpdate',
   'applyUpdate',
   'armReboot',

@@ -62,7 +62,7 @@ export interface Aftermath {
 }
 
 /** The operation of an order that fails; `lasting` = all later ones, too, until the disk is replaced. */
-export interface DiskError {
+interface DiskError {
   readonly at: number;
   readonly lasting: boolean;
 }

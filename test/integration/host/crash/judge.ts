@@ -108,7 +108,7 @@ export type Sequel = 'finish' | 'back' | 'anew' | 'other';
  *
  * @returns faults; undefined = it has one config byte for byte, which its record names
  */
-export async function broken(
+async function broken(
   run: Run,
   moment: Moment,
   death: Death,
@@ -208,7 +208,7 @@ export function difference(wanted: Tree, found: Tree, what: string): string | un
     : `${what}: ${different.length} paths differ: ${told.join('; ')}`;
 }
 
-export interface Search {
+interface Search {
   readonly deaths?: readonly Death[];
   readonly sequels?: readonly Sequel[];
   /** Counts the cases that were tried. */

@@ -1,10 +1,9 @@
 /** A host whose process dies at any call of an order that follows a lost update. */
 
 import { createHostActivities } from '../../../../activities/host/host-activities';
-import type { HostOrder } from '../../../../workflows/host-contracts';
 import { anOstreeHost, type OstreeHost } from '../../../unit/host/an-ostree-host';
 import { bootIntoNew, LEFT, ON_NEW, ON_OLD, stateOf } from '../../../unit/host/lost-update';
-import { orderFor, type TestConfig } from '../../../unit/host/a-host';
+import { orderFor, type TestConfig, type TestOrder } from '../../../unit/host/a-host';
 import { NEW, NEXT, OLD } from '../../../unit/host/os-configs';
 import { dyingAt } from '../../../unit/host/dying-process';
 
@@ -14,7 +13,7 @@ beforeEach(async () => {
 });
 afterEach(() => host.remove());
 
-const later = (config: TestConfig, step: string): HostOrder => ({
+const later = (config: TestConfig, step: string): TestOrder => ({
   ...orderFor(config, step, { orderId: `update-node/worker-1/run-2/${step}` }),
   afterLost: true,
 });

@@ -12,12 +12,12 @@ interface Owned {
   readonly attributes: Attributes;
 }
 
-export type FileInode = Owned & { readonly kind: 'file'; readonly data: Buffer };
+type FileInode = Owned & { readonly kind: 'file'; readonly data: Buffer };
 export type DirectoryInode = Owned & {
   readonly kind: 'directory';
   readonly entries: ReadonlyMap<string, number>;
 };
-export type LinkInode = Owned & { readonly kind: 'symlink'; readonly target: string };
+type LinkInode = Owned & { readonly kind: 'symlink'; readonly target: string };
 export type Inode = FileInode | DirectoryInode | LinkInode;
 
 /** The disk at one moment, as programs see it and as it was last synced. */

@@ -327,7 +327,7 @@ function join(directory: string, name: string): string {
   return directory === '/' ? `/${name}` : `${directory}/${name}`;
 }
 
-export function systemError(code: keyof typeof constants.errno, path: string): Error {
+function systemError(code: keyof typeof constants.errno, path: string): Error {
   const errno = -constants.errno[code];
   // Without a stack trace, which is slow: it is thrown some hundred times in each of some thousand runs.
   const { stackTraceLimit } = Error;

@@ -24,10 +24,10 @@ it('a journal of a later version is refused, and left as it is', async () => {
   const files = createHostFiles({ root, ownership: simulatedOwnership(root) });
 
   await expect(createJournal<object, string>(files).open()).rejects.toMatchObject({
-    name: 'RollbackFailed',
+    name: 'LaterVersion',
     message:
       'journal /var/lib/slipway/journal/order/log is of version 2, written by a later Slipway, and this one knows ' +
-      'up to version 1: run that one again until its update has ended; nothing was changed',
+      'version 1 at most: install that later Slipway again until the update of this machine has ended; nothing was changed',
   });
   expect(treeOf(root)).toEqual(before);
 });

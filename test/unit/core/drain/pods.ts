@@ -14,7 +14,7 @@ export function aPod(
   return { metadata: { namespace: 'shop', name: 'cart-7f-x', ...metadata }, spec, status };
 }
 
-export const READY = { type: 'Ready', status: 'True' };
+const READY = { type: 'Ready', status: 'True' };
 
 export function ownedBy(
   kind: string,

@@ -84,7 +84,7 @@ describe('a mark of a later version', () => {
   it('is refused with both versions, and says what to do', () => {
     expect(laterMark('worker-1', 'v2/another/form')).toBe(
       'annotation slipway.dev/update-run of node worker-1 is of version 2, written by a later Slipway, and this one ' +
-        'knows up to version 1: run that one again, or remove the annotation when no update of the node is under way',
+        'knows version 1 at most: install that later Slipway again, or remove the annotation when no update of the node is under way',
     );
   });
 

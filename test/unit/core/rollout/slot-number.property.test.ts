@@ -122,7 +122,7 @@ function take(pool: Pool, what: Step): void {
 }
 
 const one = (kind: 'goDownOrComeBack' | 'fail' | 'cordonOne', node: Name): Step => ({ kind, node });
-/** Known counterexamples of earlier code, which random runs seldom find. */
+/** Sequences that random runs seldom find. */
 const KNOWN: readonly (readonly Step[])[] = [
   [
     ...[{ kind: 'limit', limit: 4 } as const, { kind: 'grant' } as const],

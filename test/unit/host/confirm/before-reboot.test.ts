@@ -87,7 +87,7 @@ beforeEach(async () => {
 });
 /** State of the running process. */
 function aWord(its: Host = host): ConfirmBeforeReboot {
-  return new ConfirmBeforeReboot(its, { signal: stop.signal, log, seconds: 600 });
+  return new ConfirmBeforeReboot(its, { signal: stop.signal, log });
 }
 
 afterEach(() => {
@@ -96,11 +96,10 @@ afterEach(() => {
   machine.remove();
 });
 
-async function write(reconnectSeconds?: number): Promise<void> {
+async function write(reconnectSeconds = 600): Promise<void> {
   const activities = await machine.activities();
   await activities.prepareUpdate(order('p'));
-  const named = reconnectSeconds === undefined ? {} : { reconnectSeconds };
-  await activities.applyUpdate({ ...order('a'), ...named });
+  await activities.applyUpdate({ ...order('a'), reconnectSeconds });
   await word.look();
 }
 
@@ -334,7 +333,7 @@ it('is rolled back as soon as it is written when the time was over before that',
   const activities = await machine.activities();
   await activities.prepareUpdate(order('p'));
   const [end, ended] = aGate();
-  word.begin({});
+  word.begin({ reconnectSeconds: 600 });
   const writing = host.exclusive(async () => {
     await activities.applyUpdate(order('a'));
     await ended;
@@ -348,7 +347,7 @@ it('is rolled back as soon as it is written when the time was over before that',
 });
 
 it('is waited for no more when the order that was to write it is refused', async () => {
-  word.begin({});
+  word.begin({ reconnectSeconds: 600 });
   expect(word.isAwaited).toBe(true);
 
   await word.look();

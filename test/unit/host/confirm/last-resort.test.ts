@@ -95,7 +95,7 @@ describe('settings that an update took away', () => {
     await bootUpdate();
     const over = new AbortController();
     const confirm = async (host: Parameters<typeof confirmAfterReboot>[0]) => {
-      const found = await confirmAfterReboot(host, 600, log, () => 0);
+      const found = await confirmAfterReboot(host, log, () => 0);
       expect(found.deadline.aborted).toBe(false);
       return { ...found, deadline: over.signal };
     };
@@ -113,7 +113,7 @@ describe('settings that an update took away', () => {
     const hosts: string[] = [];
     const confirm = async (host: Parameters<typeof confirmAfterReboot>[0]) => {
       hosts.push(host.ports.os.name);
-      return confirmAfterReboot(host, 600, log, () => 0);
+      return confirmAfterReboot(host, log, () => 0);
     };
     problem = 'driver: expected one of auto, none';
 

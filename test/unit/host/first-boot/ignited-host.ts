@@ -11,7 +11,7 @@ import { anOstreeHost, type OstreeHost } from '../an-ostree-host';
 export const INSTALLED_IMAGE = `os@sha256:${'1'.repeat(64)}`;
 export const SERVED_IMAGE = `os@sha256:${'2'.repeat(64)}`;
 
-export const INSTALLED = aConfig('what-the-installer-wrote', { osImageURL: INSTALLED_IMAGE });
+const INSTALLED = aConfig('what-the-installer-wrote', { osImageURL: INSTALLED_IMAGE });
 export const SERVED_FILES = [aFile('/etc/motd', 'served'), aFile('/etc/secret', 'token', 0o600)];
 export const SERVED = aConfig('rendered-worker-1', {
   osImageURL: SERVED_IMAGE,

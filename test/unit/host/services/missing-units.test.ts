@@ -159,7 +159,7 @@ describe('an update that takes no reboot', () => {
     const masked = withUnits('masked', [{ ...ON, mask: true }]);
     await begin(PLAIN, NAMED, stays, off, masked);
     for (const config of [off, masked]) await prepare(config);
-    // As an earlier version took it.
+    // A config that names the unit, although the machine does not have it.
     const record = { metadata: { name: NAMED.reference.name }, spec: NAMED.spec };
     writeFileSync(at('/etc/machine-config-daemon/currentconfig'), JSON.stringify(record));
 

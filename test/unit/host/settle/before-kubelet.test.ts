@@ -7,7 +7,7 @@ import { Writable } from 'node:stream';
 import type { UpdateHeader } from '../../../../host/ports';
 import { startWhatWaited } from '../../../../host/kubelet';
 import { createMachinePorts } from '../../../../workers/host/machine-ports';
-import { journalDestination } from '../../../../workers/host/journal-logger';
+import { journalDestination } from '../../../../process/host/journal-logger';
 import { settleBeforeKubelet } from '../../../../host/settle/before-kubelet';
 import { createWorkerState } from '../../../../host/status/worker-state';
 import { createLogger, type Logger } from '../../../../process/logging';

@@ -68,7 +68,7 @@ describe('a host worker that starts', () => {
     await host.boot();
 
     expect(await settleAtStart(await host.ports())).toEqual({});
-    expect(await unconfirmedAfterReboot(await host.ports())).toEqual({});
+    expect(await unconfirmedAfterReboot(await host.ports())).toEqual({ reconnectSeconds: 600 });
   });
 
   it('releases the deployment when the process died before it had', async () => {

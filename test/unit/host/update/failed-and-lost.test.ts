@@ -7,8 +7,15 @@ import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createHostActivities } from '../../../../activities/host/host-activities';
 import { goBackAlone } from '../../../../host/confirm/unconfirmed';
-import type { HostOrder } from '../../../../workflows/host-contracts';
-import { aConfig, aFile, aHost, orderFor, type TestConfig, type TestHost } from '../a-host';
+import {
+  aConfig,
+  aFile,
+  aHost,
+  orderFor,
+  type TestConfig,
+  type TestHost,
+  type TestOrder,
+} from '../a-host';
 import { anOstreeHost, type OstreeHost } from '../an-ostree-host';
 import { motdOf } from '../an-os-update';
 import { bootIntoNew, ON_OLD, stateOf } from '../lost-update';
@@ -22,12 +29,12 @@ const SAID = {
 };
 
 /** An order of an update after the lost one. */
-const later = (config: TestConfig, step: string, run = 2): HostOrder => ({
+const later = (config: TestConfig, step: string, run = 2): TestOrder => ({
   ...orderFor(config, step, { orderId: `update-node/worker-1/run-${run}/${step}` }),
   afterLost: true,
 });
 /** An order of an update that a person requested with a retry, after the failure was shown. */
-const told = (config: TestConfig, step: string): HostOrder =>
+const told = (config: TestConfig, step: string): TestOrder =>
   orderFor(config, step, { orderId: `update-node/worker-1/run-9/${step}` });
 
 let host: OstreeHost;

@@ -4,7 +4,7 @@ import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { goBackAlone } from '../../../../host/confirm/unconfirmed';
 import { settleAtStart } from '../../../../host/settle/settle-at-start';
-import { dropFallback } from '../../../../host/update/fallback';
+import { dropFallback, leaveWayBack } from '../../../../host/update/fallback';
 import {
   aConfig,
   aFile,
@@ -32,12 +32,17 @@ beforeEach(async () => {
 });
 afterEach(() => host.remove());
 
-async function arm(config: TestConfig, seconds?: number): Promise<string> {
+async function arm(config: TestConfig, seconds: number): Promise<string> {
   const activities = await host.activities();
   await activities.prepareUpdate(orderFor(config, 'prepareUpdate'));
   await activities.applyUpdate(orderFor(config, 'applyUpdate'));
-  const within = seconds === undefined ? {} : { reconnectSeconds: seconds };
-  return (await activities.armReboot({ ...orderFor(config, 'armReboot'), ...within })).bootId;
+  const order = { ...orderFor(config, 'armReboot'), reconnectSeconds: seconds };
+  return (await activities.armReboot(order)).bootId;
+}
+
+async function armFirstBoot(): Promise<void> {
+  const { files } = await host.ports();
+  await leaveWayBack(files, { booted: 'old.0', expected: 'new.0', seconds: undefined });
 }
 
 async function bootedId(): Promise<string> {
@@ -77,13 +82,13 @@ it('is dropped by the process that goes on with the reboot', async () => {
   expect(readFileSync(unconfirmed(), 'utf8')).toBe(`90\n${previous}\n`);
 });
 
-it.each<[string, TestConfig, number | undefined]>([
-  ['the deployment stays the same', NEW_FILE, 90],
-  ['nobody has to be reached: a first boot', NEW, undefined],
-])('is not there when %s, nor what an earlier update left', async (_, config, seconds) => {
+it.each<[string, () => Promise<unknown>]>([
+  ['the deployment stays the same', () => arm(NEW_FILE, 90)],
+  ['nobody has to be reached: a first boot', () => armFirstBoot()],
+])('is not there when %s, nor what an earlier update left', async (_, armIt) => {
   writeFileSync(unconfirmed(), '90\nearlier\n');
 
-  await arm(config, seconds);
+  await armIt();
 
   expect(existsSync(unconfirmed())).toBe(false);
 });
@@ -122,8 +127,8 @@ describe('a machine that the shell has rolled back', () => {
   it('puts its files back, and says that no worker came up', async () => {
     const { what } = await settleAtStart(await host.ports());
 
-    expect(what).toContain('rolled back the update to rendered-worker-new: no host worker');
-    expect(what).toContain('90 s after the reboot');
+    expect(what).toContain('rolled back the update to rendered-worker-new: slipway-host-fallback');
+    expect(what).toContain('within 90 s of the reboot');
     expect(motdOf(host)).toBe('old');
     expect(existsSync(unstarted())).toBe(false);
   });

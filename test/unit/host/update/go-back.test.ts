@@ -57,10 +57,17 @@ describe('an update that was verified, and whose node is completed only after it
 
   it('must reach a server until then, in later boots counted from their beginning', async () => {
     await verified();
-    const now = { commitBy: { ...commitBy(), uptime: 2_200 }, isVerified: true };
-    expect(await unconfirmedAfterReboot(await host.ports())).toEqual(now);
+    const reconnectSeconds = 600;
+    expect(await unconfirmedAfterReboot(await host.ports())).toEqual({
+      commitBy: { ...commitBy(), uptime: 2_200 },
+      isVerified: true,
+      reconnectSeconds,
+    });
     await host.boot();
-    expect(await unconfirmedAfterReboot(await host.ports())).toEqual({ commitBy: commitBy() });
+    expect(await unconfirmedAfterReboot(await host.ports())).toEqual({
+      commitBy: commitBy(),
+      reconnectSeconds,
+    });
 
     await (await host.activities()).commitUpdate(committing());
     expect(await unconfirmedAfterReboot(await host.ports())).toBeUndefined();

@@ -134,7 +134,9 @@ describe('a power cut', () => {
 
     expect((await host.settle()).what).toMatch(/went down before deployment .* was in place/);
     expect(await picture()).toEqual(ON_OLD);
-    const order = { ...orderFor(NEW, 'verifyUpdate'), rebootedFrom };
+    // Only orders to write and to reboot say how long the machine may be without Temporal.
+    const { reconnectSeconds, ...proof } = orderFor(NEW, 'verifyUpdate');
+    const order = { ...proof, rebootedFrom };
     for (const text of [/reboots again: the machine went down before/, /is to reboot again/]) {
       await expect((await host.activities()).verifyUpdate(order)).rejects.toMatchObject({
         name: 'NotYetRebooted',
@@ -142,6 +144,8 @@ describe('a power cut', () => {
       });
     }
     expect(host.reboots).toHaveLength(2);
+    const journal = await (await host.ports()).journal.open();
+    expect(journal?.header.reconnectSeconds).toBe(reconnectSeconds);
     await host.reboot();
     expect(await host.settle()).toEqual({});
     await (await host.activities()).verifyUpdate(order);
@@ -333,7 +337,7 @@ describe('a power cut', () => {
 
     await host.powerCut();
     await host.settle();
-    expect(await awaited()).toEqual({});
+    expect(await awaited()).toEqual({ reconnectSeconds: 600 });
     await (await host.activities()).verifyUpdate(order('verifyUpdate'));
     expect(await awaited()).toMatchObject({ isVerified: true });
     await (await host.activities()).commitUpdate(order('commitUpdate'));

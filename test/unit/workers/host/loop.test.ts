@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import type { NativeConnection } from '@temporalio/worker';
 import { MockActivityEnvironment } from '@temporalio/testing';
 import { createExclusive } from '../../../../host/exclusive';
-import { createLimit } from '../../../../workers/host/concurrency-limit';
+import { createLimit } from '../../../../core/concurrency-limit';
 import { type ServedHost, type LastReboot, runHost } from '../../../../workers/host/loop';
 import { createLogger } from '../../../../process/logging';
 import type { HostActivities } from '../../../../workflows/host-contracts';

@@ -1,12 +1,13 @@
 import { tellListeners } from '../../../../workers/host/order-listeners';
-import type { HostActivities, HostOrder } from '../../../../workflows/host-contracts';
+import type { HostActivities } from '../../../../workflows/host-contracts';
 
-const ORDER: HostOrder = {
+const ORDER = {
   orderId: 'update-node/worker-1/run-1/applyUpdate',
   node: 'worker-1',
   config: { name: 'rendered-worker-1', digest: '' },
   disruptionPolicies: {},
   notAfter: '2030-01-01T00:00:00Z',
+  reconnectSeconds: 600,
 };
 
 let heard: string[];

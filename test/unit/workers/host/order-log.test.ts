@@ -1,8 +1,8 @@
 import { Writable } from 'node:stream';
 import type { HostActivities } from '../../../../workflows/host-contracts';
 import { fail } from '../../../../core/errors';
-import { createLimit } from '../../../../workers/host/concurrency-limit';
-import { logged, withoutNoise } from '../../../../workers/host/order-log';
+import { logged } from '../../../../workers/host/order-log';
+import { withoutNoise } from '../../../../process/host/without-noise';
 import { createLogger } from '../../../../process/logging';
 import { aConfig, orderFor } from '../../host/a-host';
 
@@ -54,34 +54,5 @@ describe('the log of a host worker', () => {
     quiet.error({}, 'something wrong');
 
     expect(lines.map(({ msg }) => msg)).toEqual(['something odd', 'something wrong']);
-  });
-});
-
-describe('a limit', () => {
-  it('lets so many run at once, the others in order, also after a failure', async () => {
-    const limit = createLimit(2);
-    const started: number[] = [];
-    const ends: (() => void)[] = [];
-    const work = (id: number) =>
-      limit(async () => {
-        started.push(id);
-        await new Promise<void>((resolve) => ends.push(resolve));
-        if (id === 0) throw new Error('failed');
-      });
-    const all = [0, 1, 2, 3].map(work);
-    const settled = Promise.allSettled(all);
-    expect(started).toEqual([0, 1]);
-
-    ends[0]?.();
-    await all[0]?.catch(() => undefined);
-    await Promise.resolve();
-    expect(started).toEqual([0, 1, 2]);
-    ends[1]?.();
-    await all[1];
-    await Promise.resolve();
-    ends.slice(2).forEach((end) => end());
-    expect(started).toEqual([0, 1, 2, 3]);
-    ends.slice(2).forEach((end) => end());
-    await settled;
   });
 });

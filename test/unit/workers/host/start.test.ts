@@ -24,7 +24,7 @@ import {
 import type { ServedHost } from '../../../../workers/host/loop';
 import { settleHost, settlingAgain } from '../../../../host/settle/settle-again';
 import { LAST_QUESTION_SECONDS } from '../../../../host/confirm/silence-timer';
-import { createNotifier, watchdogMs } from '../../../../workers/host/systemd-notify';
+import { createNotifier, watchdogMs } from '../../../../process/host/systemd-notify';
 import { createLogger, type Logger } from '../../../../process/logging';
 import {
   aConfig,
@@ -246,7 +246,7 @@ describe('the confirmation of an update', () => {
     await machine.boot();
     await refresh();
 
-    const { deadline } = await confirmAfterReboot(host, 600, log, () => up);
+    const { deadline } = await confirmAfterReboot(host, log, () => up);
 
     expect(deadline.aborted).toBe(false);
     expect(secondsGiven()).toBe(left);
@@ -257,7 +257,7 @@ describe('the confirmation of an update', () => {
     await refresh();
     jest.useFakeTimers();
     try {
-      const { deadline } = await confirmAfterReboot(host, 600, log, () => 100);
+      const { deadline } = await confirmAfterReboot(host, log, () => 100);
 
       await jest.advanceTimersByTimeAsync(499_999 + LAST_MS);
       expect(deadline.aborted).toBe(false);
@@ -286,7 +286,7 @@ describe('the confirmation of an update', () => {
     await refresh();
     jest.useFakeTimers();
     try {
-      const { deadline, contact } = await confirmAfterReboot(host, 600, log, () => 100);
+      const { deadline, contact } = await confirmAfterReboot(host, log, () => 100);
 
       await jest.advanceTimersByTimeAsync(499_999);
       contact();
@@ -304,7 +304,7 @@ describe('the confirmation of an update', () => {
     await refresh();
     jest.useFakeTimers();
     try {
-      const { deadline } = await confirmAfterReboot(host, 600, log, () => 100);
+      const { deadline } = await confirmAfterReboot(host, log, () => 100);
 
       // Frozen for hours: the next timer is late, and fires before any answer can arrive.
       jest.advanceTimersToNextTimer();
@@ -321,7 +321,7 @@ describe('the confirmation of an update', () => {
     writeFileSync(unconfirmed, '600\nearlier\n');
     await machine.boot();
     await refresh();
-    const { contact } = await confirmAfterReboot(host, 600, log, () => 0);
+    const { contact } = await confirmAfterReboot(host, log, () => 0);
     expect(existsSync(unconfirmed)).toBe(true);
 
     const removed = new Promise<void>((resolve) => {
@@ -343,7 +343,7 @@ describe('the confirmation of an update', () => {
     await refresh();
     jest.useFakeTimers({ doNotFake: ['nextTick', 'setImmediate', 'queueMicrotask', 'Date'] });
     try {
-      const { deadline, carriedOut, look } = await confirmAfterReboot(host, 600, log, () => 0);
+      const { deadline, carriedOut, look } = await confirmAfterReboot(host, log, () => 0);
       carriedOut();
       await look();
       await jest.advanceTimersByTimeAsync(3_600_000);
@@ -351,12 +351,12 @@ describe('the confirmation of an update', () => {
     } finally {
       jest.useRealTimers();
     }
-    expect((await confirmAfterReboot(host, 600, log, () => 0)).deadline.aborted).toBe(false);
+    expect((await confirmAfterReboot(host, log, () => 0)).deadline.aborted).toBe(false);
 
     await (await machine.activities()).verifyUpdate(orderFor(NEW, 'v'));
     await (await machine.activities()).commitUpdate(orderFor(NEW, 'c'));
 
-    expect((await confirmAfterReboot(host, 600, log, () => 0)).isAwaited()).toBe(false);
+    expect((await confirmAfterReboot(host, log, () => 0)).isAwaited()).toBe(false);
   });
 
   it('is no answer to a machine by a name that no order of the update reaches', async () => {
@@ -365,7 +365,7 @@ describe('the confirmation of an update', () => {
     Object.assign(host, { node: 'localhost', ports: { ...host.ports, node: 'localhost' } });
     jest.useFakeTimers({ doNotFake: ['nextTick', 'setImmediate', 'queueMicrotask', 'Date'] });
     try {
-      const { deadline, contact, why } = await confirmAfterReboot(host, 600, log, () => 0);
+      const { deadline, contact, why } = await confirmAfterReboot(host, log, () => 0);
       jest.advanceTimersByTime(600 * 1000);
       contact();
       expect(deadline.aborted).toBe(false);
@@ -386,7 +386,7 @@ describe('the confirmation of an update', () => {
       await refresh();
       const { bootId } = await host.ports.os.status();
       const kernel = async () => bootId;
-      const found = await confirmAfterReboot(host, 600, log, () => 100, kernel);
+      const found = await confirmAfterReboot(host, log, () => 100, kernel);
       await (await machine.activities()).verifyUpdate(proof());
       found.carriedOut();
       await first();
@@ -437,7 +437,7 @@ describe('the confirmation of an update', () => {
       await host.exclusive(async () => undefined);
       await machine.boot();
       await refresh();
-      expect((await confirmAfterReboot(host, 600, log, () => 0)).isAwaited()).toBe(false);
+      expect((await confirmAfterReboot(host, log, () => 0)).isAwaited()).toBe(false);
     });
 
     it('is decided by no step of the clock: the update may be what set it', async () => {
@@ -465,7 +465,7 @@ describe('the confirmation of an update', () => {
     it('says when it begins to be waited for once more', async () => {
       await machine.boot();
       await refresh();
-      const found = await confirmAfterReboot(host, 600, log, () => 100);
+      const found = await confirmAfterReboot(host, log, () => 100);
       let begun = 0;
       found.onAwaited(() => void (begun += 1));
       found.carriedOut();
@@ -483,7 +483,7 @@ describe('the confirmation of an update', () => {
       await machine.boot();
       await refresh();
       jest.spyOn(Date, 'now').mockReturnValue(machine.clock.now.getTime() + 3_600_000);
-      const { isAwaited, contact } = await confirmAfterReboot(host, 600, log, () => 0);
+      const { isAwaited, contact } = await confirmAfterReboot(host, log, () => 0);
       expect(isAwaited()).toBe(true);
       contact();
       jest.restoreAllMocks();
@@ -495,7 +495,7 @@ describe('the confirmation of an update', () => {
       await verified();
       jest.useFakeTimers({ doNotFake: ['nextTick', 'setImmediate', 'queueMicrotask', 'Date'] });
       try {
-        const { deadline } = await confirmAfterReboot(host, 600, log, () => 100_000);
+        const { deadline } = await confirmAfterReboot(host, log, () => 100_000);
         jest.advanceTimersByTime((600 + LAST_QUESTION_SECONDS - 1) * 1000);
         expect(deadline.aborted).toBe(false);
         jest.advanceTimersByTime(1000);
@@ -514,7 +514,7 @@ describe('the confirmation of an update', () => {
     jest.useFakeTimers({ doNotFake: ['nextTick', 'setImmediate', 'queueMicrotask', 'Date'] });
     try {
       const boot = async () => 'another boot';
-      const { deadline, contact, why } = await confirmAfterReboot(host, 600, log, () => 0, boot);
+      const { deadline, contact, why } = await confirmAfterReboot(host, log, () => 0, boot);
       jest.advanceTimersByTime(600_000);
       contact();
       jest.advanceTimersByTime(LAST_QUESTION_SECONDS * 1000);
@@ -531,13 +531,8 @@ describe('the confirmation of an update', () => {
     const os = { ...host.ports.os, status: async () => Promise.reject(new Error('no rpm-ostree')) };
     host = { ...host, ports: { ...host.ports, os } };
 
-    const { deadline } = await confirmAfterReboot(
-      host,
-      600,
-      log,
-      () => 0,
-      async () => 'another boot',
-    );
+    const kernel = async () => 'another boot';
+    const { deadline } = await confirmAfterReboot(host, log, () => 0, kernel);
 
     expect(deadline.aborted).toBe(false);
     expect(lines).toContainEqual(expect.objectContaining({ reason: 'no rpm-ostree' }));
@@ -546,7 +541,7 @@ describe('the confirmation of an update', () => {
   it('is not asked for without an update', async () => {
     await (await machine.activities()).goBack(orderFor(NEW, 'goBack'));
 
-    expect((await confirmAfterReboot(host, 600, log, () => 0)).isAwaited()).toBe(false);
+    expect((await confirmAfterReboot(host, log, () => 0)).isAwaited()).toBe(false);
   });
 
   it('puts everything back before it reboots when nobody was reached', async () => {

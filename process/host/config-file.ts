@@ -4,14 +4,13 @@
  */
 
 import { readFileSync, statSync } from 'node:fs';
-import type { HostWorkerOptions } from './setting-types';
 import { codeOf } from './settings-reader';
 
 /** Only this default file may be missing. */
 const DEFAULT_CONFIG_FILE = '/etc/slipway/host.yaml';
 
 export interface ReadConfigFile {
-  readonly values: HostWorkerOptions;
+  readonly values: Readonly<Record<string, string>>;
   readonly problems: readonly string[];
   /** Its path, if every user can read it. */
   readonly openFile?: string;

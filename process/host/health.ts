@@ -1,13 +1,21 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { messageOf } from '../../core/errors';
 import { fewLines } from '../../core/few';
-import { installTemporalRuntime } from '../../process/temporal/runtime';
-import type { HostWorkerSettings } from './settings';
-import type { HostConnection } from './connection';
-import { withoutNoise } from './order-log';
-import type { Logger } from '../../process/logging';
+import { installTemporalRuntime } from '../temporal/runtime';
+import { withoutNoise } from './without-noise';
+import type { Logger } from '../logging';
 
-type Linked = Pick<HostConnection, 'waitingFor' | 'deathSentence'>;
+interface WatchedSettings {
+  readonly kind: 'single' | 'simulated';
+  /** Absent: nowhere. */
+  readonly metrics?: { readonly host: string; readonly port: number };
+}
+
+/** A connection to Temporal. */
+interface Linked {
+  waitingFor(): readonly string[];
+  deathSentence(): string | undefined;
+}
 
 interface WatchedHosts {
   readonly onConfigured: (node: string, config: string | undefined) => void;
@@ -36,7 +44,7 @@ const RETRY_MS = 10_000;
  * @throws for simulated hosts, when the port is taken
  */
 export async function watchHosts(
-  settings: HostWorkerSettings,
+  settings: WatchedSettings,
   nodes: readonly string[],
   log: Logger,
   options: WatchOptions = {},
@@ -75,13 +83,13 @@ interface Watched {
 }
 
 async function serve(
-  { kind, metrics }: HostWorkerSettings,
+  { kind, metrics }: WatchedSettings,
   { starting, count, log, link }: Watched,
   { retryMs = RETRY_MS, installRuntime = installTemporalRuntime }: WatchOptions,
 ): Promise<{ restarted(): void; close(): Promise<void> } | undefined> {
   if (metrics === undefined) return undefined;
   const { collectDefaultMetrics, Counter, Gauge, Registry } = await import('prom-client');
-  const { freeLoopbackPort, startHealthServer } = await import('../../process/health-server.js');
+  const { freeLoopbackPort, startHealthServer } = await import('../health-server.js');
   const core = `127.0.0.1:${await freeLoopbackPort()}`;
   try {
     installRuntime(withoutNoise(log), core);

@@ -1,7 +1,7 @@
 import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { becomeOnlyWorker } from '../../../../workers/host/single-process';
+import { becomeOnlyWorker } from '../../../../host/single-process';
 import { createLogger, type Logger } from '../../../../process/logging';
 import { startScript } from '../../../unit/tools/script-process';
 

@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parse } from 'yaml';
-import { parseConfig } from '../../../../workers/host/config-file';
+import { parseConfig } from '../../../../process/host/config-file';
 import { readHostSettings, readMachineSettings } from '../../../../workers/host/settings';
 
 describe('the file of settings', () => {

@@ -1,7 +1,7 @@
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 import { messageOf } from '../../core/errors';
-import type { Logger } from '../../process/logging';
+import type { Logger } from '../logging';
 
 const run = promisify(execFile);
 

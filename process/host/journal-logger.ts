@@ -1,5 +1,5 @@
 import type { DestinationStream } from 'pino';
-import { createLogger, type Logger, type LogSettings } from '../../process/logging';
+import { createLogger, type Logger, type LogSettings } from '../logging';
 
 /** Numbers of `syslog(3)`. */
 const PRIORITIES: Readonly<Record<string, number>> = {

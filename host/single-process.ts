@@ -3,8 +3,8 @@
 import { linkSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { messageOf } from '../../core/errors';
-import type { Logger } from '../../process/logging';
+import { messageOf } from '../core/errors';
+import type { Log } from './log';
 
 /** Valid for this boot. */
 export const WORKER_LOCK = 'run/slipway/worker.lock';
@@ -27,7 +27,7 @@ interface Holder {
  */
 export async function becomeOnlyWorker(
   file: string,
-  { signal, log }: { readonly signal: AbortSignal; readonly log: Logger },
+  { signal, log }: { readonly signal: AbortSignal; readonly log: Pick<Log, 'warn'> },
 ): Promise<() => void> {
   const mine = holderOf(process.pid);
   let isSaid = false;
@@ -42,7 +42,11 @@ export async function becomeOnlyWorker(
   }
 }
 
-function takePlaceIfPossible(file: string, mine: Holder, log: Logger): Holder | undefined {
+function takePlaceIfPossible(
+  file: string,
+  mine: Holder,
+  log: Pick<Log, 'warn'>,
+): Holder | undefined {
   try {
     return takePlace(file, mine);
   } catch (error) {

@@ -1,5 +1,5 @@
 // A host worker up to its lock: prints `waits` and `works`, and stays until stdin ends.
-import { becomeOnlyWorker } from '../../../../workers/host/single-process';
+import { becomeOnlyWorker } from '../../../../host/single-process';
 import type { Logger } from '../../../../process/logging';
 
 const [, , file = ''] = process.argv;

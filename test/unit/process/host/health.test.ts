@@ -3,7 +3,7 @@
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { Writable } from 'node:stream';
-import { watchHosts } from '../../../../workers/host/health';
+import { watchHosts } from '../../../../process/host/health';
 import type { HostWorkerSettings } from '../../../../workers/host/settings';
 import { createLogger } from '../../../../process/logging';
 

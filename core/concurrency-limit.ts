@@ -17,3 +17,18 @@ export function createLimit(most: number): Limit {
     }
   };
 }
+
+/** At most so many at once; the results keep the order of the items. No other begins after a failed one. */
+export async function inParallel<Item, Result>(
+  items: readonly Item[],
+  most: number,
+  work: (item: Item) => Promise<Result>,
+): Promise<readonly Result[]> {
+  const results: Result[] = [];
+  const queue = items.entries();
+  const lane = async (): Promise<void> => {
+    for (const [index, item] of queue) results[index] = await work(item);
+  };
+  await Promise.all(Array.from({ length: Math.min(most, items.length) }, lane));
+  return results;
+}
