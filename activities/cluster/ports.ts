@@ -7,7 +7,12 @@ import type { Pod, PodDisruptionBudget } from '../../core/drain';
 import type { MachineConfig } from '../../core/machine-config/types';
 import type { MachineConfigNode, Node, NodeTaint } from '../../core/node/types';
 import type { Condition, ObjectMeta } from '../../core/object-meta';
-import type { MachineConfigPool, RolloutPolicy } from '../../core/pool/types';
+import type { NodeDisruptionPolicy } from '../../core/disruption/types';
+import type { MachineConfigPool, ResolvedPolicy, RolloutPolicy } from '../../core/pool/types';
+import type { OpenUpdate } from '../../core/rollout/picture';
+import type { PoolRollout, PoolRolloutStatus } from '../../core/rollout/pool-rollout';
+import type { UnwantedUpdate, WantedUpdate } from '../../core/rollout/running';
+import type { ConfigReference } from '../../workflows/host-contracts';
 
 /** A cache of one kind of object, fed by a watch: lookups cost no request. */
 export interface Lookup<T> {
@@ -159,6 +164,41 @@ export interface PodPort {
 export interface ConfigReader {
   /** @throws `ObjectNotFound` */
   read(name: string): Promise<MachineConfig>;
+}
+
+/** The PoolRollouts, read and written at the API server: caches are too old to give grants by. */
+export interface PoolRolloutStore {
+  /** Undefined = there is none. */
+  read(pool: string): Promise<PoolRollout | undefined>;
+  /** Owned by its pool, and gone with it. @throws `Conflict` when there is one by now */
+  create(pool: { readonly name: string; readonly uid: string }): Promise<PoolRollout>;
+  /** @throws `Conflict` when it is not this version any more */
+  delete(rollout: PoolRollout): Promise<void>;
+  /** @throws `Conflict` when it is not the version that was read, `ObjectNotFound` */
+  writeStatus(rollout: PoolRollout, status: PoolRolloutStatus): Promise<PoolRollout>;
+}
+
+/** What is needed to start an update of a node. */
+export interface UpdateOrder {
+  readonly wanted: WantedUpdate;
+  readonly pool: string;
+  readonly config: ConfigReference;
+  /** Absent = none was ever verified, or it is gone. */
+  readonly currentConfig?: ConfigReference;
+  readonly policy: ResolvedPolicy;
+  readonly disruptionPolicies: NodeDisruptionPolicy;
+}
+
+/** The updates of a pool, in Temporal. @throws (each) `TemporalUnavailable` */
+export interface NodeUpdates {
+  /** Those that are open, as far as visibility shows them by now. */
+  listOpen(pool: string): Promise<readonly OpenUpdate[]>;
+  /** Asked by its ID, so never behind. One that Temporal does not know is closed. */
+  isClosed(node: string, run: string): Promise<boolean>;
+  /** One that runs already goes on. */
+  start(order: UpdateOrder): Promise<void>;
+  /** One that has ended meanwhile is none to cancel. */
+  cancel(update: UnwantedUpdate): Promise<void>;
 }
 
 /** The open node updates, from Temporal. */

@@ -7,8 +7,8 @@ import type { MachineConfigNode } from './types';
 export interface Prepared {
   /** Run ID of the update. */
   readonly run: string;
-  /** Milliseconds since the epoch, by the clock of Temporal. */
-  readonly startedMs: number;
+  /** RFC 3339, by the clock of Temporal. */
+  readonly startedAt: string;
   readonly config: string;
   /** Its plan takes nothing out of service. */
   readonly serves: boolean;
@@ -28,5 +28,5 @@ export function preparedOf(known: MachineConfigNode | undefined): Prepared | und
   );
   const run = lastRunOf(mark);
   if (run === undefined || !config || (serves !== undefined && serves !== SERVES)) return undefined;
-  return { run: run.id, startedMs: run.startedMs, config, serves: serves === SERVES };
+  return { run: run.id, startedAt: run.startedAt, config, serves: serves === SERVES };
 }

@@ -69,9 +69,8 @@ export function overMarkOf(run: UpdateRun): string {
   return `${markOf(run)}/${OVER}`;
 }
 
-/** The run that a mark names; milliseconds since the epoch. */
-export interface MarkedRun {
-  readonly id: string;
+/** The run that a mark names. */
+export interface MarkedRun extends UpdateRun {
   readonly startedMs: number;
   readonly isOver: boolean;
 }
@@ -85,5 +84,7 @@ function readMark(mark: string | undefined): MarkedRun | undefined {
   const [, startedAt, id, over] = MARK.exec(mark ?? '') ?? [];
   if (startedAt === undefined || id === undefined) return undefined;
   const startedMs = Date.parse(startedAt);
-  return Number.isNaN(startedMs) ? undefined : { id, startedMs, isOver: over !== undefined };
+  return Number.isNaN(startedMs)
+    ? undefined
+    : { id, startedAt, startedMs, isOver: over !== undefined };
 }

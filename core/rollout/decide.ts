@@ -4,7 +4,7 @@ import { ANNOTATION } from '../names';
 import {
   canariesOf,
   decideGrants,
-  isOver,
+  isGivenBack,
   outOfService,
   preparedNow,
   type GrantDecision,
@@ -18,7 +18,6 @@ import {
   runsInDoubt,
   unwantedUpdates,
   wantedUpdates,
-  type LostBeforeCordon,
   type UnwantedUpdate,
   type WantedUpdate,
 } from './running';
@@ -40,7 +39,8 @@ export interface Decision {
   readonly inDoubt: readonly Grant[];
   readonly start: readonly WantedUpdate[];
   readonly cancel: readonly UnwantedUpdate[];
-  readonly close: readonly LostBeforeCordon[];
+  /** Grants whose run has cordoned nothing and is closed: its Node has to say so. */
+  readonly close: readonly Grant[];
   /** Every node is on the config, or the rollout was cancelled, and no update is left. */
   readonly done: boolean;
   readonly lookAgainSeconds: number;
@@ -54,7 +54,8 @@ export function decide(seen: Observation): Decision {
   const { grants, granted } = decision;
   const { state, blocker } = stateOf(picture, limits, decision);
   const { toClose } = lostOf(picture, grants);
-  const isAtRest = open?.length === 0 && grants.every((grant) => isOver(grant, picture));
+  const isAtRest =
+    open?.updates.length === 0 && grants.every((grant) => isGivenBack(grant, picture));
   const isNew = before?.config !== target || before?.startedAt === undefined;
   return {
     status: {
@@ -135,7 +136,7 @@ function stateOf(picture: Picture, limits: PoolLimits, decision: GrantDecision):
 /** Updates that have a grant, and those that wait for one. */
 function childrenOf(picture: Picture, { grants, withheld }: GrantDecision) {
   const working = grants
-    .filter((grant) => !isOver(grant, picture))
+    .filter((grant) => !isGivenBack(grant, picture))
     .map(({ node, run }) => ({ node, holdsSlot: true, ...lostSentence(picture, run) }));
   const waiting = withheld.map(({ node, reason }) => ({ node, holdsSlot: false, blocker: reason }));
   return [...working, ...waiting];

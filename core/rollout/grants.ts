@@ -23,23 +23,25 @@ export function goingOn({ before, members, byName, now }: Picture): readonly Gra
   for (const grant of before?.grants ?? []) {
     const member = byName.get(grant.node);
     if (member === undefined || member.uid !== grant.uid || kept.has(grant.node)) continue;
-    if (!hasEnded(grant, member)) kept.set(grant.node, grant);
+    if (member.isOut || !isOver(grant, member)) kept.set(grant.node, grant);
   }
   for (const { name, uid, standing, desiredConfig = '' } of members) {
     if (standing.is !== 'taken' || kept.has(name)) continue;
-    const { run } = standing;
-    kept.set(name, { node: name, uid, run, config: desiredConfig, grantedAt: now });
+    const { id: run, startedAt } = standing.run;
+    kept.set(name, { node: name, uid, run, startedAt, config: desiredConfig, grantedAt: now });
   }
   return [...kept.values()];
 }
 
-function hasEnded({ run }: Grant, { givenBackBy, isOut }: Member): boolean {
-  return givenBackBy === run && !isOut;
+/** Its run has given the node back, or a later one has. */
+export function isOver({ run, startedAt }: Grant, { last }: Member): boolean {
+  return last?.isOver === true && (last.id === run || last.startedMs > Date.parse(startedAt));
 }
 
-/** Its run has given the node back, which is left out of service all the same. */
-export function isOver({ node, run }: Grant, { byName }: Picture): boolean {
-  return byName.get(node)?.givenBackBy === run;
+/** The same of one whose node is a member. */
+export function isGivenBack(grant: Grant, { byName }: Picture): boolean {
+  const member = byName.get(grant.node);
+  return member !== undefined && isOver(grant, member);
 }
 
 /** What keeps a pool from going on, and how far. */
@@ -68,13 +70,16 @@ export function decideGrants(picture: Picture, limits: Limits): GrantDecision {
   return list;
 }
 
-/** An update of the node is prepared, and the node's grant is none of another one that may use it. */
+/** An update of the node is prepared, and no other one that may still run has a grant for it. */
 function waits(member: Member, grant: Grant | undefined, picture: Picture): boolean {
-  const { standing, givenBackBy } = member;
+  const { standing } = member;
   const { closed, target } = picture;
   const prepared = preparedNow(member, picture);
   if (prepared === undefined || prepared.run === grant?.run) return false;
-  if (grant !== undefined && grant.run !== givenBackBy && !closed.has(grant.run)) return false;
+  // Of one node only one update runs, so a later one follows an earlier one that has ended.
+  const isEnded = (before: Grant): boolean =>
+    isOver(before, member) || closed.has(before.run) || prepared.startedAt > before.startedAt;
+  if (grant !== undefined && !isEnded(grant)) return false;
   return standing.is === 'taken' || (standing.is === 'open' && prepared.config === target);
 }
 
@@ -82,7 +87,9 @@ function waits(member: Member, grant: Grant | undefined, picture: Picture): bool
 export function preparedNow({ prepared }: Member, { closed, open }: Picture): Prepared | undefined {
   if (prepared === undefined || closed.has(prepared.run)) return undefined;
   const { run, isEarlier } = prepared;
-  return isEarlier && open?.some((update) => update.run === run) !== true ? undefined : prepared;
+  return isEarlier && open?.updates.some((update) => update.run === run) !== true
+    ? undefined
+    : prepared;
 }
 
 class GrantList implements GrantDecision {
@@ -125,11 +132,11 @@ class GrantList implements GrantDecision {
       if (reason !== '') this.withheld.push({ node: name, reason });
       return;
     }
-    const { run, config, serves } = prepared;
+    const { run, startedAt, config, serves } = prepared;
     // At the end of the list, also where the node had one: who came before it has been told of less room.
     this.#grants.delete(name);
     this.#grants.set(name, {
-      ...{ node: name, uid, run, config, grantedAt: this.picture.now },
+      ...{ node: name, uid, run, startedAt, config, grantedAt: this.picture.now },
       ...(serves ? { serves: true as const } : {}),
     });
     this.granted.push(name);

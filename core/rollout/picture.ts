@@ -19,6 +19,13 @@ export interface OpenUpdate {
   readonly takesBack?: true;
 }
 
+/** As visibility showed them, which is a moment behind. */
+export interface OpenUpdates {
+  /** RFC 3339. */
+  readonly listedAt: string;
+  readonly updates: readonly OpenUpdate[];
+}
+
 export interface Observation {
   readonly pool: MachineConfigPool;
   readonly policy: ResolvedPolicy;
@@ -30,7 +37,7 @@ export interface Observation {
   /** As the PoolRollout was read; absent = there is none, or it has no status. */
   readonly before?: PoolRolloutStatus;
   /** Open updates of the pool; absent = Temporal was not asked. */
-  readonly open?: readonly OpenUpdate[];
+  readonly open?: OpenUpdates;
   /** Runs that Temporal, asked by their ID, calls closed. */
   readonly closed: ReadonlySet<string>;
   /** RFC 3339. */

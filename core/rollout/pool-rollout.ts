@@ -12,6 +12,8 @@ export interface Grant {
   readonly uid: string;
   /** Run ID of the update that has it. */
   readonly run: string;
+  /** RFC 3339: when the server started that run. */
+  readonly startedAt: string;
   readonly config: string;
   /** RFC 3339. */
   readonly grantedAt: string;

@@ -1,7 +1,7 @@
 /** Which updates should run, which should not, and which runs have to be asked for. */
 
 import { prepareAheadLimit } from './prepare-ahead';
-import { isOver, outOfService, preparedNow, type Limits } from './grants';
+import { isGivenBack, isOver, outOfService, preparedNow, type Limits } from './grants';
 import type { OpenUpdate, Picture } from './picture';
 import type { Grant } from './pool-rollout';
 import { inTurn, type Member } from './standing';
@@ -25,40 +25,44 @@ export interface UnwantedUpdate {
   readonly reason: string;
 }
 
-/** A node whose run was lost before it took the node out of service: whatever that run still writes is refused. */
-export interface LostBeforeCordon {
-  readonly node: string;
-  readonly run: string;
-}
+/** Visibility may be so much behind; a longer lag costs a question. */
+const VISIBILITY_LAG_MS = 5_000;
 
 /**
- * Runs that may have ended without a word: Temporal lists none of them as open, or another run of the node has come.
- * Visibility is behind, so they are asked for by their ID.
+ * Runs that may have ended without a word: Temporal does not list them as open, although they had their grant by then;
+ * or another run of the node has come. They are asked for by their ID.
  */
 export function runsInDoubt(picture: Picture, grants: readonly Grant[]): readonly Grant[] {
   const { open, closed, byName } = picture;
-  const running = open === undefined ? undefined : new Set(open.map(({ run }) => run));
-  return grants.filter(({ node, run }) => {
-    if (closed.has(run) || byName.get(node)?.givenBackBy === run) return false;
-    const { prepared } = byName.get(node) ?? {};
-    const hasFollower = prepared !== undefined && prepared.run !== run && !prepared.isEarlier;
-    return hasFollower || running?.has(run) === false;
+  const running = new Set(open?.updates.map(({ run }) => run));
+  const shownUntil = open === undefined ? -Infinity : Date.parse(open.listedAt) - VISIBILITY_LAG_MS;
+  return grants.filter((grant) => {
+    const { node, run, grantedAt } = grant;
+    const member = byName.get(node);
+    if (member === undefined || closed.has(run) || isOver(grant, member)) return false;
+    // By a clock that was set back, another run of the node may seem earlier.
+    const { prepared } = member;
+    const hasFollower = prepared !== undefined && prepared.run !== run;
+    return hasFollower || (!running.has(run) && Date.parse(grantedAt) < shownUntil);
   });
 }
 
-/** Of updates that were lost: whose node has to be taken up, and whose run has only to be said to be over. */
+/**
+ * Of updates that were lost: whose node has to be taken up; and whose run has cordoned nothing, and is only said to be
+ * over, so that whatever it still writes is refused.
+ */
 export function lostOf(
   { closed, byName }: Picture,
   grants: readonly Grant[],
-): { readonly toTakeUp: readonly Member[]; readonly toClose: readonly LostBeforeCordon[] } {
+): { readonly toTakeUp: readonly Member[]; readonly toClose: readonly Grant[] } {
   const toTakeUp: Member[] = [];
-  const toClose: LostBeforeCordon[] = [];
-  for (const { node, run } of grants) {
-    const member = byName.get(node);
-    if (member === undefined || !closed.has(run) || member.givenBackBy === run) continue;
+  const toClose: Grant[] = [];
+  for (const grant of grants) {
+    const member = byName.get(grant.node);
+    if (member === undefined || !closed.has(grant.run) || isOver(grant, member)) continue;
     const { standing } = member;
     if (standing.is === 'taken' && standing.isCordoned) toTakeUp.push(member);
-    else toClose.push({ node, run });
+    else toClose.push(grant);
   }
   return { toTakeUp, toClose };
 }
@@ -111,7 +115,9 @@ function nextToPrepare(
   grants: readonly Grant[],
 ): readonly Member[] {
   const { members, policy, maxUnavailable, target } = picture;
-  const granted = new Set(grants.filter((one) => !isOver(one, picture)).map(({ node }) => node));
+  const granted = new Set(
+    grants.filter((one) => !isGivenBack(one, picture)).map(({ node }) => node),
+  );
   const open = members.filter(({ standing, name }) => standing.is === 'open' && !granted.has(name));
   const isReady = (member: Member) => preparedNow(member, picture)?.config === target;
   const free = maxUnavailable - outOfService(members, grants).size;
@@ -130,7 +136,7 @@ function nextToPrepare(
 
 /** Updates of the pool that run and should not. Past its point of no return, an update finishes first by itself. */
 export function unwantedUpdates(picture: Picture, isCancelled: boolean): readonly UnwantedUpdate[] {
-  return (picture.open ?? []).flatMap((update) => {
+  return (picture.open?.updates ?? []).flatMap((update) => {
     const reason = whyUnwanted(update, picture, isCancelled);
     return reason === undefined ? [] : [{ node: update.node, run: update.run, reason }];
   });

@@ -15,7 +15,7 @@ import {
   saysReady,
 } from '../node/predicates';
 import { preparedOf, type Prepared } from '../node/prepared';
-import { lastRunOf, laterMark } from '../node/turn';
+import { lastRunOf, laterMark, type MarkedRun } from '../node/turn';
 import type { MachineConfigNode, Node } from '../node/types';
 import { comparePlaces, placeOf } from '../pool/candidates';
 import {
@@ -36,7 +36,7 @@ export type Standing =
   /** On the config, verified. */
   | { readonly is: 'updated' }
   /** An update has marked the Node and has not given it back. Whether it still runs, only Temporal knows. */
-  | { readonly is: 'taken'; readonly run: string; readonly isCordoned: boolean }
+  | { readonly is: 'taken'; readonly run: MarkedRun; readonly isCordoned: boolean }
   /** An update may take it. */
   | { readonly is: 'open'; readonly turn: Turn; readonly isTold: boolean }
   /** Failed on this config or drifted from it. `counts`: against the failure threshold. */
@@ -81,8 +81,8 @@ export interface Member {
     /** It began before the run that has marked the Node: it has ended, or the clock of Temporal was set back. */
     readonly isEarlier: boolean;
   };
-  /** The run that has given the node back; absent = one has it, or none ever had. */
-  readonly givenBackBy?: string;
+  /** The run that has marked the Node last. */
+  readonly last?: MarkedRun;
   readonly currentConfig?: string;
   readonly desiredConfig?: string;
 }
@@ -101,7 +101,8 @@ export function memberOf(node: Node, known: KnownOfNode): Member {
   const last = lastRunOf(annotationOf(node, ANNOTATION.UPDATE_RUN));
   const prepared = preparedOf(machineConfigNode);
   const isOver = prepared !== undefined && last?.isOver === true && last.id === prepared.run;
-  const isEarlier = prepared !== undefined && prepared.startedMs < (last?.startedMs ?? 0);
+  const isEarlier =
+    prepared !== undefined && Date.parse(prepared.startedAt) < (last?.startedMs ?? 0);
   const { name, uid = '' } = node.metadata;
   const currentConfig = currentConfigOf(node);
   const desiredConfig = desiredConfigOf(node);
@@ -112,7 +113,7 @@ export function memberOf(node: Node, known: KnownOfNode): Member {
     isTriedAgain: isRetried(node, target) && currentConfig !== undefined,
     ...(heldBecause === undefined ? {} : { heldBecause }),
     ...(prepared === undefined || isOver ? {} : { prepared: { ...prepared, isEarlier } }),
-    ...(last?.isOver === true ? { givenBackBy: last.id } : {}),
+    ...(last === undefined ? {} : { last }),
     ...(currentConfig === undefined ? {} : { currentConfig }),
     ...(desiredConfig === undefined ? {} : { desiredConfig }),
   };
@@ -125,7 +126,7 @@ export function standingOf(node: Node, known: KnownOfNode): Standing {
   if (later !== undefined) return { is: 'blocked', reason: later };
   const last = lastRunOf(mark);
   if (last !== undefined && !last.isOver) {
-    return { is: 'taken', run: last.id, isCordoned: isCordonedBySlipway(node) };
+    return { is: 'taken', run: last, isCordoned: isCordonedBySlipway(node) };
   }
   if (target === undefined) return { is: 'blocked', reason: 'its pool has no rendered config' };
   // One that still has our cordon is not finished: somebody must take it away.

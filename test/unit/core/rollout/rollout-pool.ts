@@ -6,13 +6,14 @@ import { markOf, overMarkOf } from '../../../../core/node/turn';
 import type { MachineConfigNode, Node } from '../../../../core/node/types';
 import type { ResolvedPolicy } from '../../../../core/pool/types';
 import { decide, type Decision } from '../../../../core/rollout/decide';
-import type { Observation } from '../../../../core/rollout/picture';
+import type { OpenUpdate } from '../../../../core/rollout/picture';
 import { controlPlaneOf } from '../../../../core/rollout';
 import type { Grant, PoolRolloutStatus } from '../../../../core/rollout/pool-rollout';
 import { DEFAULT_POLICY } from '../../../../core/rollout';
 import { A, aNode, aPool, B, type NodeFacts, updated } from '../pool/builders';
 
 export const NOW = '2029-06-02T00:00:00Z';
+const BEFORE = '2029-06-01T23:00:00Z';
 export const OURS = 'update-node/n';
 
 /** Runs are named after the order in which they began: `r1` before `r2`. */
@@ -54,7 +55,8 @@ export function failed(name: string, facts: NodeFacts = {}, run = 'r1'): Node {
 }
 
 export function grantOf(node: string, run = 'r1', more: Partial<Grant> = {}): Grant {
-  return { node, uid: `uid-${node}`, run, config: B, grantedAt: NOW, ...more };
+  const { startedAt } = aRun(run);
+  return { node, uid: `uid-${node}`, run, startedAt, config: B, grantedAt: BEFORE, ...more };
 }
 
 /** Its update waits for a grant. */
@@ -75,7 +77,7 @@ export interface Situation {
   readonly max?: number;
   readonly policy?: Partial<ResolvedPolicy>;
   readonly closed?: readonly string[];
-  readonly open?: Observation['open'];
+  readonly open?: readonly OpenUpdate[];
   readonly paused?: boolean;
   readonly target?: string;
   readonly annotations?: Readonly<Record<string, string>>;
@@ -96,7 +98,7 @@ export function decideOn(situation: Situation): Decision {
     ...(grants === undefined && before === undefined
       ? {}
       : { before: { ...STATUS, ...before, grants: grants ?? [] } }),
-    open,
+    open: { listedAt: NOW, updates: open },
     closed: new Set(closed),
     now: NOW,
   });
