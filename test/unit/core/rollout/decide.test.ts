@@ -164,6 +164,12 @@ describe('the grants of a step', () => {
       leaves: ['a:r1'],
     },
     {
+      so: 'are not given to a run that has given the node back',
+      nodes: [failed('a', { annotations: retried })],
+      waiting: [waits('a')],
+      leaves: [],
+    },
+    {
       so: 'are given to no run that is closed',
       nodes: [old('a'), old('b')],
       waiting: [waits('a', 'r1'), waits('b', 'r2')],
