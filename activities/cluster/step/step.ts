@@ -40,19 +40,26 @@ export function createStep(ports: StepPorts): (input: StepInput) => Promise<Step
     const { pool } = seen;
     const open = await saver.openUpdates(input.pool);
     const running = new Set(open.updates.map(({ node }) => node));
-    for (let conflicts = 0; ; conflicts += 1) {
+    const { decision, isWritten } = await untilWritten(async () => {
       const rollout = await readOrCreate(ports.poolRollouts, pool);
-      const decision = await decideOn(saver, { ...seen, pool }, rollout, open);
-      try {
-        const isWritten = await write(ports, saver, rollout, decision);
-        const isFinished = await actions.follow(decision, running, { ...seen, pool });
-        return resultOf(decision, seen, isWritten && isFinished);
-      } catch (error) {
-        const isOvertaken = ['Conflict', 'ObjectNotFound'].includes(failureName(error) ?? '');
-        if (!isOvertaken || conflicts >= CONFLICTS_AT_MOST) throw error;
-      }
-    }
+      const decided = await decideOn(saver, { ...seen, pool }, rollout, open);
+      return { decision: decided, isWritten: await write(ports, saver, rollout, decided) };
+    });
+    const isFinished = await actions.follow(decision, running, { ...seen, pool });
+    return resultOf(decision, seen, isWritten && isFinished);
   };
+}
+
+/** A PoolRollout that another worker has written meanwhile, or a person has deleted, is read and decided on anew. */
+async function untilWritten<T>(attempt: () => Promise<T>): Promise<T> {
+  for (let conflicts = 0; ; conflicts += 1) {
+    try {
+      return await attempt();
+    } catch (error) {
+      const isOvertaken = ['Conflict', 'ObjectNotFound'].includes(failureName(error) ?? '');
+      if (!isOvertaken || conflicts >= CONFLICTS_AT_MOST) throw error;
+    }
+  }
 }
 
 /** One of an earlier pool of the same name says nothing about this one. */

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { ANNOTATION } from '../../../../core/names';
 import { preparedMark } from '../../../../core/node/prepared';
-import { markOf, overMarkOf, turnOf } from '../../../../core/node/turn';
+import { overMarkOf, turnOf } from '../../../../core/node/turn';
 import type { MachineConfigNode, Node } from '../../../../core/node/types';
 import { decide, type Decision } from '../../../../core/rollout/decide';
 import type { PoolRolloutStatus } from '../../../../core/rollout/pool-rollout';
@@ -277,7 +277,7 @@ describe('grants, whatever happens in whatever order', () => {
     fc.assert(
       fc.property(events, (happened) => {
         const model = new Model();
-        for (const event of happened) play(model, event as Event);
+        for (const event of happened) play(model, event);
         settle(model);
 
         const rest = [...model.machines].map(([name, { config, cordoned }]) => [
