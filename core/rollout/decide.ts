@@ -1,5 +1,6 @@
 /** What a rollout does next: a pure function of one picture. It remembers nothing. */
 
+import { cut } from '../encoding/one-line';
 import { ANNOTATION } from '../names';
 import {
   canariesOf,
@@ -28,6 +29,7 @@ import type { NamedReason } from './view';
 /** While an update or a grant exists, what happens without a word is seen this soon. */
 const LOOK_SOON_SECONDS = 10;
 const LOOK_LATE_SECONDS = 600;
+const BLOCKER_AT_MOST = 1000;
 
 export interface Decision {
   readonly status: PoolRolloutStatus;
@@ -62,7 +64,7 @@ export function decide(seen: Observation): Decision {
       ...(target === undefined ? {} : { config: target }),
       startedAt: isNew ? picture.now : before.startedAt,
       state,
-      ...(blocker === undefined ? {} : { blocker }),
+      ...(blocker === undefined ? {} : { blocker: cut(blocker, BLOCKER_AT_MOST) }),
       done: `${countOf(picture, 'updated')}/${picture.members.length}`,
       counts: countsOf(picture, decision),
       failed: listed(reasonsOf(picture, 'failed')),
