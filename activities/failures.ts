@@ -1,13 +1,12 @@
 /**
  * The only place where domain errors become Temporal failures. The kind of a failure decides its
- * retries, so no activity or workflow has its own rules.
+ * retries.
  */
 
 import { activityInfo, ApplicationFailure, CancelledFailure, Context } from '@temporalio/activity';
 import { ApplicationFailureCategory } from '@temporalio/common';
 import { FAILURES, failureName, messageOf, type FailureName } from '../core/errors';
 
-/** Seconds until a waiting condition is checked again. */
 const LOOK_AGAIN_SECONDS: Partial<Record<FailureName, number>> = {
   // The machine is booting, and its update holds a slot.
   NotYetRebooted: 1,
@@ -18,9 +17,9 @@ const DEFAULT_LOOK_AGAIN_SECONDS = 5;
 /** Attempts with an unexpected error; then it is shown as a bug. */
 const ATTEMPTS_OF_THE_UNKNOWN = 3;
 /**
- * Without these activities a node stays out of service without an update, or a person's request is
- * lost: only failures that end them by name do. Attempts are not counted, because earlier ones may
- * have met an outage. A refused write is retried, too: an admission policy or a proxy gets fixed.
+ * Without these activities a node stays out of service, or a person's request is lost: only
+ * failures that end them by name do. Attempts are not counted, and a refused write is retried: an
+ * admission policy or a proxy gets fixed.
  */
 const UNTIL_THEY_HOLD: ReadonlySet<string> = new Set([
   'completeNode',
@@ -32,8 +31,8 @@ const UNTIL_THEY_HOLD: ReadonlySet<string> = new Set([
 type Activity = (...args: never[]) => Promise<unknown>;
 
 /**
- * Turns every error of the activities into an `ApplicationFailure` with the catalogue's name as
- * type. Cancellation passes through.
+ * Errors become an `ApplicationFailure` with the catalogue's name as type. Cancellation passes
+ * through.
  */
 export function withFailures<T extends object>(activities: T): T {
   const wrapped = Object.entries(activities).map(([name, activity]) => [
@@ -53,7 +52,7 @@ function translated(name: string, activity: Activity): Activity {
   };
 }
 
-/** The SDK's own error when the attempt was cancelled, whatever the interrupted call threw. */
+/** Whatever the interrupted call threw. */
 function cancellationOf(error: unknown): Error | undefined {
   if (error instanceof CancelledFailure) return error;
   const { cancellationSignal } = Context.current();
@@ -68,12 +67,7 @@ function isAbort(error: unknown): boolean {
     : false;
 }
 
-/**
- * The Temporal failure for any error.
- *
- * @param attempt - counts from 1
- * @param activity - by its name
- */
+/** @param attempt - counts from 1 @param activity - by its name */
 export function toFailure(error: unknown, attempt: number, activity = ''): ApplicationFailure {
   if (error instanceof ApplicationFailure) return error;
   const cause = error instanceof Error ? error : undefined;
@@ -112,7 +106,7 @@ function detailsOf(error: unknown): Readonly<Record<string, unknown>> | undefine
     : undefined;
 }
 
-/** A failure may set its own retry delay: `details.retryAfterSeconds`. */
+/** A failure may set its own delay. */
 function retryAfter(details: Readonly<Record<string, unknown>> | undefined): number | undefined {
   const seconds = details?.['retryAfterSeconds'];
   return typeof seconds === 'number' && seconds > 0 ? seconds : undefined;

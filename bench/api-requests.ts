@@ -1,8 +1,8 @@
 /**
  * Slipway's requests to the API server, from the server's own metrics.
  *
- * The request metrics name no client. Flow control does: one FlowSchema takes the reads of Slipway's users and one
- * their writes, and the server counts the requests of each. Leases are left out; events are counted.
+ * The request metrics name no client, but flow control counts the requests of each FlowSchema: one
+ * takes the reads of Slipway's users and one their writes. Leases are left out; events are counted.
  */
 
 import type { KubernetesObject } from '@kubernetes/client-node';
@@ -21,10 +21,7 @@ const VERBS = {
 
 const USERS = ['slipway-controllers', 'slipway-cluster-worker', 'slipway-server'];
 
-/**
- * Every API group that Slipway uses except `coordination.k8s.io`: the number of its Leases does not grow with the
- * nodes.
- */
+/** Without `coordination.k8s.io`: the number of Leases does not grow with the nodes. */
 const GROUPS = [
   '',
   'apps',
@@ -62,7 +59,7 @@ export async function tellSlipwayApart(manifests: Manifests): Promise<void> {
   }
 }
 
-/** Number of Slipway's requests that the server has dispatched since `tellSlipwayApart`. */
+/** Requests that the server has dispatched since `tellSlipwayApart`. */
 export async function countApiRequests(cluster: Cluster): Promise<ApiRequests> {
   const dispatched = { 'slipway-reads': 0, 'slipway-writes': 0 };
   for (const line of (await cluster.apiServerMetrics()).split('\n')) {

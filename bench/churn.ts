@@ -1,6 +1,6 @@
 /**
- * `npm run bench -- churn`: rolls one config after the other; every third is replaced in the middle of its
- * rollout. Shows whether memory or objects pile up, and whether every promise holds.
+ * `npm run bench -- churn`: rolls one config after the other; every third is replaced in the middle
+ * of its rollout. Shows whether memory or objects pile up.
  */
 
 import type { ObservedStatus } from '../test/observer/observed';
@@ -37,14 +37,13 @@ interface ChurnResult extends Observed {
   readonly retargeted: number;
   readonly updates: number;
   readonly rssMiB: Readonly<Record<string, Growth>>;
-  /** Resident memory of Slipway's own processes after a full garbage collection. */
+  /** Of Slipway's own processes, after a full garbage collection. */
   readonly collectedRssMiB: Readonly<Record<string, Growth>>;
-  /** JavaScript heap and external memory after a full garbage collection. */
+  /** JavaScript heap and external memory, after a full garbage collection. */
   readonly liveMiB: Readonly<Record<string, Growth>>;
   readonly objects: Readonly<Record<string, Count>>;
-  /** A sentence for each thing that piled up; absent when the run was too short to judge. */
+  /** A sentence each; absent when the run was too short to judge. */
   readonly grown?: readonly string[];
-  /** Comparisons of hosts' disks with their configs, over all rounds. */
   readonly disksCompared: number;
   readonly violations: readonly string[];
 }
@@ -58,7 +57,7 @@ interface Sample {
 
 const MIB = 1024 * 1024;
 const POOL = 'worker';
-/** A round in which no update ends for this long is stuck. */
+/** No update ends for this long. */
 const STUCK_MS = 600_000;
 const CURRENT_CONFIG = 'machineconfiguration.openshift.io/currentConfig';
 
@@ -149,7 +148,7 @@ class Pool {
     record.onChange(() => this.#countBoots());
   }
 
-  /** Applies new content; resolves when the pool has the config rendered from it. */
+  /** Resolves when the pool has the new config. */
   async change(content: string): Promise<void> {
     const before = this.#status()?.target;
     await this.parts.stack.manifests.apply(configWith(content));
@@ -193,7 +192,7 @@ class Pool {
   }
 
   /**
-   * Slipway's own processes, simulated hosts included. Other processes grow by design: Temporal keeps closed
+   * Of Slipway's processes and simulated hosts. Temporal grows by design: it keeps closed
    * workflows.
    */
   async #collected(): Promise<Pick<Sample, 'collectedRssMiB' | 'liveMiB'>> {
@@ -228,7 +227,7 @@ class Pool {
   }
 
   #countBoots(): void {
-    // The record of an hour of churn would itself be what grows.
+    // The record would itself grow.
     for (const { node } of this.parts.record.changes.splice(0)) {
       if (this.#boots.get(node.name) === node.bootID) continue;
       this.#boots.set(node.name, node.bootID);

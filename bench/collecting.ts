@@ -1,6 +1,6 @@
 /**
- * Loaded with `--require` into a process that is measured and into its threads: on request, it collects all
- * garbage there and answers with what is left. Slipway itself does not depend on it.
+ * Loaded with `--require` into a measured process and its threads: on request, it collects all
+ * garbage and answers with the remaining memory.
  */
 
 import { createServer } from 'node:net';
@@ -9,7 +9,7 @@ import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { BroadcastChannel, isMainThread, threadId } from 'node:worker_threads';
 
-/** Directory of the sockets, one per process: `PID.sock`. */
+/** One socket per process: `PID.sock`. */
 export const COLLECTING_DIRECTORY = 'SLIPWAY_BENCH_COLLECTING_DIRECTORY';
 
 const CHANNEL = 'slipway-bench-collecting';
@@ -32,7 +32,7 @@ if (directory !== undefined) {
 }
 
 function collectHere(collect: Collect): number {
-  // Twice: what finalizers release becomes garbage only in the second round.
+  // Twice: what finalizers release becomes garbage in the second round.
   for (let round = 0; round < 2; round += 1)
     collect({ type: 'major', execution: 'sync', flavor: 'last-resort' });
   const { heapUsed, external } = process.memoryUsage();

@@ -1,7 +1,7 @@
 /**
- * `npm run bench -- evictions`: how often a rollout evicts the same pods, with and without the taint on nodes that
- * will be drained. Scheduler and controller manager are real. For the rollout without the taint, the pods tolerate
- * it, so that the product is the same in both.
+ * `npm run bench -- evictions`: how often a rollout evicts the same pods, with and without the
+ * taint on nodes that will be drained. Scheduler and controller manager are real. For the rollout
+ * without the taint, the pods tolerate it.
  */
 
 import type { KubernetesObject } from '@kubernetes/client-node';
@@ -22,7 +22,7 @@ interface EvictionsResult {
   readonly nodes: number;
   readonly maxUnavailable: number;
   readonly pods: number;
-  /** Violations of the promises in docs/reliability.md, from an observer in its own process. */
+  /** Of the promises in docs/reliability.md. */
   readonly violations: readonly string[];
   readonly rows: readonly EvictionsRow[];
 }
@@ -48,11 +48,12 @@ const CONFIG = {
 const APPS = ['web', 'api', 'queue', 'cache', 'jobs'];
 const CURRENT_CONFIG = 'machineconfiguration.openshift.io/currentConfig';
 
-/** Longer than it takes to place all pods or to update a batch of nodes on a busy machine. */
+/** Longer than a busy machine takes to place all pods. */
 const PATIENCE_MS = 300_000;
 
 /**
- * Starts everything, rolls, and stops everything, twice: a rollout must not begin where another has put the pods.
+ * Starts and stops everything for each rollout, which must not begin where another has put the
+ * pods.
  */
 export async function runEvictionsBench(options: EvictionsOptions): Promise<EvictionsResult> {
   const { nodes, maxUnavailable, pods, onStep } = options;
@@ -79,7 +80,7 @@ async function rollOnce(taint: Taint, options: EvictionsOptions): Promise<Seen> 
     try {
       return await measure(stack, { judge, taint, options });
     } finally {
-      // Also after a failure: otherwise this process waits for the observer for ever.
+      // Otherwise this process waits for the observer for ever.
       await judge.stop();
     }
   } finally {

@@ -1,5 +1,3 @@
-/** Prints results for people: a table of figures, and a table for each list of rows. */
-
 import { formatTable } from '../cli/table';
 
 interface Figure {

@@ -1,23 +1,21 @@
-/** The growth that an hour of churn may cause. */
-
 import { percentile } from '../tools/measure/percentile';
 
-/** Memory in MiB: medians of the second and of the last quarter of the rounds, and the maximum. */
+/** MiB: medians of the second and of the last quarter of the rounds, and the maximum. */
 export interface Growth {
   readonly early: number;
   readonly late: number;
   readonly most: number;
 }
 
-/** Number of objects in the API server after the first and after the last round. */
+/** In the API server, after the first and after the last round. */
 export interface Count {
   readonly first: number;
   readonly last: number;
 }
 
 /**
- * With fewer rounds, one quarter is a single round, whose memory is chance. In less time, the heaps of the
- * runtimes still find their size, which looks like growth.
+ * With fewer rounds, a quarter is a single round. In less time, the heaps of the runtimes still
+ * find their size.
  */
 const LEAST = { rounds: 8, minutes: 30 } as const;
 
@@ -26,21 +24,21 @@ interface Noise {
   readonly mib: number;
 }
 
-/** Difference between quarters in a process that does not grow; it comes from the allocator. */
+/** Of the allocator, between quarters of a process that does not grow. */
 const NOISE: Noise = { share: 0.1, mib: 16 };
-/** Reachable memory differs less: compiled functions, connections, work in progress. */
+/** Reachable memory differs less. */
 const LIVE_NOISE: Noise = { share: 0.05, mib: 4 };
 
-/** How many more objects there may be at the end. Events are left out: the API server drops them after an hour. */
+/** Events are left out: the API server drops them after an hour. */
 const MORE_OBJECTS: Readonly<Record<string, number>> = {
-  // Unused rendered configs that the controllers keep by default for rollback.
+  // The controllers keep these for rollback.
   machineConfigs: 5,
   machineConfigNodes: 0,
   leases: 0,
 };
 
 /**
- * The first quarter does not count: caches fill, and the runtimes find their size.
+ * Without the first quarter: caches fill, and the runtimes find their size.
  *
  * @param samples - memory by process, in order of time
  */
@@ -85,7 +83,7 @@ interface Churned {
   readonly objects: Readonly<Record<string, Count>>;
 }
 
-/** Why growth cannot be told from chance; undefined when it can. */
+/** Undefined when growth can be told from chance. */
 export function tooShort({
   rounds,
   minutes,

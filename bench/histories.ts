@@ -1,17 +1,15 @@
-/**
- * The cost of a rollout for Temporal, counted in the histories: the load of the machine does not change it.
- */
+/** The cost of a rollout for Temporal, counted in histories, whatever the load of the machine. */
 
 import { Client, Connection } from '@temporalio/client';
 import { poolRolloutId, updateNodeId } from '../core/names';
 import type { Stack } from '../tools/stack/stack';
 
-/** Sums over all runs of the worker pool's rollouts and of every node update. */
+/** Over all runs of the worker pool's rollouts and of every node update. */
 export interface HistoryCounts {
   readonly workflowTasks: number;
-  /** Tasks whose result the server refused; each was decided again. */
+  /** The server refused the result; each was decided again. */
   readonly failedTasks: number;
-  /** Tasks that no worker started or completed in time. */
+  /** No worker started or completed them in time. */
   readonly lateTasks: number;
   /** Activities scheduled through the server; local activities are in `markers`. */
   readonly activities: number;
@@ -34,7 +32,7 @@ const NOTHING: HistoryCounts = {
   events: 0,
 };
 
-/** A history page of a rollout through 5,000 nodes exceeds the client's default of 4 MiB. */
+/** A page of a rollout through 5,000 nodes exceeds the client's default of 4 MiB. */
 const LARGEST_PAGE = 64 * 1024 * 1024;
 
 export async function countHistories(stack: Stack): Promise<HistoryCounts> {

@@ -1,5 +1,3 @@
-/** Cost of the undo journal on a host: syncs and milliseconds of an update of many files. */
-
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
@@ -18,7 +16,7 @@ export interface HostJournalOptions {
   readonly files: number;
   readonly bytesPerFile: number;
   readonly runs: number;
-  /** Where the host's root is made, on the disk to be measured. Absent = the temporary directory. */
+  /** On the disk to be measured. Absent = the temporary directory. */
   readonly directory?: string;
 }
 
@@ -35,7 +33,7 @@ export interface HostJournalResult {
   readonly bytesPerFile: number;
   readonly runs: number;
   readonly ways: readonly HostJournalRow[];
-  /** Additional cost of the journal over the same changes without it. */
+  /** Over the same changes without the journal. */
   readonly overheadSyncs: number;
   readonly overheadMs: number;
 }

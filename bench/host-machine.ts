@@ -1,6 +1,6 @@
 /**
- * Updates of one real machine with a kubelet and pods: `host-machine.js UPDATES`. Runs in the namespace of
- * tools/setup/in-namespace.sh; prints one JSON object.
+ * Updates of one real machine with a kubelet and pods: `host-machine.js UPDATES`, in the namespace
+ * of tools/setup/in-namespace.sh. Prints one JSON object.
  */
 
 import { messageOf } from '../core/errors';
@@ -10,6 +10,7 @@ import { startWorld, type World } from '../test/hosts/support/world';
 import { percentile } from '../tools/measure/percentile';
 import { type MeasuredUpdate, measureUpdate, type Stretch } from './host-update';
 import { type BusyUsage, type IdleUsage, usageAtRest, watchUsage } from './host-worker-usage';
+import { hostNetworkPods } from '../test/hosts/support/pods';
 
 interface Spread {
   readonly what: string;
@@ -19,13 +20,15 @@ interface Spread {
 
 export interface HostMachineResult {
   readonly updates: number;
-  /** Files of the config. Every update changes all of them, one kernel argument and the image. */
+  /** Every update changes all of them, one kernel argument and the image. */
   readonly filesChanged: number;
   readonly podsEvicted: number;
   readonly phases: readonly Spread[];
   readonly reboot: readonly Spread[];
   readonly whole: readonly Spread[];
-  /** Cordon → uncordon, in percent of the time from the order until the node is back in service. */
+  /**
+   * Cordon → uncordon, in percent of the time from the order until the node is back in service.
+   */
   readonly disturbedPercent: number;
   readonly pull: PulledBytes;
   /** Measured before the first update. */
@@ -35,12 +38,12 @@ export interface HostMachineResult {
   readonly workerBusy: BusyUsage;
 }
 
-/** An update whose image differs from the previous one by one layer. */
+/** The image differs from the previous one by one layer. */
 interface PulledBytes {
   readonly imageBytes: number;
   readonly imageLayers: number;
   readonly changedLayerBytes: number;
-  /** Blobs that the registry served: the layer and the config; manifests are not blobs. */
+  /** The layer and the config; manifests are not blobs. */
   readonly pulledBytes: number;
   readonly pulledBlobs: number;
 }
@@ -61,7 +64,7 @@ async function main(): Promise<void> {
     onStep: step,
   });
   try {
-    await world.fleet.manifests.applyObject(workload());
+    await world.fleet.manifests.applyObject(hostNetworkPods('bench', PODS));
     process.stdout.write(`${JSON.stringify(await measure(world, updates, step))}\n`);
   } finally {
     await world.stop();
@@ -122,7 +125,7 @@ async function measure(
   };
 }
 
-/** Another image, other contents of every file, and one kernel argument added or removed. */
+/** Another image, other contents of every file, one kernel argument more or less. */
 async function updateOnce(world: World, number: number) {
   const { registry } = world.fleet;
   const image = await publishStoryImage({
@@ -158,7 +161,7 @@ function readyPods({ record }: World): number {
   return record.pods.filter(({ ready, terminating }) => ready && !terminating).length;
 }
 
-/** All updates have the same stretches, so the n-th of each belong together. */
+/** The n-th stretches of all updates belong together. */
 function spreads(all: readonly (readonly Stretch[])[]): readonly Spread[] {
   const [first = []] = all;
   return first.map(({ what }, index) =>
@@ -174,30 +177,6 @@ function spread(what: string, ms: readonly number[]): Spread {
     what,
     medianMs: Math.round(percentile(ms, 0.5)),
     worstMs: Math.round(Math.max(...ms)),
-  };
-}
-
-/** Pods for the drain. They use the machine's network; pods have none of their own here. */
-function workload(): object {
-  const labels = { app: 'bench' };
-  return {
-    apiVersion: 'apps/v1',
-    kind: 'Deployment',
-    metadata: { name: 'bench', namespace: 'default', labels },
-    spec: {
-      replicas: PODS,
-      selector: { matchLabels: labels },
-      template: {
-        metadata: { labels },
-        spec: {
-          hostNetwork: true,
-          terminationGracePeriodSeconds: 2,
-          containers: [
-            { name: 'bench', image: 'images.test/workload:1', imagePullPolicy: 'IfNotPresent' },
-          ],
-        },
-      },
-    },
   };
 }
 

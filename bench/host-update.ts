@@ -1,7 +1,8 @@
-/** Splits one update of a real machine into stretches, from the workflow's phases and from outside observation. */
+/**
+ * Splits an update of a real machine into stretches, by the workflow's phases and from outside.
+ */
 
-import { Client, Connection } from '@temporalio/client';
-import { updateNodeId } from '../core/names';
+import { withUpdate } from '../test/hosts/support/node-updates';
 import type { NodeChange } from '../test/observer/observed';
 import type { NodeReport } from '../workflows/messages';
 import type { World } from '../test/hosts/support/world';
@@ -12,24 +13,20 @@ export interface Stretch {
 }
 
 export interface MeasuredUpdate {
-  /** From the MachineConfig to the end of the last step on the host, in order. */
+  /** From the MachineConfig to the end of the last step on the host. */
   readonly phases: readonly Stretch[];
-  /** The phase `Rebooting` and the times around it, as the machine and its Node showed them. */
+  /** The phase `Rebooting` and the times around it. */
   readonly reboot: readonly Stretch[];
-  /** From the order (its workflow starts) until the kubelet is Ready with the new boot ID. */
+  /** Until the kubelet is Ready with the new boot ID. */
   readonly orderToReadyMs: number;
-  /** From the order until the node is uncordoned on the new config. */
+  /** Until the node is uncordoned on the new config. */
   readonly orderToInServiceMs: number;
   readonly disturbedMs: number;
 }
 
 const SETTLING = 'slipway-host-settle.service';
 
-/**
- * Applies the config and waits until the machine has it.
- *
- * @throws Error when the update did not reboot, or nothing observed the reboot
- */
+/** @throws Error when the update did not reboot, or nothing observed the reboot */
 export async function measureUpdate(world: World, config: object): Promise<MeasuredUpdate> {
   const { machine, record } = world;
   const seen = record.changes.length;
@@ -106,7 +103,7 @@ async function settling({ machine }: World): Promise<readonly [number, number]> 
   const shown = await machine.output(
     ...['systemctl', 'show', SETTLING, ...names.map((name) => `--property=${name}`)],
   );
-  // The kernel's clock, which machines in containers share with this process.
+  // Machines in containers share the kernel's clock.
   const epochMs = Date.now() - Number(process.hrtime.bigint()) / 1e6;
   const [start = NaN, end = NaN] = names.map((name) => {
     const microseconds = Number(new RegExp(`^${name}=(\\d+)$`, 'm').exec(shown)?.[1]);
@@ -115,13 +112,8 @@ async function settling({ machine }: World): Promise<readonly [number, number]> 
   return [start, end];
 }
 
-async function reportOf({ fleet, machine }: World): Promise<NodeReport> {
-  const { address, namespace } = fleet.temporal;
-  const connection = await Connection.connect({ address });
-  try {
-    const { workflow } = new Client({ connection, namespace });
-    return (await workflow.getHandle(updateNodeId(machine.name)).result()) as NodeReport;
-  } finally {
-    await connection.close();
-  }
+function reportOf({ fleet, machine }: World): Promise<NodeReport> {
+  return withUpdate(fleet.temporal, machine.name, async (update) => {
+    return (await update.result()) as NodeReport;
+  });
 }

@@ -1,5 +1,3 @@
-/** Resources that the host worker of a machine in this process namespace uses, measured from outside. */
-
 import { readdirSync, readFileSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
 import { memoryOf } from './process-memory';
@@ -16,7 +14,7 @@ export interface BusyUsage {
   readonly seconds: number;
   readonly peakResidentMiB: number;
   readonly cpuMs: number;
-  /** Percent of one processor, over the whole time. */
+  /** Of one processor, over the whole time. */
   readonly cpuPercent: number;
 }
 
@@ -34,7 +32,7 @@ export async function usageAtRest(seconds: number): Promise<IdleUsage> {
   return { seconds, residentMiB: Math.round(memoryOf(pid, 'VmRSS') ?? 0), cpuPercent };
 }
 
-/** Watches until `stop`; adds up the processes that replace each other. */
+/** Adds up the processes that replace each other. */
 export function watchUsage(): { stop(): BusyUsage } {
   const startedAtMs = Date.now();
   const first = new Map(hostWorkers().map((pid) => [pid, processorMs(pid) ?? 0]));

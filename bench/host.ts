@@ -1,4 +1,6 @@
-/** `npm run bench -- host`: cost of an update on a machine: undo journal, pulled bytes, host worker. */
+/**
+ * `npm run bench -- host`: cost of an update on a machine: undo journal, pulled bytes, host worker.
+ */
 
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -9,7 +11,7 @@ import { type HostJournalOptions, type HostJournalResult, runJournalBench } from
 import type { HostMachineResult } from './host-machine';
 
 interface HostBenchOptions extends HostJournalOptions {
-  /** Updates of a real machine; 0 = only the journal, which needs no root. */
+  /** 0 = only the journal, which needs no root. */
   readonly updates: number;
   readonly onStep: (text: string) => void;
 }
@@ -20,11 +22,7 @@ interface HostBenchResult {
   readonly machine?: HostMachineResult;
 }
 
-/**
- * Runs the measurements one after the other.
- *
- * @throws Error with one sentence that names what real machines need here and lack
- */
+/** @throws Error with one sentence that names what real machines need here and lack */
 export async function runHostBench(options: HostBenchOptions): Promise<HostBenchResult> {
   const { updates, onStep } = options;
   // Fails at once, not after a minute of measuring.

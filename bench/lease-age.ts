@@ -1,15 +1,15 @@
 /**
- * How late KWOK renews the Leases of its nodes. On a busy machine the controller manager then calls nodes Unknown;
- * this figure tells that from an effect of Slipway.
+ * How late KWOK renews the Leases of its nodes: on a busy machine the controller manager then calls
+ * nodes Unknown, which is no effect of Slipway.
  */
 
 import { setTimeout as delay } from 'node:timers/promises';
 import type { ApiClient } from '../tools/cluster/api-client';
 
-/** Each check reads all Leases, half a kilobyte each. */
+/** Each check reads all Leases. */
 const LOOK_EVERY_MS = 15_000;
 
-/** From the API server's cache, to spare etcd. The other clients see the same, slightly older state. */
+/** From the API server's cache, to spare etcd. */
 const LEASES = '/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases?resourceVersion=0';
 
 interface LeaseList {
@@ -17,10 +17,10 @@ interface LeaseList {
 }
 
 export interface LeaseAge {
-  /** Greatest age of any Lease at a check. */
+  /** Of any Lease at a check. */
   readonly oldestSeconds: number;
   readonly looks: number;
-  /** Checks without an answer. The more there are, the less `oldestSeconds` says. */
+  /** Without an answer. The more there are, the less `oldestSeconds` says. */
   readonly failedLooks: number;
 }
 
@@ -58,7 +58,7 @@ export function watchLeases(api: ApiClient): LeaseWatch {
   };
 }
 
-/** Age in ms of the Lease that was renewed longest ago; Leases that were never renewed do not count. */
+/** In ms; Leases that were never renewed do not count. */
 export function oldestOf({ items }: LeaseList, atMs: number): number {
   const times = items.flatMap(({ spec }) =>
     spec?.renewTime === undefined ? [] : [Date.parse(spec.renewTime)],

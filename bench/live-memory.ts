@@ -1,6 +1,6 @@
 /**
- * Memory that a process of Slipway holds after a full garbage collection. Resident memory cannot show growth in an
- * hour: V8 keeps garbage while there is space, which varies by hundreds of MiB.
+ * Memory of a process after a full garbage collection. Resident memory cannot show growth in an
+ * hour: V8 keeps garbage while there is space.
  */
 
 import { mkdtemp, rm } from 'node:fs/promises';
@@ -19,7 +19,7 @@ const Reply = z.union([z.object({ liveBytes: z.number() }), z.object({ error: z.
 export interface LiveMemory {
   readonly environment: Readonly<Record<string, string>>;
   /**
-   * Collects garbage in all threads of the process, which then continues.
+   * In all threads of the process, which then continues.
    *
    * @returns bytes of JavaScript heap and of external memory
    * @throws Error when the process cannot be asked or one of its threads does not answer

@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs';
 
 /**
- * In MiB: the present (`VmRSS`) or the greatest (`VmHWM`) resident memory; no sample can miss the latter.
- * Undefined where there is no /proc, or no such process.
+ * MiB: the present (`VmRSS`) or the greatest (`VmHWM`) resident memory. Undefined without /proc, or
+ * without such a process.
  */
 export function memoryOf(pid: number, field: 'VmRSS' | 'VmHWM'): number | undefined {
   let status: string;

@@ -1,11 +1,11 @@
 import { readFileSync } from 'node:fs';
 
-/** `_SC_CLK_TCK` of every Linux: the unit in which the kernel reports to programs, whatever its own tick is. */
+/** `_SC_CLK_TCK` of every Linux. */
 const MS_PER_TICK = 10;
 
 /**
- * Processor time that a process has used since it started, user and system, in ms. Undefined where there is no
- * /proc, or no such process.
+ * User and system, in ms, since the process started. Undefined without /proc, or without such a
+ * process.
  */
 export function processorMs(pid: number): number | undefined {
   let stat: string;
@@ -18,7 +18,7 @@ export function processorMs(pid: number): number | undefined {
 }
 
 export function processorMsIn(stat: string): number | undefined {
-  // The second field, the command in brackets, may itself contain spaces and brackets.
+  // The command in brackets may contain spaces and brackets.
   const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
   const [user, system] = [Number(fields[11]), Number(fields[12])];
   return Number.isFinite(user + system) ? (user + system) * MS_PER_TICK : undefined;

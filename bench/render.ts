@@ -1,5 +1,3 @@
-/** How long a pool takes to render, by number and size of its MachineConfigs. */
-
 import { performance } from 'node:perf_hooks';
 import { gunzipSync } from 'node:zlib';
 
@@ -33,7 +31,7 @@ const SIZES = [
   { configs: 1000, bytesPerFile: 256, runs: 11, goalMs: 500 },
 ];
 
-/** Renders each size several times in this process; the first runs are warm-up and do not count. */
+/** The first runs are warm-up and do not count. */
 export function runRenderBench(): Promise<RenderBenchResult> {
   return Promise.resolve({ name: 'render', rows: SIZES.map(measure) });
 }

@@ -1,6 +1,7 @@
 /**
- * `npm run bench -- rollout`: the whole stack with simulated hosts, and one config that reboots every node. The
- * figures come from an independent observer, the API server's metrics and Temporal's histories.
+ * `npm run bench -- rollout`: the whole stack with simulated hosts, and one config that reboots
+ * every node. Figures come from an independent observer, the API server's metrics and Temporal's
+ * histories.
  */
 
 import { setTimeout as delay } from 'node:timers/promises';
@@ -41,37 +42,32 @@ interface RolloutBenchResult extends Observed {
   /** First cordon to last uncordon, divided by ceil(nodes / maxUnavailable) × node time. */
   readonly makespanRatio: number;
   readonly makespanSeconds: number;
-  /**
-   * From a verified node (its uncordon is observed) to the next cordon, in ms; absent = each slot was used once.
-   */
+  /** From an observed uncordon to the next cordon, in ms; absent = each slot was used once. */
   readonly slotRefillMs?: { readonly p50: number; readonly p99: number };
-  /** Longest time without a cordon while a slot was free and a node waited for one. */
+  /** Longest time without a cordon while a slot was free and a node waited. */
   readonly standstillSeconds: number;
-  /** Age of the Leases of KWOK's nodes; shows how busy the machine was. */
+  /** Shows how busy the machine was. */
   readonly leaseAge: LeaseAge;
   readonly applyToFirstCordonMs: number;
   readonly apiWritesPerNode: number;
   readonly apiReadsPerNode: number;
   readonly workflowTasksPerNode: number;
-  /** Workflow tasks whose result was refused, and those not started or completed in time, over all workflows. */
+  /** Refused results, and tasks not started or completed in time, over all workflows. */
   readonly failedTasks: number;
   readonly lateTasks: number;
-  /** Through the server; local activities are counted separately. */
+  /** Without local activities. */
   readonly activitiesPerNode: number;
   readonly localActivitiesPerNode: number;
   readonly signalsPerNode: number;
   readonly historyEventsPerNode: number;
-  /** Processor time of the Temporal server during the rollout; absent where it cannot be read. */
+  /** During the rollout; absent where it cannot be read. */
   readonly temporalCpuMsPerNode?: number;
   readonly cpuMsPerNode: Readonly<Record<string, number>>;
   readonly rssMiB: Readonly<Record<string, number>>;
-  /** Greatest resident memory, start-up included; empty where the kernel does not count it. */
+  /** Start-up included; empty where the kernel does not count it. */
   readonly mostRssMiB: Readonly<Record<string, number>>;
   readonly disksCompared: number;
-  /**
-   * Violations of the promises in docs/reliability.md, from an observer in its own process and from the comparison
-   * of disks.
-   */
+  /** Of the promises in docs/reliability.md, from an observer and from the comparison of disks. */
   readonly violations: readonly string[];
 }
 
@@ -109,7 +105,7 @@ async function measure(stack: Stack, options: SimulatedPoolOptions): Promise<Rol
       observer.stop();
     }
   } finally {
-    // Also after a failure: otherwise this process waits for the observer for ever.
+    // Otherwise this process waits for the observer for ever.
     await judge.stop();
   }
 }
@@ -155,7 +151,7 @@ async function rollOnce(
   };
 }
 
-/** The requests of the first boot are over when two counts in a row agree. */
+/** The first boot sends no more requests when two counts in a row agree. */
 async function settled(stack: Stack): Promise<void> {
   for (let last = -1; ;) {
     const { writes, reads } = await countApiRequests(stack.cluster);
@@ -218,7 +214,7 @@ function isToBeTold(
   return standstill.look(Date.now(), changes.findLast(isCordon)?.atMs ?? 0, hasRoom);
 }
 
-/** Runs beside the measurement and must not delay it. */
+/** Must not delay the measurement. */
 function tellStandstill(stack: Stack, { onStep }: SimulatedPoolOptions): void {
   const at = new Date().toISOString();
   whatTheRolloutSays(stack).then(
@@ -286,9 +282,8 @@ function isUncordon({ node, previous }: NodeChange): boolean {
 }
 
 /**
- * How long each freed slot stood empty, in the order in which slots were taken again. A cordon takes the slot that
- * has been free for longest. A cordon without a slot freed before it takes an unused one; a freed slot that no
- * node needs is not counted.
+ * How long each freed slot stood empty. A cordon takes the slot that has been free for longest, or
+ * an unused one; a freed slot that no node needs is not counted.
  *
  * @param cordons - times in ms, ascending; so are `uncordons`
  */
@@ -307,7 +302,7 @@ export function refillTimes(
   return refills;
 }
 
-/** No figures without a refill: the percentile of an empty list is 0, which would mean an instant refill. */
+/** The percentile of an empty list is 0, which would mean an instant refill. */
 export function refillFigures(
   refills: readonly number[],
 ): Pick<RolloutBenchResult, 'slotRefillMs'> {

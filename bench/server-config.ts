@@ -1,4 +1,4 @@
-/** The config for the benchmark of the server: 60 files and 20 units whose first config has a given size. */
+/** 60 files and 20 units whose first config has a given size. */
 
 import { createHash, randomBytes } from 'node:crypto';
 import { mkdir, writeFile } from 'node:fs/promises';
@@ -18,8 +18,8 @@ export const POOL = 'master';
 const API_VERSION = `${MCO_GROUP}/v1`;
 
 /**
- * Fills a directory that `slipway server --bootstrap-dir` serves, such that the reply at spec 3.4 has this many
- * bytes, within one percent.
+ * Fills a directory for `slipway server --bootstrap-dir`, such that the reply at spec 3.4 has this
+ * many bytes, within one percent.
  *
  * @returns a join token of the pool
  */
@@ -112,7 +112,7 @@ function configManifest(contentBytes: number): object {
   };
 }
 
-/** Lines that differ, so that they compress about as well as real configs. */
+/** Lines compress about as well as real configs. */
 function textOf(bytes: number, seed: number): Buffer {
   const lines: string[] = [];
   for (let i = 0, size = 0; size < bytes; i++) {

@@ -1,6 +1,6 @@
 /**
- * Machines that ask the server for their first config, in their own process. The client reads as little as
- * possible: otherwise it would measure itself.
+ * Machines that ask the server for their first config, in their own process. The client reads as
+ * little as possible: otherwise it would measure itself.
  */
 
 import { connect as connectTcp, type Socket, type TcpNetConnectOpts } from 'node:net';
@@ -12,21 +12,21 @@ export interface LoadJob {
   readonly path: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly connections: number;
-  /** How long to repeat the request on the same connections; absent = each machine asks once and disconnects. */
+  /** On the same connections; absent = each machine asks once and disconnects. */
   readonly seconds?: number;
   readonly idle?: number;
 }
 
 export interface LoadResult {
   readonly requests: number;
-  /** By reason: a status, or the code of an error. */
+  /** By status, or code of an error. */
   readonly failures: Readonly<Record<string, number>>;
   readonly seconds: number;
   readonly bytes: number;
-  /** Latency of every answered request; includes the connection when each machine asks once. */
+  /** Includes the connection when each machine asks once. */
   readonly latenciesMs: readonly number[];
   readonly processorMs: number;
-  /** Idle connections that were open when the last machine had its answer. */
+  /** When the last machine had its answer. */
   readonly idleOpen: number;
 }
 
@@ -64,10 +64,7 @@ async function runLoad(job: LoadJob): Promise<LoadResult> {
   };
 }
 
-/**
- * Every machine has its own loopback address, so that the server's limit for one address does not bind all of
- * them.
- */
+/** Otherwise the server's limit for one address would bind all machines. */
 function addressOf(machine: number): string {
   return `127.0.${1 + (machine % 10)}.${1 + (Math.floor(machine / 10) % 250)}`;
 }
@@ -76,14 +73,14 @@ function fail(tally: Tally, reason: string): void {
   tally.failures[reason] = (tally.failures[reason] ?? 0) + 1;
 }
 
-/** A connection that sends nothing; undefined = it could not be opened. */
+/** Undefined = it could not be opened. */
 function openIdle(port: number, index: number, tally: Tally): Promise<Socket | undefined> {
   return new Promise((resolve) => {
     const socket = connectTcp({ host: '127.0.0.1', port, localAddress: addressOf(index) });
     socket.once('connect', () => {
       resolve(socket);
     });
-    // Once connected, an error only closes the connection, which is counted at the end.
+    // An error later only closes the connection.
     socket.on('error', (error: NodeJS.ErrnoException) => {
       if (socket.connecting) fail(tally, `idle: ${error.code ?? 'error'}`);
       resolve(undefined);
@@ -161,7 +158,7 @@ function requestText({ path, headers }: LoadJob, isLast: boolean): string {
   return `GET ${path} HTTP/1.1\r\n${lines.join('')}\r\n`;
 }
 
-/** Counts the bytes of one reply and keeps none. */
+/** Keeps none of the bytes. */
 class Reply {
   status = 0;
   length = 0;

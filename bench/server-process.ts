@@ -1,4 +1,4 @@
-/** The production server in its own process, with its figures for the benchmark. */
+/** The production server in its own process. */
 
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { messageOf } from '../core/errors';
@@ -8,12 +8,11 @@ import type { ServerOptions } from '../server/settings';
 export type ServerQuestion = { readonly start: ServerOptions } | 'reset' | 'figures';
 
 export interface ServerFigures {
-  /** Resident memory now, and its maximum since the process started. */
   readonly rssBytes: number;
   readonly peakRssBytes: number;
   /** Longest time in which the event loop answered nothing. */
   readonly longestBlockMs: number;
-  /** The same in processor time of the loop, which other load on the core does not change. */
+  /** In processor time of the loop, which other load on the core does not change. */
   readonly longestBlockProcessorMs: number;
   readonly processorMs: number;
 }
@@ -29,7 +28,7 @@ const delay = monitorEventLoopDelay({ resolution: RESOLUTION_MS });
 let before = process.cpuUsage();
 let longestBlockProcessorMs = 0;
 
-/** Between two ticks lies one turn of the event loop, however long it waited for a core. */
+/** One turn of the event loop, however long it waited for a core. */
 function watchTurns(): void {
   let last = process.threadCpuUsage();
   setInterval(() => {
@@ -48,7 +47,7 @@ function figures(): ServerFigures {
   return {
     rssBytes: process.memoryUsage.rss(),
     peakRssBytes: process.resourceUsage().maxRSS * 1024,
-    // The histogram measures the time between two samples, which includes this interval.
+    // The histogram includes this interval.
     longestBlockMs: Math.max(0, delay.max / 1e6 - RESOLUTION_MS),
     longestBlockProcessorMs,
     processorMs: (user + system) / 1000,

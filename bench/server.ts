@@ -1,6 +1,6 @@
 /**
- * Load tests of the server: first configs over 50 connections, and the boot storm of 2,000 machines. Server and
- * machines run in two processes; with two cores, each has its own.
+ * First configs over 50 connections, and the boot storm of 2,000 machines. Server and machines run
+ * in two processes; with two cores, each has its own.
  */
 
 import { fork, type ChildProcess } from 'node:child_process';
@@ -24,13 +24,12 @@ interface ServerBenchOptions {
   readonly onStep: (text: string) => void;
 }
 
-/** One spec version over kept connections. */
 interface ServerBenchRow {
   readonly version: string;
   readonly encoding: string;
   readonly replyBytes: number;
   readonly requestsPerSecond: number;
-  /** Requests per second of processor time: what one whole core serves. */
+  /** What one whole core serves. */
   readonly requestsPerProcessorSecond: number;
   readonly p50Ms: number;
   readonly p99Ms: number;
@@ -55,7 +54,7 @@ interface BootStormResult {
 
 interface IdleResult {
   readonly idleConnections: number;
-  /** Idle connections still open when the last machine had its answer. */
+  /** When the last machine had its answer. */
   readonly stillOpen: number;
   readonly machines: number;
   readonly p50Ms: number;
@@ -69,7 +68,7 @@ interface IdleResult {
 interface ServerBenchResult {
   readonly name: 'server';
   readonly cores: number;
-  /** Load of the minute before the run: shows other work on the machine. */
+  /** Of the minute before: shows other work on the machine. */
   readonly loadAverage: number;
   readonly connections: number;
   readonly rows: readonly ServerBenchRow[];
@@ -79,7 +78,7 @@ interface ServerBenchResult {
 
 const MIB = 1024 * 1024;
 
-/** Ignition asks without compression; other clients may accept it. */
+/** Ignition asks without compression. */
 const CASES = [
   ['3.4.0', 'identity'],
   ['3.1.0', 'identity'],
@@ -133,7 +132,7 @@ async function startBench(directory: string, options: ServerBenchOptions): Promi
   await writeFile(keyFile, credentials.key, { mode: 0o600 });
   const bootstrapDir = join(directory, 'bootstrap');
   const token = await writeServedConfig(bootstrapDir, options.replyBytes);
-  // The server logs as in production; the output is discarded.
+  // The server logs as in production.
   const server = child('server-process.js');
   const load = child('server-load.js');
   const ask = async (question: ServerQuestion): Promise<ServerAnswer> =>
@@ -147,7 +146,7 @@ async function startBench(directory: string, options: ServerBenchOptions): Promi
       ignitionPort: 0,
       plainAddress: '127.0.0.1',
       plainPort: 0,
-      // Enough for the idle connections and the machines beside them.
+      // For the idle connections and the machines beside them.
       maxConnections: Math.max(4_096, options.idle + 1_000),
     },
   });
@@ -203,7 +202,7 @@ async function measureVersion(
   { connections, seconds }: ServerBenchOptions,
 ): Promise<ServerBenchRow> {
   const headers = bench.headers(version, encoding);
-  // Warm-up: the first request prepares the bytes, the next thousand get the code compiled.
+  // Warm-up: prepares the bytes, and gets the code compiled.
   await bench.load({ headers, connections, seconds: Math.min(seconds, 3) });
   await bench.reset();
   const load = await bench.load({ headers, connections, seconds });
@@ -246,7 +245,7 @@ async function measureStorm(
   };
 }
 
-/** Few enough that all ask before the server closes the idle connections. */
+/** Few enough to ask before the server closes the idle connections. */
 const BESIDE_IDLE = 50;
 
 async function measureIdle(bench: Bench, { idle }: ServerBenchOptions): Promise<IdleResult> {

@@ -10,20 +10,20 @@ import { memoryOf } from './process-memory';
 
 export const WORKERS = 'node-role.kubernetes.io/worker';
 
-/** For one answer of Temporal to the observer: the benchmark may use the whole machine. */
+/** For Temporal's answer to the observer: the benchmark may use the whole machine. */
 const PATIENCE_MS = 20_000;
 
 export interface SimulatedPoolOptions {
   readonly nodes: number;
   readonly maxUnavailable: number;
-  /** Simulated time from the armed reboot to the boot. */
+  /** From the armed reboot to the boot. */
   readonly nodeTimeSeconds: number;
   readonly canaryNodes: number;
   readonly environment?: Readonly<Record<string, string>>;
   readonly onStep: (text: string) => void;
 }
 
-/** Only the reboot takes simulated time, so the measurement shows what Slipway adds. */
+/** Only the reboot takes simulated time: the rest is Slipway's. */
 export async function startSimulatedPool(options: SimulatedPoolOptions): Promise<Stack> {
   return startStack({
     nodes: { worker: options.nodes },
@@ -49,7 +49,7 @@ export async function startSimulatedPool(options: SimulatedPoolOptions): Promise
   });
 }
 
-/** The observer of the end-to-end tests; judges the worker pool by every promise that it can observe. */
+/** Judges the worker pool by every promise that an observer can see. */
 export async function judgeOf(stack: Stack, maxUnavailable: number): Promise<ObserverProcess> {
   const { cluster, temporal } = stack;
   return startJudge({
@@ -61,9 +61,9 @@ export async function judgeOf(stack: Stack, maxUnavailable: number): Promise<Obs
 /** Violations that an observer found, and how well it could observe. */
 export interface Observed {
   readonly maxUnavailableSeen: number;
-  /** Number of checks by place: without checks, "no violations" means nothing. */
+  /** Without checks, "no violations" means nothing. */
   readonly observerLooks: Readonly<Record<string, number>>;
-  /** Longest time without a successful check, by place. */
+  /** Longest time without a successful check. */
   readonly observerBlindSeconds: Readonly<Record<string, number>>;
 }
 
@@ -83,7 +83,7 @@ interface Compared {
   readonly broken: readonly string[];
 }
 
-/** The observer cannot see disks: at rest, every host must match the config that its Node names, byte for byte. */
+/** At rest, every host must match the config that its Node names, byte for byte. */
 export async function disksOf(stack: Stack): Promise<Compared> {
   const { compared, wrong } = await compareDisks(stack.cluster.admin, stack.hostRoot);
   const all = stack.nodesOf('worker').length;
@@ -103,7 +103,7 @@ export function residentMiB(stack: Stack): Readonly<Record<string, number>> {
   );
 }
 
-/** Maximum since each process started; empty where the kernel does not count it. */
+/** Empty where the kernel does not count it. */
 export function mostResidentMiB(stack: Stack): Readonly<Record<string, number>> {
   const found = processesOf(stack).map(({ name, pid }) => [name, memoryOf(pid, 'VmHWM')] as const);
   return Object.fromEntries(

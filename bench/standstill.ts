@@ -1,7 +1,4 @@
-/**
- * Says why a rollout does not progress: a benchmark that gives up names the blocker, and one with a
- * standstill reports it at that time.
- */
+/** Says why a rollout does not progress. */
 
 import { Client, Connection } from '@temporalio/client';
 import { messageOf } from '../core/errors';
@@ -10,15 +7,14 @@ import { poolRolloutId } from '../core/names';
 import type { Stack } from '../tools/stack/stack';
 import { progressQuery } from '../workflows/messages';
 
-/** Failures that are printed with their reason; the others are only counted. */
+/** The other failures are only counted. */
 const TOLD = 3;
-/** On a busy machine, the time from slot to slot can be this long without a standstill. */
+/** On a busy machine, slot to slot can take this long. */
 const TELL_AFTER_MS = 60_000;
 const TELL_EVERY_MS = 30_000;
 const ANSWER_MS = 20_000;
 const STAGES = ['preparing', 'waiting', 'working'] as const;
 
-/** Time in which a node could have been cordoned, and none was; in ms. */
 export class Standstill {
   longestMs = 0;
   #lastCordonMs = -1;
@@ -26,7 +22,6 @@ export class Standstill {
   #tellAtMs = 0;
 
   /**
-   * @param lastCordonMs - when the last cordon was observed
    * @param hasRoom - whether a slot is free and a node waits for one
    * @returns whether the standstill is long enough to be reported, at intervals
    */
@@ -45,14 +40,14 @@ export class Standstill {
 }
 
 /**
- * State and blocker of the worker pool's rollout, why the first nodes failed, and its task in Temporal. Never
+ * State and blocker of the rollout, why the first nodes failed, and its task in Temporal. Never
  * throws.
  */
 export async function whatTheRolloutSays({ temporal }: Stack): Promise<string> {
   const connection = Connection.lazy({ address: temporal.address });
   try {
     const client = new Client({ connection, namespace: temporal.namespace });
-    // The calls must begin inside `withDeadline`, or they have no deadline.
+    // Calls that begin outside `withDeadline` have no deadline.
     const told = await connection.withDeadline(Date.now() + ANSWER_MS, () =>
       Promise.all([
         shownByTemporal(client).catch((error: unknown) => `Temporal: ${messageOf(error)}`),
@@ -80,7 +75,7 @@ async function saidByItself(client: Client): Promise<string> {
   ].join('; ');
 }
 
-/** The rollout cannot report a workflow task that is retried again and again; Temporal shows it. */
+/** Only Temporal shows a workflow task that is retried again and again. */
 async function shownByTemporal(client: Client): Promise<string> {
   const { raw, historyLength } = await client.workflow
     .getHandle(poolRolloutId('worker'))

@@ -2,14 +2,13 @@ import { failureName } from '../core/errors';
 import { EXIT, exitCodeOfError } from './exit-codes';
 import type { CliContext } from './ports';
 
-/** A command that is silent for longer seems to hang. */
+/** A longer silence looks like a hang. */
 const SEEMS_TO_HANG_MS = 3_000;
 
-/** Answers for rollouts. */
 export const WORKER = 'a cluster worker';
 
 /**
- * Waits for the answer; when it takes long, names on standard error who has to answer.
+ * Names on standard error who has to answer, when it takes long.
  *
  * @param whom - `WORKER`, or another name
  */
@@ -28,7 +27,7 @@ export async function awaitAnswer<T>(
   }
 }
 
-/** A server is away, or an API server that just started has not loaded its roles yet. */
+/** A server is absent, or a starting API server has not loaded its roles. */
 export function isPassing(error: unknown): boolean {
   return exitCodeOfError(error) === EXIT.UNREACHABLE || failureName(error) === 'ApiForbidden';
 }

@@ -5,7 +5,7 @@ import type { Command } from 'commander';
 export const SHELLS = ['bash', 'zsh', 'fish'] as const;
 export type Shell = (typeof SHELLS)[number];
 
-/** The script for `source <(slipway completion SHELL)`. */
+/** For `source <(slipway completion SHELL)`. */
 export function completionScript(program: Command, shell: Shell): string {
   const words = wordsByPlace(program);
   switch (shell) {
@@ -20,7 +20,7 @@ export function completionScript(program: Command, shell: Shell): string {
 
 type Words = ReadonlyMap<string, readonly string[]>;
 
-/** The words that may follow each command: subcommands, choices of an argument, long flags. */
+/** Subcommands, choices of an argument, long flags. */
 function wordsByPlace(command: Command, place: readonly string[] = []): Words {
   const words = [
     ...command.commands.map((child) => child.name()),
@@ -41,9 +41,7 @@ function flagsWithValue(command: Command): readonly string[] {
   return [...new Set([...own, ...command.commands.flatMap(flagsWithValue)])];
 }
 
-/**
- * `case` branches, the deepest first, because the branch of a command also matches its subcommands.
- */
+/** The deepest first, because the branch of a command also matches its subcommands. */
 function branches(words: Words, line: (list: readonly string[]) => string): string {
   return [...words]
     .sort(([a], [b]) => b.length - a.length)
@@ -54,7 +52,7 @@ function branches(words: Words, line: (list: readonly string[]) => string): stri
     .join('\n');
 }
 
-/** Body of the loop over the words so far, for both shells: finds their command. */
+/** Finds the command in the words so far, for both shells. */
 function placeOf(withValue: readonly string[]): string {
   return `    if [[ -n $skip ]]; then skip=''; continue; fi
     case $word in
@@ -64,7 +62,7 @@ function placeOf(withValue: readonly string[]): string {
     esac`;
 }
 
-/** bash 3.2 has no `mapfile`. None of the words contains a blank or a wildcard. */
+/** bash 3.2 has no `mapfile`. */
 function bash(words: Words, withValue: readonly string[]): string {
   return `_slipway() {
   local place='' word words='' skip=''
@@ -82,10 +80,7 @@ complete -o default -F _slipway slipway
 `;
 }
 
-/**
- * Works when sourced and as the file _slipway in fpath. The variable is `place`, because `path` is
- * the PATH in zsh.
- */
+/** Works when sourced and as the file _slipway in fpath. `path` is the PATH in zsh. */
 function zsh(words: Words, withValue: readonly string[]): string {
   return `#compdef slipway
 

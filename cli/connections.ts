@@ -33,7 +33,7 @@ const CONNECT_TIMEOUT_MS = 5_000;
 type Environment = Readonly<Record<string, string | undefined>>;
 
 /**
- * Flags win over the environment, which wins over the defaults.
+ * Flags precede the environment.
  *
  * @param signal - ends calls to Temporal
  */
@@ -65,7 +65,7 @@ export function openConnections(
   };
 }
 
-/** The value of a promise that resolved. Its failure was reported to the caller that awaited it. */
+/** The awaiting caller got the failure. */
 async function settled<T>(promise: Promise<T> | undefined): Promise<T | undefined> {
   return promise?.then(
     (value) => value,
@@ -93,7 +93,7 @@ async function openKube(options: GlobalOptions, env: Environment): Promise<KubeC
   }
 }
 
-/** The same settings as the processes, from the same flags and variables. */
+/** As the processes read them. */
 function temporalSettings(options: GlobalOptions, env: Environment): TemporalSettings {
   try {
     return readSettings(TemporalSettings, { ...options }, env);
@@ -110,7 +110,7 @@ interface TemporalConnection {
   readonly calls: TemporalCalls;
 }
 
-/** A person prefers an early answer to many tries; a watch tries again. */
+/** A person prefers an early answer; a watch tries again. */
 const RETRY = makeGrpcRetryInterceptor(defaultGrpcRetryOptions({ maxAttempts: 4 }));
 
 async function openTemporal(
@@ -136,7 +136,7 @@ async function connectTemporal(target: ConnectionOptions): Promise<Connection> {
       ...target,
       connectTimeout: CONNECT_TIMEOUT_MS,
       interceptors: [RETRY],
-      // By default gRPC waits up to two minutes before it reconnects to a server that was away.
+      // By default gRPC waits up to two minutes before it reconnects.
       channelArgs: {
         'grpc.initial_reconnect_backoff_ms': 500,
         'grpc.max_reconnect_backoff_ms': 5_000,
@@ -150,7 +150,7 @@ async function connectTemporal(target: ConnectionOptions): Promise<Connection> {
   }
 }
 
-/** Rejects an impossible address or an unreadable certificate before any server is asked. */
+/** Before any server is asked. */
 function temporalTarget(settings: TemporalSettings): ConnectionOptions {
   const address = settings.temporalAddress;
   if (!isAddress(address)) {
@@ -167,24 +167,24 @@ function temporalTarget(settings: TemporalSettings): ConnectionOptions {
   }
 }
 
-/** A host, or an IPv6 address in brackets; the port is optional. */
+/** Or an IPv6 address in brackets; the port is optional. */
 function isAddress(text: string): boolean {
   const match = /^(?:\[[0-9a-fA-F:.]+\]|[^\s:/[\]]+)(?::(\d+))?$/.exec(text);
   const port = Number(match?.[1] ?? 7233);
   return match !== null && port >= 1 && port <= 65_535;
 }
 
-/** For the record of a pause or a skip; undefined for a user without a name. */
+/** Recorded with a pause or a skip. */
 export function userName(): string | undefined {
   try {
     return userInfo().username;
   } catch {
-    // A user ID without a passwd entry, as in many containers.
+    // A user ID may have no passwd entry, as in many containers.
     return undefined;
   }
 }
 
-/** The CLI reports failures itself; log lines of the adapters would disturb the tree. */
+/** Log lines would disturb the tree. */
 const QUIET: Log = {
   debug: () => undefined,
   info: () => undefined,

@@ -1,4 +1,4 @@
-/** `95` → `1m35s`, `7200` → `2h0m`, `200000` → `2d7h`, as kubectl shows ages. Takes seconds. */
+/** Seconds, as kubectl shows ages: `95` → `1m35s`, `7200` → `2h0m`, `200000` → `2d7h`. */
 export function formatDuration(seconds: number): string {
   const whole = Math.max(0, Math.round(seconds));
   if (whole < 60) return `${whole}s`;
@@ -7,13 +7,13 @@ export function formatDuration(seconds: number): string {
   return `${Math.floor(whole / 86_400)}d${Math.floor((whole % 86_400) / 3600)}h`;
 }
 
-/** Time since an RFC 3339 instant; `<unknown>` without one, as in kubectl. */
+/** Since an RFC 3339 instant; `<unknown>` without one, as in kubectl. */
 export function formatAge(instant: string | undefined, nowMs: number): string {
   return instant === undefined ? '<unknown>' : formatDuration((nowMs - Date.parse(instant)) / 1000);
 }
 
 /**
- * `90s`, `5m`, `1h30m`, or a bare number of seconds, as for `--timeout` of kubectl.
+ * `90s`, `5m`, `1h30m`, or a bare number of seconds.
  *
  * @returns seconds; undefined for any other text
  */

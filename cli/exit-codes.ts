@@ -1,4 +1,4 @@
-/** Exit codes of `slipway`; documented in docs/cli.md. */
+/** Documented in docs/cli.md. */
 
 import { failureName } from '../core/errors';
 
@@ -11,12 +11,12 @@ export const EXIT = {
   FAILED: 4,
   TIMED_OUT: 5,
   PAUSED: 6,
-  /** Temporal, the Kubernetes API server or every cluster worker does not answer. */
+  /** Temporal, the API server or every cluster worker does not answer. */
   UNREACHABLE: 9,
 } as const;
 export type ExitCode = (typeof EXIT)[keyof typeof EXIT];
 
-/** An error that the CLI prints as one line without a stack. */
+/** Printed as one line without a stack. */
 interface CliError extends Error {
   readonly name: 'CliError';
   readonly exitCode: ExitCode;

@@ -1,5 +1,3 @@
-/** Flags and help of the commands that let new machines in. */
-
 import { type Command, Option } from 'commander';
 import {
   createJoinToken,

@@ -22,7 +22,7 @@ import { fail, failureName, messageOf } from '../core/errors';
 import { ANNOTATION, FIELD_MANAGER } from '../core/names';
 import type { CliCluster, ClusterView, ServerFacts } from './ports';
 
-/** Folds a burst of changes into one redraw. */
+/** One redraw for a burst of changes. */
 const FOLD_MS = 100;
 
 export function kubeCluster(client: KubeClient, log: Log): CliCluster {
@@ -67,7 +67,7 @@ export function kubeCluster(client: KubeClient, log: Log): CliCluster {
   };
 }
 
-/** The API server answers NotFound to a list when the kind is not served. */
+/** A list of a kind that is not served gets NotFound. */
 function notInstalled(cause: unknown): Error {
   return fail(
     'ObjectNotFound',
@@ -79,7 +79,7 @@ function byName<T extends KubeObject>(objects: readonly T[]): ReadonlyMap<string
   return new Map(objects.map((object) => [object.metadata.name, object]));
 }
 
-/** Policies as rollouts read them; none when the kind is not served or the object is absent. */
+/** As rollouts read them. */
 async function clusterDisruptionPolicy(client: KubeClient): Promise<NodeDisruptionPolicy> {
   try {
     const found = await client.get(MACHINE_CONFIGURATIONS, { name: 'cluster' });
@@ -90,10 +90,10 @@ async function clusterDisruptionPolicy(client: KubeClient): Promise<NodeDisrupti
   }
 }
 
-/** The name of MCO's one ControllerConfig. */
+/** MCO's name. */
 const CONTROLLER_CONFIG = 'machine-config-controller';
 
-/** A cluster may have no ControllerConfig, and people may write anything into it. */
+/** People may write anything into a ControllerConfig. */
 async function readServerFacts(client: KubeClient): Promise<ServerFacts> {
   const found = await client
     .get(CONTROLLER_CONFIGS, { name: CONTROLLER_CONFIG })
@@ -116,7 +116,6 @@ function textAt(object: unknown, path: readonly string[]): string | undefined {
   return typeof value === 'string' && value !== '' ? value : undefined;
 }
 
-/** Keeps caches of the objects in the tree; calls back on each change. */
 async function follow(
   client: KubeClient,
   log: Log,

@@ -8,10 +8,7 @@ import { renderTree } from './tree';
 
 export interface LiveView {
   show(snapshot: RolloutSnapshot): void;
-  /**
-   * One sentence for each server that does not answer, empty when all do. Data shown meanwhile is
-   * old.
-   */
+  /** One for each server that does not answer. Data shown meanwhile is old. */
   trouble(sentences: readonly string[]): void;
   close(): void;
 }
@@ -101,7 +98,7 @@ function stampOf(context: CliContext): string {
   return new Date(context.now()).toISOString().slice(11, 19);
 }
 
-/** Reports once on standard error that a server does not answer, and once that all do again. */
+/** Once when a server does not answer, and once when all do. */
 function troubleLines(context: CliContext): LiveView['trouble'] {
   let known: readonly string[] = [];
   return (sentences) => {
@@ -116,10 +113,7 @@ function troubleLines(context: CliContext): LiveView['trouble'] {
   };
 }
 
-/**
- * The text whose change prints a new line. Waiting times and progress of a pull change constantly
- * and do not count.
- */
+/** Waiting times and progress of a pull change constantly and do not count. */
 function newsOf({ group }: NodeRow, text: string): string {
   if (group === 'WaitingForSlot') return group;
   return group === 'Preparing' ? text.replace(/[\d.]+/g, '') : text;
@@ -132,7 +126,7 @@ function machineView(context: CliContext, output: 'json' | 'yaml'): LiveView {
       const text = JSON.stringify(snapshot);
       if (text === last) return;
       last = text;
-      // JSON is YAML: after a document separator the same line is a YAML document.
+      // After a document separator, a line of JSON is a YAML document.
       context.terminal.out.write(output === 'json' ? `${text}\n` : `---\n${text}\n`);
     },
     trouble: troubleLines(context),

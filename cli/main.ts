@@ -13,7 +13,7 @@ async function main(argv: readonly string[]): Promise<ExitCode> {
   for (const name of ['SIGINT', 'SIGTERM'] as const) {
     process.once(name, () => stop.abort(name));
   }
-  // `slipway get nodes | head` closes the pipe early; that is no error.
+  // `slipway get nodes | head` closes the pipe early.
   process.stdout.on('error', (error: NodeJS.ErrnoException) => {
     if (error.code === 'EPIPE') process.exit(EXIT.OK);
     throw error;
@@ -24,7 +24,7 @@ async function main(argv: readonly string[]): Promise<ExitCode> {
   return runCommand(argv, stop.signal);
 }
 
-/** Loaded only for commands, because it brings the clients of Kubernetes and Temporal. */
+/** The clients of Kubernetes and Temporal are loaded only for commands. */
 async function runCommand(argv: readonly string[], signal: AbortSignal): Promise<ExitCode> {
   const [{ buildProgram }, { openConnections, userName }, { openTerminal }] = await Promise.all([
     import('./program.js'),
@@ -71,7 +71,7 @@ async function runCommand(argv: readonly string[], signal: AbortSignal): Promise
 
 function report(error: unknown): ExitCode {
   if (error instanceof CommanderError) {
-    // Commander has printed its text. Help and version are no errors; an incomplete command is.
+    // Help and version are no errors; an incomplete command is.
     const isBare = error.code === 'commander.help' && process.argv.length <= 2;
     return error.exitCode === 0 || isBare ? EXIT.OK : EXIT.USAGE;
   }

@@ -25,11 +25,10 @@ export interface WatchFlags extends OutputOption {
 
 export interface WatchOptions extends OutputOption {
   readonly watch: boolean;
-  /** Limit of the watch; absent = until it ends by itself, or Ctrl-C. */
+  /** Absent = until it ends by itself, or Ctrl-C. */
   readonly timeoutSeconds?: number;
 }
 
-/** Adds `-o`, `--watch` and its `--timeout`. */
 export function watchable(command: Command): Command {
   return command
     .option('-w, --watch', 'keep watching, until Ctrl-C; a rollout continues', false)

@@ -12,13 +12,11 @@ export interface Listing<Row> {
   readonly columns: readonly Column<Row>[];
   readonly rows: readonly Row[];
   data(row: Row): unknown;
-  /** Printed on standard error when there are no rows. */
   readonly empty: string;
-  /** A remark about the rows, printed on standard error beside a table. */
+  /** On standard error, beside a table. */
   readonly note?: string;
 }
 
-/** Writes a listing to standard output; for an empty table, a line on standard error. */
 export function printListing<Row>(
   listing: Listing<Row>,
   format: OutputFormat,

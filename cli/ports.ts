@@ -29,22 +29,22 @@ interface CliJoinTokens {
   list(): Promise<readonly StoredJoinToken[]>;
   /** False when there is none. */
   revoke(id: string): Promise<boolean>;
-  /** Deletes those that expired long ago; returns their IDs. */
+  /** Expired long ago; returns their IDs. */
   prune(nowMs: number): Promise<readonly string[]>;
 }
 
-/** How machines find the server, according to the ControllerConfig. */
+/** From the ControllerConfig. */
 export interface ServerFacts {
   /** PEM. */
   readonly rootCa?: string;
-  /** Host name of the API and of the server inside the cluster's network. */
+  /** Of the API and the server, inside the cluster's network. */
   readonly internalHost?: string;
 }
 
 /** The Kubernetes API. Throws `ObjectNotFound`, `ApiUnavailable`. */
 export interface CliCluster {
   read(): Promise<ClusterView>;
-  /** Reads pools only: a person who lets machines in may be allowed nothing else. */
+  /** A person who lets machines in may read nothing else. */
   poolNames(): Promise<readonly string[]>;
   readonly joinTokens: CliJoinTokens;
   serverFacts(): Promise<ServerFacts>;
@@ -69,15 +69,15 @@ export interface RolloutRecord {
   readonly endedAt?: string;
 }
 
-/** A workflow that a person paused in Temporal: it is open, and answers nothing. */
+/** It is open, and answers nothing. */
 export interface PausedInTemporal {
-  /** A sentence: who paused what, why, and how to resume it. */
+  /** A sentence that names the person, the reason, and the command to resume. */
   readonly pausedInTemporal: string;
 }
 
 export interface HostWorkerRecord {
   readonly identity: string;
-  /** RFC 3339: its last poll of Temporal, at most a minute ago while it runs. */
+  /** RFC 3339; at most a minute ago while the worker runs. */
   readonly askedAt: string;
   /** No machine is behind it. */
   readonly simulated?: true;
@@ -85,14 +85,14 @@ export interface HostWorkerRecord {
 
 /** Temporal. A server or worker that does not answer is a `CliError` with code UNREACHABLE. */
 export interface CliTemporal {
-  /** The open rollout's answer; undefined when none is open. */
+  /** Undefined when no rollout is open. */
   progress(pool: string): Promise<RolloutProgress | PausedInTemporal | undefined>;
   nodeStatus(
     node: string,
   ): Promise<((NodeStatus | PausedInTemporal) & { readonly step?: RunningStep }) | undefined>;
-  /** The worker of this host; undefined when none has polled in the last minutes. */
+  /** Undefined when no worker has polled in the last minutes. */
   hostWorker(node: string): Promise<HostWorkerRecord | undefined>;
-  /** The running steps of these nodes' updates, by node; nodes without one are left out. */
+  /** By node; nodes without a running step are left out. */
   steps(nodes: readonly string[]): Promise<ReadonlyMap<string, RunningStep>>;
   start(pool: string, config: string): Promise<RolloutAnswer>;
   /** Undefined when no rollout runs. */
@@ -116,11 +116,11 @@ export interface SetupStep {
   /** `namespace slipway` */
   readonly what: string;
   readonly did: 'created' | 'changed' | 'exists';
-  /** Of a namespace: how long Temporal keeps ended workflows. */
+  /** How long Temporal keeps ended workflows. */
   readonly retentionSeconds?: number;
 }
 
-/** Creates what Slipway needs in Temporal; existing things stay unchanged. */
+/** Existing things stay unchanged. */
 export interface CliTemporalSetup {
   readonly address: string;
   /**

@@ -54,7 +54,7 @@ interface ProgramHost {
   exit(code: ExitCode): void;
 }
 
-/** Builds the command tree; nothing runs before `parseAsync`. */
+/** Nothing runs before `parseAsync`. */
 export function buildProgram(host: ProgramHost): Command {
   const program = new Command('slipway')
     .description(
@@ -284,8 +284,8 @@ function addHost(program: Command, run: Run): void {
 }
 
 /**
- * Only for the help: cli/main.ts starts a process before this program is loaded, when the first
- * word names it. After global flags a process is refused, because no process has all of them.
+ * For the help: cli/main.ts starts a process before this program is loaded. After global flags a
+ * process is refused, because no process has all of them.
  */
 function addProcesses(program: Command): void {
   for (const { name, description } of PROCESSES) {

@@ -1,5 +1,3 @@
-/** The running step of a node update: its report, and the cause of its last failure. */
-
 import type { WorkflowExecutionDescription } from '@temporalio/client';
 import { defaultPayloadConverter } from '@temporalio/common';
 import { optionalTsToMs } from '@temporalio/common/lib/time';
@@ -7,11 +5,8 @@ import { resolvePolicy } from '../core/rollout';
 import { hostLimits } from '../workflows/timeouts';
 
 export interface RunningStep {
-  /**
-   * From its heartbeat: a path, an image with the progress of its pull, or the subject of a wait.
-   */
+  /** From its heartbeat: a path, an image with its progress, or the subject of a wait. */
   readonly says?: string;
-  /** Attempts so far, with this one. */
   readonly attempt: number;
   readonly lastFailure?: string;
   readonly blocker?: string;
@@ -23,7 +18,7 @@ type Described = Pick<WorkflowExecutionDescription, 'raw'> & {
 type Activity = NonNullable<Described['raw']['pendingActivities']>[number];
 
 /**
- * The running step; undefined between two steps.
+ * Undefined between two steps.
  *
  * @param nowMs - a step that was scheduled a moment ago has no blocker yet
  */
@@ -49,13 +44,13 @@ const UPDATE_PAUSED = 'its update is paused in Temporal';
 /** `PENDING_ACTIVITY_STATE_SCHEDULED`: no worker has it. */
 const SCHEDULED = 1;
 
-/** Steps of the host worker; a cluster worker runs the others. */
+/** A cluster worker runs all other steps. */
 const HOST_STEPS: ReadonlySet<string> = new Set(Object.keys(hostLimits(resolvePolicy(undefined))));
 
-/** A worker that polls its queue picks a step up within this time, also on a busy machine. */
+/** A worker that polls picks a step up within this time. */
 const PICKED_UP_WITHIN_MS = 3_000;
 
-/** A step between two attempts has no blocker. */
+/** None between two attempts. */
 function blockerOf(activity: Activity, nowMs: number): string | undefined {
   if (activity.paused === true) return 'its step is paused in Temporal';
   const isBetweenAttempts = (activity.nextAttemptScheduleTime ?? undefined) !== undefined;
@@ -65,13 +60,13 @@ function blockerOf(activity: Activity, nowMs: number): string | undefined {
   if (nowMs - (optionalTsToMs(scheduledTime) ?? 0) < PICKED_UP_WITHIN_MS) return undefined;
   const step = activity.activityType?.name ?? '';
   if (!HOST_STEPS.has(step)) return 'no cluster worker has picked it up yet';
-  // A host that reboots is away for as long as that takes.
+  // A rebooting host is away.
   return step === 'verifyUpdate'
     ? 'waiting for its host worker to come back'
     : 'its host worker has not picked it up yet';
 }
 
-/** One line: attempt, last failure and blocker. Empty when there is no news. */
+/** Attempt, last failure and blocker. Empty when there is no news. */
 export function stepText({ says, attempt, lastFailure, blocker }: RunningStep): string {
   const again =
     attempt > 1 ? `attempt ${attempt}${lastFailure === undefined ? '' : `, ${lastFailure}`}` : '';

@@ -1,5 +1,3 @@
-/** Commands that set up the servers that Slipway uses. */
-
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { setupTemporal } from './commands/setup-temporal';
 import { parseDuration } from './durations';
@@ -25,7 +23,7 @@ export function addSetup(program: Command, run: Run): void {
     );
 }
 
-/** A duration in whole seconds; days are allowed. */
+/** In whole seconds; days are allowed. */
 function days(text: string): number {
   const count = /^(\d+)d$/.exec(text)?.[1];
   const seconds = count === undefined ? parseDuration(text) : Number(count) * 86_400;

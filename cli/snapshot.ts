@@ -1,6 +1,5 @@
 /**
- * The content of `rollout status` at one instant, from the cluster's objects and the answer of the
- * running rollout to `progress`. Pure.
+ * `rollout status` at one instant, from the cluster's objects and the rollout's `progress`. Pure.
  */
 
 import { ANNOTATION, NodeCondition, PoolCondition } from '../core/names';
@@ -33,7 +32,7 @@ export type NodeGroup =
 export interface NodeRow {
   readonly node: string;
   readonly group: NodeGroup;
-  /** RFC 3339: since when it is in the group. */
+  /** RFC 3339. */
   readonly since?: string;
   /** Its step or its blocker. */
   readonly detail?: string;
@@ -42,7 +41,7 @@ export interface NodeRow {
 export interface RolloutSnapshot {
   readonly pool: string;
   readonly config?: string;
-  /** The rollout's state, or the headline condition of the pool when no rollout runs. */
+  /** Or the headline condition of the pool when no rollout runs. */
   readonly state: string;
   readonly blocker?: string;
   readonly machineCount: number;
@@ -63,9 +62,9 @@ export interface SnapshotInput {
   readonly manual?: boolean;
   /** Absent = no rollout runs, or it is paused in Temporal and does not answer. */
   readonly progress?: RolloutProgress;
-  /** A sentence: who paused it in Temporal, and how to resume it. */
+  /** A sentence that names the person who paused it, and the command to resume. */
   readonly pausedInTemporal?: string;
-  /** Running steps of the nodes' updates, as far as they were queried. */
+  /** As far as they were queried. */
   readonly steps?: ReadonlyMap<string, RunningStep>;
 }
 
@@ -92,7 +91,7 @@ export function takeSnapshot(input: SnapshotInput): RolloutSnapshot {
   };
 }
 
-/** Without a rollout: the pool's condition, but Updated only when the nodes agree. */
+/** Updated only when the nodes agree. */
 function headline(pool: MachineConfigPool, rows: readonly NodeRow[]): string {
   if (isTrue(pool, PoolCondition.DEGRADED)) return 'Degraded';
   if (pool.spec.paused === true) return 'Paused';
@@ -113,9 +112,7 @@ function blockerOf(input: SnapshotInput, rows: readonly NodeRow[]): { readonly b
   return blocker === undefined || blocker === '' ? {} : { blocker };
 }
 
-/**
- * Nodes wait and no rollout runs: a person decided so, or the controllers have yet to start one.
- */
+/** A person decided so, or the controllers have yet to start one. */
 function whyNoRollout({ pool, manual }: SnapshotInput): string {
   const start = `start it: slipway rollout start ${pool.metadata.name}`;
   const cancelled = pool.metadata.annotations?.[ANNOTATION.ROLLOUT_CANCELLED];
@@ -179,7 +176,7 @@ function childRow(
   const cancelling = child.cancelling === undefined ? '' : `cancelling: ${child.cancelling.reason}`;
   // The line of the node names this config already.
   const message = (running?.condition.message ?? '').replace(`${child.config}: `, '');
-  // The step adds to the Node's status only after a failed attempt, or when no worker has it.
+  // The step adds something only after a failed attempt, or when no worker has it.
   const isNews = step !== undefined && (step.attempt > 1 || step.blocker !== undefined);
   const again = isNews ? news : '';
   const detail = [message, again, cancelling].filter((text) => text !== '').join('; ');
@@ -191,9 +188,7 @@ function childRow(
   };
 }
 
-/**
- * No step runs: the slot was just granted, or the last step is done and its report is on its way.
- */
+/** The slot was just granted, or the report of the last step is on its way. */
 function groupBetweenSteps(
   config: string,
   machineConfigNode: MachineConfigNode | undefined,
@@ -208,7 +203,7 @@ interface Step {
   readonly group: NodeGroup;
 }
 
-/** Conditions of a running update, the latest step first; a rollback runs only the stage. */
+/** The latest step first; a rollback runs only the stage. */
 const STEPS: readonly Step[] = [
   { type: NodeCondition.UPDATE_EXECUTED, reason: NodePhase.GOING_BACK, group: 'GoingBack' },
   { type: NodeCondition.UNCORDONED, group: 'Completing' },

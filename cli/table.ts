@@ -4,7 +4,7 @@ import { visibleLength } from './terminal';
 export interface Column<Row> {
   readonly header: string;
   readonly wide?: boolean;
-  /** Changes all the time, like an age, so a change is no news. */
+  /** A change is no news. */
   readonly isClock?: boolean;
   value(row: Row): string;
 }
@@ -14,7 +14,7 @@ interface TableOptions {
 }
 
 /**
- * kubectl's table: upper-case headers, two or more blanks between columns, no trailing blanks.
+ * kubectl's: upper-case headers, two or more blanks between columns, no trailing blanks.
  *
  * @returns lines without line ends; the header first
  */
@@ -40,7 +40,7 @@ export function widthsOf<Row>(
   );
 }
 
-/** Lines of a table with known widths; a longer cell pushes the rest of its line aside. */
+/** A longer cell pushes the rest of its line aside. */
 export function formatRows<Row>(
   columns: readonly Column<Row>[],
   rows: readonly Row[],
@@ -57,7 +57,7 @@ export function formatRows<Row>(
   );
 }
 
-/** The visible text of a row without its clocks, for comparison. */
+/** The text of a row without clocks, for comparison. */
 export function newsOf<Row>(
   columns: readonly Column<Row>[],
   row: Row,

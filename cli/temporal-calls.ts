@@ -1,6 +1,6 @@
 /**
- * Calls to Temporal with a time limit; ended by Ctrl-C; faults as messages and exit codes of the
- * CLI.
+ * Calls to Temporal with a time limit, ended by Ctrl-C; faults get the CLI's messages and exit
+ * codes.
  */
 
 import {
@@ -20,14 +20,14 @@ interface TemporalCallsOptions {
   readonly signal: AbortSignal;
 }
 
-/** Limit for answers of Temporal itself, which take milliseconds. */
+/** Temporal itself answers in milliseconds. */
 const SERVER_MS = 10_000;
-/** A query changes nothing, and a watch repeats it. */
+/** A watch repeats a query. */
 const QUERY_MS = 10_000;
-/** A request is sent once, so a cluster worker gets time to restart. */
+/** A cluster worker gets time to restart. */
 const UPDATE_MS = 30_000;
 
-/** gRPC status codes that name a missing server; other codes are answers. */
+/** These name a missing server; other codes are answers. */
 const CODE = {
   CANCELLED: 1,
   INVALID_ARGUMENT: 3,
@@ -39,12 +39,11 @@ const CODE = {
   UNAUTHENTICATED: 16,
 } as const;
 
-/** One call: who answers it, and how long that may take. */
 interface Question {
   readonly limitMs: number;
-  /** The workflow, when a cluster worker answers for it; absent = Temporal answers. */
+  /** A cluster worker answers for it; absent = Temporal answers. */
   readonly workflow?: string;
-  /** It changes something, so a missing answer leaves its outcome unknown. */
+  /** Without an answer its outcome is unknown. */
   readonly isRequest?: boolean;
 }
 
@@ -69,7 +68,7 @@ export class TemporalCalls {
     return this.#ask({ limitMs: UPDATE_MS, workflow, isRequest: true }, call);
   }
 
-  /** Ends calls under way: the client would send a call again after its connection closed. */
+  /** The client would send a call again after its connection closed. */
   async end(): Promise<void> {
     this.#ended.abort();
     await Promise.allSettled(this.#open);
@@ -92,7 +91,7 @@ export class TemporalCalls {
     }
   }
 
-  /** Translates faults of the call; any other error is the answer and stays. */
+  /** Any other error is the answer and stays. */
   #inWords(error: unknown, question: Question): unknown {
     const { address, namespace } = this.#options;
     if (error instanceof NamespaceNotFoundError) {
@@ -127,7 +126,7 @@ export class TemporalCalls {
     }
   }
 
-  /** The same sentence each time, so that a watch prints it once. */
+  /** A watch prints the same sentence once. */
   #silent(): Error {
     return cliError(
       EXIT.UNREACHABLE,

@@ -26,7 +26,6 @@ import { stepOf } from './running-step';
 import type { CliTemporal, HostWorkerRecord, PausedInTemporal, RolloutRecord } from './ports';
 import type { TemporalCalls } from './temporal-calls';
 
-/** gRPC status codes that are answers here, not faults. */
 const NOT_FOUND = 5;
 
 const NODE_UPDATES = {
@@ -89,7 +88,7 @@ export function temporalRollouts(
       tell(pool, (rollout) => rollout.executeUpdate(NODE_UPDATES[verb], { args: [request] })),
     cancel: async (pool) => {
       const rollout = await find(poolRolloutId(pool));
-      // Temporal silently accepts a cancellation of an ended rollout.
+      // Temporal silently accepts the cancellation of an ended rollout.
       if (rollout === undefined) return false;
       refusePaused(rollout);
       await calls.ofServer(() => rollout.handle.cancel());
@@ -154,7 +153,7 @@ function refusePaused(workflow: OpenWorkflow | undefined): void {
 /** `TASK_QUEUE_TYPE_ACTIVITY` */
 const ACTIVITY_QUEUE = 2;
 
-/** The last poller of the host's task queue; Temporal remembers it for some minutes. */
+/** Temporal remembers it for some minutes. */
 async function hostWorker(
   client: Client,
   calls: TemporalCalls,
@@ -176,7 +175,7 @@ async function hostWorker(
   return { identity, askedAt, ...(isSimulated ? { simulated: true } : {}) };
 }
 
-/** Undefined when the workflow has ended or never existed. */
+/** Undefined without such a workflow. */
 async function ifFound<T>(ask: () => Promise<T>): Promise<T | undefined> {
   try {
     return await ask();
@@ -187,7 +186,7 @@ async function ifFound<T>(ask: () => Promise<T>): Promise<T | undefined> {
   }
 }
 
-/** The workflow's own refusal, or a hint at a worker of another version. */
+/** Or a hint at a worker of another version. */
 async function refusalsInWords<T>(ask: () => Promise<T>): Promise<T> {
   try {
     return await ask();

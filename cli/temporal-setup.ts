@@ -1,5 +1,3 @@
-/** Creates in Temporal what Slipway needs. */
-
 import type { Connection } from '@temporalio/client';
 import { SearchAttributeType } from '@temporalio/common';
 import { msToTs } from '@temporalio/common/lib/time';
@@ -12,18 +10,16 @@ import type { CliTemporalSetup, SetupStep } from './ports';
 import type { TemporalCalls } from './temporal-calls';
 
 const DEFAULT_RETENTION_SECONDS = 7 * 86_400;
-/** Each frontend of Temporal refreshes its list of them every few seconds. */
+/** Each frontend of Temporal refreshes its list every few seconds. */
 const USABLE_MS = 120_000;
 const LOOK_MS = 500;
 
 const ALREADY_EXISTS = 6;
 
-/**
- * PERMISSION_DENIED, UNIMPLEMENTED, UNAUTHENTICATED: these credentials may not create such things.
- */
+/** PERMISSION_DENIED, UNIMPLEMENTED, UNAUTHENTICATED: these credentials may not create it. */
 const NOT_ALLOWED: ReadonlySet<number | undefined> = new Set([7, 12, 16]);
 
-/** Temporal's numbers of the types; the names are those of its CLI. */
+/** The names are those of Temporal's CLI. */
 const TYPES = [
   'Unspecified',
   'Text',
@@ -64,7 +60,7 @@ function ask<T>(target: Target, call: () => Promise<T>): Promise<T> {
   return target.calls.ofServer(() => orWhoMay(target, call));
 }
 
-/** Names the place to create them when these credentials may not. */
+/** Names the place when these credentials may not. */
 async function orWhoMay<T>({ address, namespace }: Target, call: () => Promise<T>): Promise<T> {
   try {
     return await call();
@@ -112,7 +108,7 @@ async function makeNamespace(
   return { what, did: isNew ? 'created' : 'exists', retentionSeconds: wanted };
 }
 
-/** Seconds; undefined = no such namespace. */
+/** Undefined = no such namespace. */
 async function retentionOf(
   connection: Target['connection'],
   namespace: string,
@@ -160,7 +156,7 @@ async function makeSearchAttributes(target: Target): Promise<readonly SetupStep[
   return steps;
 }
 
-/** False = it was created by someone else in between. */
+/** False = it exists by now. */
 async function unlessThere(target: Target, make: () => Promise<unknown>): Promise<boolean> {
   return ask(target, async () => {
     try {
@@ -173,7 +169,7 @@ async function unlessThere(target: Target, make: () => Promise<unknown>): Promis
   });
 }
 
-/** A new namespace is not known to all frontends at once. */
+/** Not all frontends know a new namespace at once. */
 async function untilSeen<T>({ signal }: Target, call: () => Promise<T>): Promise<T> {
   const until = Date.now() + USABLE_MS;
   for (;;) {

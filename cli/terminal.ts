@@ -1,8 +1,7 @@
-/** Where and how the CLI writes: data on standard output, prose on standard error. */
+/** Data on standard output, prose on standard error. */
 
 import { stripVTControlCharacters, styleText } from 'node:util';
 
-/** A stream that knows whether it is a terminal. */
 interface Sink {
   write(text: string): unknown;
   readonly isTTY?: boolean | undefined;
@@ -30,8 +29,8 @@ export function makeStyle(color: boolean): Style {
 }
 
 /**
- * Colours only on a terminal, without `--no-color`, without `NO_COLOR` (any non-empty value:
- * https://no-color.org) and not with `TERM=dumb`.
+ * Not without a terminal, with `--no-color`, `NO_COLOR` (any non-empty value: https://no-color.org)
+ * or `TERM=dumb`.
  */
 export function openTerminal(
   sinks: { readonly out: Sink; readonly err: Sink },
@@ -49,12 +48,12 @@ export function openTerminal(
 // eslint-disable-next-line no-control-regex -- the escape character is part of what is looked for
 const ANSI_PARTS = /(\u001B\[[0-9;]*m)/;
 
-/** Columns of a text without its colours. */
+/** The columns of a text without its colours. */
 export function visibleLength(text: string): number {
   return [...stripVTControlCharacters(text)].length;
 }
 
-/** Cuts a text to `width` columns with an ellipsis; colours end at the cut. */
+/** Colours end at the cut. */
 export function truncate(text: string, width: number): string {
   if (width <= 0 || visibleLength(text) <= width) return text;
   let visible = 0;

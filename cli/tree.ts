@@ -1,4 +1,4 @@
-/** The live tree of a rollout as lines. Pure. */
+/** The tree of a rollout as lines. Pure. */
 
 import { fewLines } from '../core/few';
 import { formatDuration } from './durations';
@@ -6,9 +6,7 @@ import type { NodeGroup, NodeRow, RolloutSnapshot } from './snapshot';
 import type { Style } from './terminal';
 import { truncate } from './terminal';
 
-/**
- * Groups, the most urgent first; a folded group shows one line for all nodes with the same text.
- */
+/** The most urgent first; a folded group shows one line for all nodes with the same text. */
 const GROUPS: readonly {
   readonly group: NodeGroup;
   readonly title: string;
@@ -31,11 +29,11 @@ const GROUPS: readonly {
 ];
 
 const BAR_WIDTH = 24;
-/** Rows of one open group; further ones are only counted. */
+/** Further rows are only counted. */
 const ROWS_PER_GROUP = 20;
-/** Lines of a folded group; further ones are only counted. */
+/** Further lines are only counted. */
 const ROWS_PER_FOLDED_GROUP = 10;
-/** Columns for node names of one line in a folded group. */
+/** For the names of one line in a folded group. */
 const NAMES_WIDTH = 40;
 
 interface TreeOptions {
@@ -107,7 +105,7 @@ export function simulatedHosts(pool: {
   return [all ? 'all hosts simulated' : `${simulatedCount} of ${machineCount} hosts simulated`];
 }
 
-/** One line below a group: a node, or several with the same text. */
+/** A node, or several with the same text. */
 interface Line {
   readonly names: string;
   readonly count: number;
@@ -124,7 +122,7 @@ function lineOf({ node, since, detail }: NodeRow): Line {
   };
 }
 
-/** One line per text, in the order of the nodes; nodes without text come last. */
+/** In the order of the nodes; without text last. */
 function foldedLines(rows: readonly NodeRow[]): readonly Line[] {
   const bySaying = new Map<string | undefined, NodeRow[]>();
   for (const row of rows) {
@@ -144,7 +142,7 @@ function foldedLines(rows: readonly NodeRow[]): readonly Line[] {
   ];
 }
 
-/** The text stands beside the names, so a long list of names is cut. */
+/** A long list of names is cut. */
 function shortNames(rows: readonly NodeRow[]): string {
   const names = foldNames(rows.map(({ node }) => node));
   return names.length <= NAMES_WIDTH
@@ -201,10 +199,7 @@ function paintState(state: string, style: Style): string {
   return style.yellow(state);
 }
 
-/**
- * Names on one line: runs of numbers behind a common prefix are folded, `worker-0…3 worker-7`.
- * Keeps the order.
- */
+/** Runs of numbers behind a common prefix are folded: `worker-0…3 worker-7`. Keeps the order. */
 export function foldNames(names: readonly string[]): string {
   const parts = names.map((name) => /^(.*?)(\d+)$/.exec(name));
   const folded: string[] = [];

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 
-/** The version in package.json, which is above both cli/ and dist/cli/. */
+/** package.json is above both cli/ and dist/cli/. */
 export const VERSION: string = readVersion(__dirname);
 
 function readVersion(directory: string): string {

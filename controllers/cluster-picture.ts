@@ -1,5 +1,3 @@
-/** The controllers' caches of the cluster, one per kind. */
-
 import { WatchCache, type CacheView } from '../adapters/kube/cache';
 import { createPoolCaches, type PoolCaches } from '../adapters/kube/cluster-caches';
 import { CONTROLLER_CONFIGS, MACHINE_CONFIGS, type KubeObject } from '../adapters/kube/resources';
@@ -8,7 +6,6 @@ import type { MachineConfig } from '../core/machine-config/types';
 import type { MachineConfigNode, Node } from '../core/node/types';
 import type { MachineConfigPool, RolloutPolicy } from '../core/pool/types';
 
-/** Reads from caches; they cost no request. */
 export interface ClusterPicture {
   readonly nodes: CacheView<Node>;
   readonly pools: CacheView<MachineConfigPool>;
@@ -23,7 +20,7 @@ export interface ControllerCaches extends PoolCaches {
   readonly controllerConfigs: WatchCache<KubeObject>;
 }
 
-/** Index of `machineConfigs`: rendered configs by the name of the pool that owns them. */
+/** Index of `machineConfigs`: rendered configs by their pool. */
 export const BY_POOL = 'pool';
 
 export function createControllerCaches(log: Log): ControllerCaches {
@@ -38,7 +35,7 @@ export function createControllerCaches(log: Log): ControllerCaches {
   };
 }
 
-/** The pools that own a rendered config; none for a MachineConfig of a person. */
+/** None for a MachineConfig of a person. */
 export function owningPools(config: MachineConfig): readonly string[] {
   return (config.metadata.ownerReferences ?? [])
     .filter(({ kind, controller }) => kind === 'MachineConfigPool' && controller === true)

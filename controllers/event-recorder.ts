@@ -7,11 +7,11 @@ type EventType = 'Normal' | 'Warning';
 
 export interface EventRecorder {
   /**
-   * Records an Event. Repetitions of a message are dropped until another one with the same reason
-   * comes. A lost Event never fails the work that it is about.
+   * Repetitions of a message are dropped until another one with the same reason comes. A lost Event
+   * fails no work.
    */
   record(subject: Subject, type: EventType, reason: string, message: string): void;
-  /** The cause for that reason is gone: if it comes back, its message is recorded again. */
+  /** The cause is gone: if it comes back, its message is recorded again. */
   over(subject: Subject, reason: string): void;
 }
 
@@ -34,7 +34,7 @@ export function createEventRecorder(
       if (leading.aborted || told.get(topic) === message) return;
       told.set(topic, message);
       const { kind } = resource;
-      // `kubectl describe node` looks for the name in uid, as kubelets write it.
+      // `kubectl describe node` looks for the name in uid.
       const identity = kind === NODES.kind ? name : uid;
       const about = { apiVersion: apiVersionOf(resource), kind, name, uid: identity };
       writer.on(about, { type, reason, message }).catch((error: unknown) => {

@@ -1,5 +1,3 @@
-/** The only writer of controllers: it sends nothing after the lease is lost. */
-
 import type { KubeClient, PatchKind } from '../adapters/kube/client';
 import type { KubeObject, ObjectKey, Resource } from '../adapters/kube/resources';
 import type { Leadership } from './leader';
@@ -11,20 +9,17 @@ interface Applied {
   readonly metadata: {
     readonly name: string;
     readonly uid?: string;
-    /** Precondition: the object still has this version. */
+    /** The object must still have this version. */
     readonly resourceVersion?: string;
   };
   readonly spec?: object;
   readonly status?: object;
 }
 
-/** Writes of a leader. Every reply updates the caches. */
+/** Every reply updates the caches. */
 export interface Writer {
   create<T extends KubeObject>(resource: Resource<T>, object: T, manager: string): Promise<T>;
-  /**
-   * Server-side apply. `metadata.uid` requires the same object, `resourceVersion` that nobody
-   * changed it.
-   */
+  /** `metadata.uid` requires the same object, `resourceVersion` an unchanged one. */
   apply<T extends KubeObject>(
     resource: Resource<T>,
     object: Applied,
@@ -36,13 +31,13 @@ export interface Writer {
     patch: object,
     options: { readonly manager: string; readonly kind?: PatchKind },
   ): Promise<T>;
-  /** Succeeds when the object is gone; never deletes another object of the same name. */
+  /** Succeeds when the object is gone, also when another one has its name. */
   delete(resource: Resource, object: KubeObject): Promise<void>;
 }
 
 /**
- * A writer that throws the reason once the leadership is over. Earlier requests may still arrive,
- * so every write of a controller is safe to arrive late or twice.
+ * Sends nothing after the leadership is over, but throws the reason. Earlier requests may still
+ * arrive, so every write of a controller is safe to arrive late or twice.
  */
 export function fencedWriter(
   client: Pick<KubeClient, 'create' | 'apply' | 'patch' | 'delete'>,

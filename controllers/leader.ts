@@ -1,7 +1,6 @@
 /**
- * Leader election among the replicas, by a `Lease`. The leader's signal aborts when the lease is
- * lost, or is so old that another replica may soon take it. A lease counts from the time of its
- * request, because other replicas may count from then. An orderly stop releases it.
+ * Leader election by a `Lease`. The leader's signal aborts when the lease is lost, or so old that
+ * another replica may soon take it. A lease counts from the time of its request.
  */
 
 import { setTimeout as delay } from 'node:timers/promises';
@@ -9,7 +8,6 @@ import { failureName, messageOf } from '../core/errors';
 import { LEASES, type Lease } from '../adapters/kube/resources';
 import type { Log } from '../adapters/kube/transport';
 
-/** The part of `KubeClient` that the election needs. */
 export interface LeaseApi {
   get(resource: typeof LEASES, key: LeaseKey, signal?: AbortSignal): Promise<Lease>;
   create(resource: typeof LEASES, lease: Lease): Promise<Lease>;
@@ -25,13 +23,13 @@ interface LeaderOptions {
   readonly api: LeaseApi;
   readonly namespace: string;
   readonly name: string;
-  /** Unique among the replicas, and constant for one process. */
+  /** Unique, and constant for one process. */
   readonly identity: string;
-  /** Another replica may take a lease that was not renewed for this long. */
+  /** Then another replica may take the lease. */
   readonly leaseMs: number;
   /** The leader stops when it could not renew for this long; less than `leaseMs`. */
   readonly renewDeadlineMs: number;
-  /** Interval of renewals, and of attempts of the other replicas. */
+  /** Interval of renewals and attempts. */
   readonly retryMs: number;
   readonly log: Log;
   /** Called when the namespace of the lease does not exist. */
@@ -41,7 +39,7 @@ interface LeaderOptions {
 export interface Leadership {
   readonly signal: AbortSignal;
   /**
-   * Checks the clock, too: a process that was suspended may write before its timers fire.
+   * Checks the clock: a resumed process may write before its timers fire.
    *
    * @throws the reason of the loss
    */
@@ -49,8 +47,8 @@ export interface Leadership {
 }
 
 /**
- * Takes part in the election until `signal` aborts. On each win `lead` runs with a leadership that
- * ends at the loss; the election goes on when `lead` has returned.
+ * Until `signal` aborts. On each win `lead` runs with a leadership that ends at the loss; the
+ * election goes on when `lead` has returned.
  */
 export async function runForLeader(
   options: LeaderOptions,
@@ -81,7 +79,7 @@ async function leadOnce(
   };
   const throwIfOver = (): void => {
     const stale = candidate.staleness();
-    // The leadership ends here, so that the refused write is not reported as a failure of its own.
+    // Ends here, so that the refused write is not reported as a failure.
     if (stale !== undefined) end(stale);
     leading.throwIfAborted();
   };
@@ -99,12 +97,11 @@ async function leadOnce(
 
 class Candidate {
   readonly #options: LeaderOptions;
-  /** The last version of the lease, and when this process first saw it, by the local clock. */
+  /** `at`: when this process first saw it, by the local clock. */
   #seen: { readonly lease: Lease; readonly version: string; readonly at: number } | undefined;
   #waitingFor: string | undefined;
-  /** The last reported refusal of the lease by the API server. */
   #refused: string | undefined;
-  /** When the last successful write of the lease was sent, by the local clock. */
+  /** When the last successful write was sent, by the local clock. */
   #renewedAt = -Infinity;
 
   constructor(options: LeaderOptions) {
@@ -112,8 +109,8 @@ class Candidate {
   }
 
   /**
-   * One attempt to get the lease; never throws. False also when the answer came so late that
-   * another replica may soon take the lease.
+   * Never throws. False also when the answer came so late that another replica may soon take the
+   * lease.
    */
   async tryToLead(): Promise<boolean> {
     try {
@@ -137,9 +134,7 @@ class Candidate {
     }
   }
 
-  /**
-   * A faster replica is not worth a log line; the client reports once that the API server is away.
-   */
+  /** A faster replica is not worth a log line; the client reports an absent API server. */
   #tellFailure(error: unknown): void {
     const { log } = this.#options;
     const reason = messageOf(error);
@@ -152,14 +147,14 @@ class Candidate {
     log.warn({ reason }, 'the API server refuses the lease; this process cannot lead');
   }
 
-  /** Why another replica may soon take the lease; undefined = it was renewed in time. */
+  /** Undefined = renewed in time. */
   staleness(): string | undefined {
     const ageMs = performance.now() - this.#renewedAt;
     if (ageMs < this.#options.renewDeadlineMs) return undefined;
     return `not renewed for ${Math.round(ageMs)} ms`;
   }
 
-  /** Renews until the signal aborts or the lease is lost; returns the reason. */
+  /** Until the signal aborts or the lease is lost; returns the reason. */
   async keep(leading: AbortSignal): Promise<string> {
     const { renewDeadlineMs, retryMs } = this.#options;
     let failed = 'the answer came late';
@@ -176,7 +171,7 @@ class Candidate {
     }
   }
 
-  /** Releases the lease for the next leader, if this process still holds it. */
+  /** Releases the lease, if this process still holds it. */
   async giveBack(): Promise<void> {
     const seen = this.#seen;
     if (seen?.lease.spec?.holderIdentity !== this.#options.identity) return;
@@ -189,7 +184,7 @@ class Candidate {
     }
   }
 
-  /** One renewal, abandoned at the deadline so that a hanging request cannot hide the loss. */
+  /** Abandoned at the deadline, so that a hanging request cannot hide the loss. */
   async #renew(
     remainingMs: number,
   ): Promise<{ readonly final: boolean; readonly reason: string } | undefined> {
@@ -230,7 +225,6 @@ class Candidate {
       return await api.create(LEASES, lease);
     } catch (error) {
       if (failureName(error) !== 'ObjectNotFound' || createNamespace === undefined) throw error;
-      // The namespace is missing.
       await createNamespace();
       return api.create(LEASES, lease);
     }
@@ -254,8 +248,8 @@ class Candidate {
   }
 
   /**
-   * Free = released, held by this identity, or unchanged for its whole duration by the local clock,
-   * because clocks of machines may differ.
+   * Released, held by this identity, or unchanged for its duration by the local clock, because
+   * clocks of machines differ.
    */
   #isFree(lease: Lease): boolean {
     const { identity, leaseMs } = this.#options;
@@ -278,7 +272,7 @@ class Candidate {
   }
 }
 
-/** RFC 3339 with microseconds, the format of Lease. */
+/** RFC 3339 with microseconds, as in Lease. */
 function microTime(): string {
   return new Date().toISOString().replace('Z', '000Z');
 }

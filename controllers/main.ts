@@ -1,7 +1,4 @@
-/**
- * The controllers as one process: render, pool status, MachineConfigNodes and rollouts. Of several
- * replicas only the leader writes.
- */
+/** The controllers in one process. Of several replicas only the leader writes. */
 
 import { randomBytes } from 'node:crypto';
 import { connectKube, type KubeClient } from '../adapters/kube/client';
@@ -47,7 +44,6 @@ import { packageVersion } from './version';
 export interface ControllerParts {
   readonly log?: Logger;
   readonly gateway?: RolloutGateway;
-  /** Called with the address of health and metrics, and the metrics. */
   readonly onStarted?: (started: {
     readonly url: string;
     readonly metrics: ControllerMetrics;
@@ -55,8 +51,7 @@ export interface ControllerParts {
 }
 
 /**
- * Runs until the signal aborts; then releases the lease and resolves. Waits for servers that are
- * away, at start and later.
+ * Runs until the signal aborts; then releases the lease. Waits for absent servers.
  *
  * @throws `McoPresent` on a cluster that the Machine Config Operator manages
  * @throws an `Error` that says what is wrong with the kubeconfig, or which port is taken
@@ -127,7 +122,7 @@ interface Standing {
   readonly version: string;
 }
 
-/** Takes part in the election. The caches are filled first, so that a new leader acts at once. */
+/** The caches are filled first, so that a new leader acts at once. */
 async function stand(standing: Standing, signal: AbortSignal): Promise<void> {
   const { kube, caches, settings, log } = standing;
   await Promise.race([whenCachesSynced(caches), whenAborted(signal)]);
@@ -194,7 +189,7 @@ async function lead(standing: Standing, leadership: Leadership): Promise<void> {
   await whenAborted(leading);
   metrics.setLeader(false);
   await Promise.all(controllers.map((controller) => controller.idle()));
-  // The gauges of this replica would go stale; the next leader shows the pools.
+  // The gauges would go stale; the next leader shows the pools.
   metrics.poolsObserved([], [], assignNodes([], []));
 }
 
@@ -228,7 +223,7 @@ async function refuseMco(
   );
 }
 
-/** A cluster without any object of Slipway, as in development. */
+/** For development, where nothing is installed. */
 async function createNamespace(kube: KubeClient, name: string): Promise<void> {
   try {
     await kube.create(NAMESPACES, { metadata: { name } });

@@ -1,4 +1,4 @@
-/** Metrics of the controllers, under MCO's names where MCO has one. Labels are few and bounded. */
+/** Under MCO's names where MCO has one. Labels are few and bounded. */
 
 import { Counter, Gauge, Histogram, Registry } from 'prom-client';
 import { ANNOTATION } from '../core/names';
@@ -23,11 +23,11 @@ export interface ControllerMetrics {
   setLeader(leads: boolean): void;
 }
 
-/** `created`: a config that did not exist before. */
+/** `created`: a new config. */
 export type RenderOutcome = 'created' | 'unchanged' | 'degraded' | 'failed';
 type RolloutRequest = 'start' | 'wake';
 
-/** @param registry - a new one per process; tests pass their own */
+/** @param registry - a new one per process */
 export function createMetrics(registry = new Registry()): ControllerMetrics {
   const registers = [registry];
   const gauge = (name: string, help: string, labelNames: string[]): Gauge =>
@@ -67,7 +67,7 @@ export function createMetrics(registry = new Registry()): ControllerMetrics {
     help: '1 per node, with what its state annotation says; the reason only of a failed one',
     labelNames: ['node', 'pool', 'state', 'reason'],
     registers,
-    // Counted at scrape time: with 5,000 nodes this is too much for every change of a pool.
+    // At scrape time: too much for every change of a pool.
     collect() {
       this.reset();
       for (const [pool, nodes] of members) {
@@ -109,7 +109,7 @@ export function createMetrics(registry = new Registry()): ControllerMetrics {
   };
 }
 
-/** The condition of the pool has the whole reason; a label must be short. */
+/** The pool's condition has the whole reason. */
 const REASON_LENGTH = 120;
 
 function stateLabels(node: Node): { node: string; state: string; reason: string } {

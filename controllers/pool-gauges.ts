@@ -1,4 +1,4 @@
-/** Gauges of waiting pools, computed at scrape time from the last evaluation of the pools. */
+/** Gauges of waiting pools, computed at scrape time. */
 
 import { Counter, Gauge, type Registry } from 'prom-client';
 import { PoolCondition } from '../core/names';
@@ -18,14 +18,12 @@ type Place = 'updated' | 'pending' | 'failed' | 'held';
 interface PoolCounts {
   readonly pool: string;
   readonly places: Readonly<Record<Place, number>>;
-  /** Absent = the pool's maxUnavailable is impossible. */
+  /** Absent = maxUnavailable is impossible. */
   readonly slots?: number;
   readonly slotsInUse: number;
-  /** Free slots that a node could use now and does not. */
+  /** Free slots that a node could use now. */
   readonly idleSlots: number;
-  /**
-   * When the oldest pending node fell behind, ms; absent = none is pending, or the time is unknown.
-   */
+  /** When the oldest pending node fell behind, ms. */
   readonly pendingSince?: number;
 }
 
@@ -107,11 +105,10 @@ export function createPoolGauges(registry: Registry, now: () => number = Date.no
 
 interface IdleSlots {
   settle(): void;
-  /** Drops pools that are gone or that another replica shows. */
+  /** Drops pools that are gone or of another replica. */
   forgetOthers(pools: readonly string[]): void;
 }
 
-/** Adds up slot seconds while slots are free. */
 function countIdleSlots(
   registry: Registry,
   look: () => readonly PoolCounts[],
@@ -180,7 +177,7 @@ function countsOf(
   };
 }
 
-/** A node that cannot be taken now is pending, too: it still has to be updated. */
+/** A node that cannot be taken now is pending, too. */
 function placeOf(found: NodePlacement | undefined): Place {
   const place = found?.in ?? 'candidates';
   return place === 'candidates' || place === 'blocked' ? 'pending' : place;
@@ -188,7 +185,7 @@ function placeOf(found: NodePlacement | undefined): Place {
 
 /**
  * The later of the pool's last change away from Updated and the Node's creation. The status keeps
- * the former, so that it survives a change of the leader.
+ * the former over a change of the leader.
  */
 function pendingSince(pool: MachineConfigPool, node: Node): number | undefined {
   const updated = pool.status?.conditions?.find(({ type }) => type === PoolCondition.UPDATED);

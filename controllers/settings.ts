@@ -18,7 +18,7 @@ export const ControllerSettings = z.object({
   ...ProcessSettings.shape,
   namespace: z.string().min(1).default('slipway'),
   leaseName: z.string().min(1).default('slipway-controllers'),
-  /** Unique among the replicas; absent = host name, process id and a random part. */
+  /** Absent = host name, process id and a random part. */
   identity: z.string().min(1).optional(),
   /** A leader that has not renewed for this long may be replaced. */
   leaseSeconds: seconds.default(15),
@@ -27,15 +27,15 @@ export const ControllerSettings = z.object({
   leaseRetrySeconds: seconds.default(2),
   keepRendered: z.coerce.number().int().min(0).default(5),
   maxKubeRequests: z.coerce.number().int().positive().default(32),
-  /** Start although MCO runs on this cluster; for a migration under supervision. */
+  /** For a migration under supervision. */
   allowMco: z.union([z.boolean(), z.stringbool()]).default(false),
 });
 export type ControllerSettings = Readonly<z.infer<typeof ControllerSettings>>;
 
 /**
- * Flags win over the environment, which wins over the defaults.
+ * Flags precede the environment.
  *
- * @throws SettingsError naming every unusable setting
+ * @throws SettingsError naming every invalid setting
  */
 export function controllerSettings(flags: Fragment, environment: Environment): ControllerSettings {
   const settings = readSettings(ControllerSettings, flags, environment);

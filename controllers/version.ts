@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 
-/** The version in package.json, which is above both controllers/ and dist/controllers/. */
+/** package.json is above both controllers/ and dist/controllers/. */
 export function packageVersion(directory = __dirname): string {
   try {
     const manifest: unknown = JSON.parse(readFileSync(join(directory, 'package.json'), 'utf8'));

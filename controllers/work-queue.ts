@@ -1,9 +1,8 @@
 /**
  * Runs work per key: never twice at once, never lost, and rarely during bursts.
  *
- * The first change after a quiet time runs at once. Further changes wait until none has come for
- * `quietMs`, but at most `longestMs`: one `kubectl apply` costs no delay, and fifty cost two runs.
- * Failures are retried with growing delays.
+ * The first change after a quiet time runs at once; further ones wait until none has come for
+ * `quietMs`, at most `longestMs`.
  */
 
 import { backoffMs, type Backoff } from '../core/backoff';
@@ -11,9 +10,9 @@ import type { Log } from '../adapters/kube/transport';
 import { failureName, messageOf } from '../core/errors';
 
 interface WorkQueueOptions {
-  /** The work; it reads the present state itself, so extra runs do no harm. */
+  /** Reads the present state itself, so extra runs do no harm. */
   readonly work: (key: string, signal: AbortSignal) => Promise<void>;
-  /** Called before a failed key waits for its next try. */
+  /** Before a failed key waits for its next try. */
   readonly onFailure: (failure: WorkFailure) => void;
   readonly quietMs: number;
   readonly longestMs: number;
@@ -23,7 +22,7 @@ interface WorkQueueOptions {
 export interface WorkFailure {
   readonly key: string;
   readonly error: unknown;
-  /** Failures in a row, 1 at first. */
+  /** In a row, 1 at first. */
   readonly failures: number;
   readonly retryMs: number;
 }
@@ -34,13 +33,13 @@ interface Entry {
   running: boolean;
   timer?: NodeJS.Timeout;
   dueAt?: number;
-  /** When the running work asked to be run again. */
+  /** The running work asked to be run again. */
   againAt?: number;
-  /** Time of the oldest change that no run has seen. */
+  /** The oldest change that no run has seen. */
   pendingSince?: number;
-  /** Time of the last change or run; decides whether a change is part of a burst. */
+  /** The last change or run: tells bursts. */
   lastActivityAt?: number;
-  /** Set when the running work forgot its key. */
+  /** The running work forgot its key. */
   forgotten?: boolean;
   failures: number;
 }
@@ -51,9 +50,7 @@ export class WorkQueue {
   readonly #running = new Set<Promise<void>>();
   readonly #signal: AbortSignal;
 
-  /**
-   * @param signal - ends the queue: waiting runs are dropped, and running ones see the same signal
-   */
+  /** @param signal - drops waiting runs; running ones see it, too */
   constructor(options: WorkQueueOptions, signal: AbortSignal) {
     this.#options = options;
     this.#signal = signal;
@@ -66,7 +63,6 @@ export class WorkQueue {
     );
   }
 
-  /** The key changed: it runs at once, or with its burst. */
   add(key: string): void {
     if (this.#signal.aborted) return;
     const entry = this.#entryOf(key);
@@ -77,13 +73,13 @@ export class WorkQueue {
       (entry.lastActivityAt !== undefined && now - entry.lastActivityAt < this.#options.quietMs);
     entry.lastActivityAt = now;
     entry.pendingSince ??= now;
-    // The running work may have read the state before this change, so the next run starts after it.
+    // The running work may have read the state before this change.
     if (entry.running) return;
     const longest = entry.pendingSince + this.#options.longestMs;
     this.#schedule(key, entry, inBurst ? Math.min(now + this.#options.quietMs, longest) : now);
   }
 
-  /** Runs the key after a delay, or earlier after a change; also callable from its work. */
+  /** After a delay, or earlier after a change; also callable from its work. */
   addAfter(key: string, delayMs: number): void {
     if (this.#signal.aborted) return;
     const entry = this.#entryOf(key);
@@ -93,8 +89,8 @@ export class WorkQueue {
   }
 
   /**
-   * Forgets a key and drops its waiting run. Within the key's own work this takes effect when the
-   * work has succeeded without a change meanwhile.
+   * Drops the waiting run. Within the key's own work, after it has succeeded without a change
+   * meanwhile.
    */
   forget(key: string): void {
     const entry = this.#entries.get(key);
@@ -111,7 +107,7 @@ export class WorkQueue {
     return this.#entries.size;
   }
 
-  /** Resolves when nothing runs any more; after an abort, nothing starts again. */
+  /** After an abort, nothing starts again. */
   async idle(): Promise<void> {
     while (this.#running.size > 0) await Promise.all(this.#running);
   }
@@ -163,7 +159,7 @@ export class WorkQueue {
     this.#options.onFailure({ key, error, failures: entry.failures, retryMs });
   }
 
-  /** Schedules the next run: for changes meanwhile, a retry, or the work's own request. */
+  /** For changes meanwhile, a retry, or the work's own request. */
   #next(key: string, entry: Entry): void {
     if (this.#signal.aborted) return;
     const now = Date.now();
@@ -186,10 +182,7 @@ export class WorkQueue {
   }
 }
 
-/**
- * Logs what failed, why, and when it is retried. Outages are left out: the client of the server
- * logs them once.
- */
+/** Outages are left out: the client of the server logs them once. */
 export function tellFailure(
   log: Pick<Log, 'debug' | 'warn'>,
   { key, error, failures, retryMs }: WorkFailure,

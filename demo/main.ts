@@ -1,5 +1,5 @@
 /**
- * `npm run demo`: real MachineConfigs roll through a pool on a real kube-apiserver and a real Temporal server.
+ * `npm run demo`: MachineConfigs roll through a pool on a real kube-apiserver and Temporal server.
  * Only the hosts are simulated.
  */
 
@@ -7,7 +7,6 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { Client, Connection } from '@temporalio/client';
 import { EXIT } from '../cli/exit-codes';
 import { poolRolloutId } from '../core/names';
 import { messageOf } from '../core/errors';
@@ -23,9 +22,10 @@ import type { DemoOptions } from './options';
 import { parseDemoOptions } from './options';
 import { FIRST_SAMPLE, SECOND_SAMPLE } from './story';
 import { observerLines, phaseTable } from './summary';
+import { withTemporalClient } from '../tools/temporal';
 
 const POOL = 'worker';
-/** Zones of the workers; nodes are updated zone by zone. */
+/** Nodes are updated zone by zone. */
 const ZONES = 3;
 
 async function main(): Promise<void> {
@@ -63,7 +63,7 @@ async function runOnHosts({ keep }: DemoOptions): Promise<void> {
   const script = join(repositoryRoot(), 'tools', 'setup', 'on-hosts.mjs');
   const program = ['dist/test/hosts/demo.js', ...(keep ? ['--keep'] : [])];
   const child = spawn(process.execPath, [script, ...program], { stdio: 'inherit' });
-  // Ctrl-C goes to the whole terminal; the child shuts down in order.
+  // The child shuts down in order.
   process.on('SIGINT', () => undefined);
   const [code] = (await once(child, 'exit')) as [number | null];
   process.exitCode = code ?? 1;
@@ -93,8 +93,8 @@ function stackOptions(options: DemoOptions, step: (text: string) => void) {
 }
 
 /**
- * The host whose first verification fails. It is the last in order, so that its update starts after the second
- * config has arrived, unless nearly all nodes are updated at once.
+ * Its first verification fails. The last in order, so that its update starts after the second
+ * config has arrived.
  */
 function failingNode(nodes: number): string {
   return `worker-${nodes < ZONES ? nodes - 1 : nodes - 1 - (nodes % ZONES)}`;
@@ -165,7 +165,7 @@ async function renderedOtherThan(stack: Stack, before: string): Promise<string> 
   }
 }
 
-/** Waits until some nodes are updated, then applies the second config during the rollout. */
+/** Applies the second config during the rollout. */
 async function applySecondWhenRolling(stack: Stack, updated: number): Promise<void> {
   const target = await renderedConfigOf(stack.cluster.admin, POOL);
   for (;;) {
@@ -188,15 +188,13 @@ interface NodeList {
 }
 
 async function rolloutResult(stack: Stack): Promise<RolloutProgress | undefined> {
-  const connection = await Connection.connect({ address: stack.temporal.address });
   try {
-    const client = new Client({ connection, namespace: stack.temporal.namespace });
-    return (await client.workflow.getHandle(poolRolloutId(POOL)).result()) as RolloutProgress;
+    return await withTemporalClient(stack.temporal, async ({ workflow }) => {
+      return (await workflow.getHandle(poolRolloutId(POOL)).result()) as RolloutProgress;
+    });
   } catch (error) {
     process.stderr.write(`no result of the rollout: ${messageOf(error)}\n`);
     return undefined;
-  } finally {
-    await connection.close();
   }
 }
 

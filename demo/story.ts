@@ -1,4 +1,4 @@
-/** Reboots every worker: a new systemd unit, and a drop-in for a unit of the OS. */
+/** Reboots every worker. */
 export const FIRST_SAMPLE = 'demo/manifests/unit-with-dropin.yaml';
 
 /** Applied during the first rollout, which then retargets. */

@@ -2,7 +2,7 @@ import { percentile } from '../tools/measure/percentile';
 import type { NodeReport } from '../workflows/messages';
 import type { RolloutRecord } from '../test/observer/record';
 
-/** A row per phase that ran: count, p50 and p95 in seconds. */
+/** A row per phase: count, p50 and p95 in seconds. */
 export function phaseTable(reports: readonly Pick<NodeReport, 'phases'>[]): readonly string[] {
   const byPhase = new Map<string, number[]>();
   for (const report of reports) {

@@ -6,11 +6,8 @@ import type { LastingPorts } from './ports';
 export interface Host {
   readonly node: string;
   readonly ports: LastingPorts;
-  /**
-   * Serialises all changes of this host. One per process: an activity of an earlier Temporal
-   * connection may still be writing.
-   */
+  /** One per process: an activity of an earlier Temporal connection may still be writing. */
   readonly exclusive: Exclusive;
-  /** Takes the machine down and up again; a real one never returns. */
+  /** A real machine never returns from it. */
   reboot(reason: string, signal: AbortSignal): Promise<void>;
 }

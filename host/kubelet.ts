@@ -1,4 +1,4 @@
-/** Finds the kubelet of this machine, and starts it when settling is done. */
+/** Finds the kubelet of this machine, and starts it after settling. */
 
 import { execFile } from 'node:child_process';
 import { X509Certificate } from 'node:crypto';
@@ -27,8 +27,8 @@ interface Looking {
 }
 
 /**
- * Looks for the kubelet at each call: before a machine has joined, certificate and unit may be
- * missing. Logs changes of the result.
+ * Looks at each call: before a machine has joined, certificate and unit may be missing. Logs
+ * changes.
  */
 export function kubeletFinder({ node, root, kubelet }: Looking, log: Log): () => FoundKubelet {
   let told = '';
@@ -49,9 +49,7 @@ export function kubeletFinder({ node, root, kubelet }: Looking, log: Log): () =>
   };
 }
 
-/**
- * Found files are named as this process reaches them; files that a person named are not changed.
- */
+/** Found files are named as this process reaches them; files that a person named stay. */
 export function lookForKubelet({ root, kubelet }: Pick<Looking, 'root' | 'kubelet'>): FoundKubelet {
   const found = findKubelet(createMachineTree(root), kubelet);
   if (root === '/') return found;
@@ -77,8 +75,8 @@ function warnOfOtherNode(node: string, found: FoundKubelet, log: Log): void {
 const OF_A_NODE = /^CN=system:node:(.+)$/m;
 
 /**
- * A sentence when the node's certificate has another name than the settings; a missing certificate
- * is no problem.
+ * The node's certificate has another name than the settings; a sentence. A missing certificate is
+ * no problem.
  *
  * @throws an Error that names the file when it is unreadable
  */
@@ -100,10 +98,7 @@ function subjectOf(file: string): string {
   }
 }
 
-/**
- * The host endpoint for this node. Looks for the kubelet at each use, and fails with what is
- * missing.
- */
+/** Looks for the kubelet at each use, and fails with what is missing. */
 export class KubeletEndpoint implements ConfigClientOptions {
   constructor(
     readonly url: string,
@@ -131,8 +126,8 @@ export class KubeletEndpoint implements ConfigClientOptions {
 }
 
 /**
- * For a worker that has settled: restarts the program before the kubelet if it had failed, and then
- * an enabled kubelet. The program decides whether the kubelet may start. Never throws.
+ * After settling: restarts the program before the kubelet if it had failed, and then an enabled
+ * kubelet. Never throws.
  *
  * @param kubelet - its unit; undefined = none was found
  */

@@ -1,4 +1,4 @@
-/** The part of a pino logger that this folder uses. */
+/** The used part of a pino logger. */
 export interface Log {
   debug(fields: object, message: string): void;
   info(fields: object, message: string): void;

@@ -1,18 +1,15 @@
-/**
- * Retries OS programs and writes of the journal, where giving up would leave a host between two
- * configs.
- */
+/** Retries where giving up would leave a host between two configs. */
 
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type FailureName, failureName, messageOf } from '../core/errors';
 import type { HostPorts, OsStatus } from './ports';
 
 const PAUSE_MS = 5_000;
-/** Five minutes in all if the program answers at once: the restart of a daemon. */
+/** Five minutes in all: the restart of a daemon. */
 const ATTEMPTS = 60;
 
 /**
- * Repeats until the program succeeds, and reports what it waits for.
+ * Reports what it waits for.
  *
  * @param what - continues "cannot …"
  * @param attempts - five seconds apart
@@ -28,7 +25,7 @@ export function patiently<Result>(
 }
 
 /**
- * The OS status. A daemon that restarts answers a little later.
+ * A daemon that restarts answers a little later.
  *
  * @param attempts - five seconds apart; default: five minutes of them
  * @throws `OsCommandFailed` after all attempts, or when the step is cancelled
@@ -38,8 +35,8 @@ export function lookAtOs(ports: LookingPorts, attempts = ATTEMPTS): Promise<OsSt
 }
 
 /**
- * The same while an update can still be given up: hanging calls have five minutes in all, and then
- * the last one.
+ * For while an update can be given up: hanging calls have five minutes in all, and then the last
+ * one.
  */
 export function lookWithinFiveMinutes(ports: LookingPorts): Promise<OsStatus> {
   const until = performance.now() + ATTEMPTS * PAUSE_MS;
@@ -52,8 +49,7 @@ function lookWithin(ports: LookingPorts, limits: Limits): Promise<OsStatus> {
 }
 
 /**
- * Repeats `work` until the disk takes the host's own records, such as the journal, and reports what
- * it waits for. `work` must be safe to repeat.
+ * Repeats `work` until the disk takes the host's own records. `work` must be safe to repeat.
  *
  * @param what - continues "cannot …"
  * @throws the last failure after all attempts, or when the step is cancelled

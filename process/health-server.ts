@@ -9,11 +9,11 @@ interface HealthOptions {
   /** 0 = any free port. */
   readonly port: number;
   readonly registry: Registry;
-  /** The blockers of the start; empty = ready. */
+  /** The blockers of the start. */
   readonly waitingFor: () => readonly string[];
-  /** Why the process must be replaced; undefined = no need. Absent: never. */
+  /** Why the process must be replaced; undefined = no need. */
   readonly deathSentence?: () => string | undefined;
-  /** URL of more metrics in the same format: those of the Temporal SDK. */
+  /** More metrics in the same format: those of the Temporal SDK. */
   readonly moreMetrics?: string;
 }
 
@@ -82,7 +82,7 @@ function plain(code: number, body: string): Reply {
   return { code, type: 'text/plain; charset=utf-8', body };
 }
 
-/** The SDK's metrics; empty when its endpoint does not answer. */
+/** The SDK's metrics; empty when they do not come. */
 function fetchText(url: string): Promise<string> {
   return new Promise((resolve) => {
     const request = get(url, (reply) => {
@@ -111,7 +111,7 @@ function listen(server: Server, { host, port }: HealthOptions): Promise<void> {
   });
 }
 
-/** A free loopback port, for a listener that cannot report its port. */
+/** For a listener that cannot report its port. */
 export async function freeLoopbackPort(): Promise<number> {
   const server = createServer();
   await new Promise<void>((resolve, reject) => {

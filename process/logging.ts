@@ -1,5 +1,3 @@
-/** pino for every process, and a bridge for Temporal's log lines. */
-
 import type { LogMetadata, Logger as TemporalLogger, LogLevel } from '@temporalio/common';
 import { pino, type DestinationStream, type Logger } from 'pino';
 
@@ -8,17 +6,13 @@ export type { Logger } from 'pino';
 export const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const;
 
 export interface LogSettings {
-  /** `cluster-worker`, `host-worker`, …: the key `process` of every line. */
+  /** `cluster-worker`, `host-worker`, … */
   readonly process: string;
   readonly level: (typeof LOG_LEVELS)[number];
-  /** Default: stdout. */
   readonly destination?: DestinationStream;
 }
 
-/**
- * Fields of objects that may hold secrets: credentials, contents of files and units. Names and
- * digests may be logged.
- */
+/** Fields that may hold secrets: credentials, contents of files and units. */
 const REDACTED = [
   'kubeconfig',
   'token',
@@ -34,7 +28,7 @@ const REDACTED = [
   '*.spec.config',
 ];
 
-/** A JSON logger; one line per event, with a constant message and the variables as keys. */
+/** One JSON line per event, with a constant message and the variables as keys. */
 export function createLogger(settings: LogSettings): Logger {
   const options = {
     level: settings.level,
@@ -54,7 +48,7 @@ const LEVELS = {
   ERROR: 'error',
 } as const satisfies Record<LogLevel, keyof Logger>;
 
-/** Keys of the SDK's metadata that repeat ours or do not help an operator. */
+/** Keys of the SDK that repeat ours or help no operator. */
 const DROPPED = new Set(['sdkComponent', 'isLocal', 'taskToken', 'namespace']);
 
 /** The logger for `Runtime.install`: workflows, activities and the SDK's core. */
@@ -84,7 +78,7 @@ export function temporalLogger(log: Logger): TemporalLogger {
 
 function fieldsOf(meta: LogMetadata): Record<string, unknown> {
   const fields: Record<string, unknown> = {};
-  // Without symbols, which are the SDK's own, and dropped keys.
+  // Without symbols, which are the SDK's own.
   for (const [key, value] of Object.entries(meta)) {
     if (key === 'error') fields['err'] = value;
     else if (key === 'activityType') fields['activity'] = value;

@@ -1,6 +1,5 @@
 /**
- * Settings of the processes: flags precede the environment, which precedes the defaults. All
- * problems are reported together, by name.
+ * Flags precede the environment, which precedes the defaults. All problems are reported together.
  */
 
 import { z } from 'zod';
@@ -12,7 +11,7 @@ export type Fragment = Readonly<Record<string, unknown>>;
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 
-/** Invalid settings. The process prints the message and exits with 2. */
+/** The process prints the message and exits with 2. */
 export class SettingsError extends Error {
   override readonly name = 'SettingsError';
   constructor(readonly problems: readonly string[]) {
@@ -23,7 +22,7 @@ export class SettingsError extends Error {
 const port = z.coerce.number().int().min(0).max(65_535);
 const count = z.coerce.number().int().positive();
 
-/** Temporal's address and credentials. Files are PEM, except that of the API key. */
+/** Files are PEM, except that of the API key. */
 export const TemporalSettings = z.object({
   temporalAddress: z.string().min(1).default('127.0.0.1:7233'),
   temporalNamespace: z.string().min(1).default(TEMPORAL_NAMESPACE),
@@ -44,7 +43,7 @@ export const KubeFileSettings = z.object({
 
 export const ProcessSettings = z.object({
   logLevel: z.enum(LOG_LEVELS).default('info'),
-  /** For `/healthz`, `/readyz` and `/metrics`; port 0 = any free port. */
+  /** Port 0 = any free port. */
   metricsHost: z.string().min(1).default('127.0.0.1'),
   metricsPort: port.default(0),
 });
@@ -54,12 +53,12 @@ export const ClusterWorkerSettings = z.object({
   ...TemporalSettings.shape,
   ...KubeFileSettings.shape,
   ...ProcessSettings.shape,
-  /** Compiled workflows; without the file, they are bundled from the sources. */
+  /** Without it, workflows are bundled from the sources. */
   workflowBundle: z.string().min(1).optional(),
-  /** A drain is one long activity, and must not delay short steps of other nodes. */
+  /** A drain is one long activity, and must not delay the short steps of other nodes. */
   maxActivities: count.default(2_000),
   maxWorkflowTasks: count.default(40),
-  /** Workflows in memory between their tasks; 0.15 MB each. */
+  /** 0.15 MB each. */
   maxCachedWorkflows: count.default(1_500),
   maxKubeRequests: count.default(64),
   /** How long running activities may take to end at a stop. */
@@ -75,7 +74,6 @@ const PAIRS = [['temporalTlsCert', 'temporalTlsKey']] as const;
 /** Settings that exclude each other. */
 const EITHER = [['temporalApiKey', 'temporalApiKeyFile']] as const;
 
-/** Environment variables with names of their own. */
 const VARIABLES: Readonly<Record<string, string>> = {
   temporalAddress: 'TEMPORAL_ADDRESS',
   temporalNamespace: 'TEMPORAL_NAMESPACE',
@@ -89,9 +87,7 @@ const VARIABLES: Readonly<Record<string, string>> = {
   context: 'SLIPWAY_CONTEXT',
 };
 
-/**
- * The environment variable of a setting: `logLevel` → `SLIPWAY_LOG_LEVEL`, unless it has its own.
- */
+/** `logLevel` → `SLIPWAY_LOG_LEVEL`, unless it has its own. */
 export function variableOf(setting: string): string {
   return (
     VARIABLES[setting] ??
@@ -100,8 +96,6 @@ export function variableOf(setting: string): string {
 }
 
 /**
- * Reads the settings of one process.
- *
  * @param flags - by setting name; undefined members count as absent
  * @throws SettingsError naming every invalid setting and its source
  */
@@ -149,7 +143,7 @@ export function readSettings<S extends z.ZodObject>(
   throw new SettingsError([...issues, ...alone, ...twice]);
 }
 
-/** The flag of a setting: `logLevel` → `--log-level`. */
+/** `logLevel` → `--log-level`. */
 function flagOf(setting: string): string {
   return `--${setting.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`;
 }
@@ -162,7 +156,7 @@ export function clusterWorkerSettings(
   return readSettings(ClusterWorkerSettings, flags, environment);
 }
 
-/** `true`, `1`, `yes` and their opposites; a flag without a value is true. */
+/** A flag without a value is true. */
 function booleanSetting() {
   return z.union([
     z.boolean(),

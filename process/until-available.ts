@@ -8,8 +8,7 @@ import type { Logger } from './logging';
 const BACKOFF: Backoff = { firstMs: 250, maxMs: 5_000 };
 
 /**
- * Repeats until success or abort. Logs the begin and the end of the wait once; for the Kubernetes
- * API its client does that.
+ * Repeats until success or abort.
  *
  * @param what - the server: `Temporal at 127.0.0.1:7233`
  * @param isHopeless - failures that waiting does not fix; they are thrown

@@ -1,5 +1,3 @@
-/** Turns the abort of a signal into a promise. */
-
 import { once } from 'node:events';
 
 export async function whenAborted(signal: AbortSignal): Promise<void> {

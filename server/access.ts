@@ -1,5 +1,3 @@
-/** Which node may read which config. Pure. */
-
 import { messageOf } from '../core/errors';
 import type { MachineConfigNode, Node } from '../core/node/types';
 import { primaryPoolForNode } from '../core/pool/membership';
@@ -13,7 +11,7 @@ const MASTER_POOL = 'master';
 export type Verdict =
   { readonly allowed: true } | { readonly allowed: false; readonly reason: string };
 
-/** The node of a kubelet's client certificate; undefined for any other subject. */
+/** Undefined for any other subject. */
 export function nodeOfPeer(peer: PeerSubject | undefined): string | undefined {
   if (peer === undefined || !peer.organizations.includes(NODES_GROUP)) return undefined;
   const [name, another] = peer.commonNames;
@@ -32,12 +30,10 @@ export interface Asked {
 
 /**
  * A node may read configs of its own pool, and of the pool that its MachineConfigNode still names
- * while it moves between pools. A node that was taken out of all pools reads none: no update of it
- * runs, and a rollback uses its disk.
+ * while it moves. A node in no pool reads none: a rollback uses its disk.
  *
- * Only labels that NodeRestriction protects keep a kubelet out of other pools. Annotations of the
- * Node do not count, because a kubelet may write them. Configs of the `master` pool hold secrets of
- * the control plane and are for its members only.
+ * Only labels that NodeRestriction protects keep a kubelet out of other pools; it may write
+ * annotations. Configs of the `master` pool hold secrets of the control plane.
  */
 export function mayRead(input: Asked): Verdict {
   const { nodeName, node, config } = input;

@@ -1,6 +1,6 @@
 /**
- * Builds the host endpoint (TLS) and the plain endpoint for health and metrics. Requests can be
- * injected; `main.ts` makes them listen.
+ * The host endpoint (TLS), and the plain endpoint for health and metrics. Requests can be injected;
+ * `main.ts` makes them listen.
  */
 
 import type { Server as HttpsServer } from 'node:https';
@@ -44,44 +44,44 @@ export interface ServerDependencies {
   readonly readPools: ReadPools;
   readonly writeDrift: WriteDrift;
   readonly logger: FastifyBaseLogger;
-  /** Key, certificate and client authority of the host endpoint; absent = requests are injected. */
+  /** Absent = requests are injected. */
   readonly tls?: HostTls;
   readonly maxConfigBytes?: number;
-  /** The sender of a request; default: the subject of the verified client certificate. */
+  /** Default: the subject of the verified client certificate. */
   readonly identify?: (request: FastifyRequest) => PeerSubject | undefined;
-  /** For request limits: milliseconds of a monotonic clock; default: that of the process. */
+  /** Milliseconds of a monotonic clock, for request limits. */
   readonly clock?: () => number;
-  /** For repair turns: milliseconds since 1970; default: the machine's clock. */
+  /** Milliseconds since 1970, for repair turns. */
   readonly wallClock?: () => number;
   readonly metrics?: ServerMetrics;
-  /** Of the host endpoint; absent = unlimited. */
+  /** Absent = unlimited. */
   readonly limits?: ConnectionLimits;
-  /** Shorter timeouts of the host endpoint, for tests. */
+  /** For tests. */
   readonly timeouts?: Partial<typeof HOST_TIMEOUTS>;
-  /** Reasons of `/readyz` to fail, beside the cluster. */
+  /** Reasons of `/readyz`, beside the cluster. */
   readonly alsoMissing?: () => readonly string[];
 }
 
-/** Timeouts of a host's connection, in milliseconds. */
+/** Milliseconds. */
 const HOST_TIMEOUTS: Readonly<
   Record<'handshake' | 'headers' | 'request' | 'keepAlive' | 'idle' | 'patience', number>
 > = {
   handshake: 30_000,
-  /** From the connection, or the last answer, to the end of the next request's headers. */
+  /** Since the connection, or the last answer. */
   headers: 30_000,
-  /** The same to the end of its body. */
+  /** As `headers`, with the body. */
   request: 60_000,
   keepAlive: 10_000,
-  /** Without a byte in either direction, also while an answer is prepared. */
+  /** Also while an answer is prepared. */
   idle: 120_000,
   /** A silent connection keeps its place for this long when others of its address have none. */
   patience: 1_000,
 };
 
-/** Reads of a Node in the API before a refusal, so that no node can load the API server. */
+/** Limits reads of a Node before a refusal, so that no node can load the API server. */
 const LOOK_LIMIT: LimitSettings = { burst: 5, perSecond: 1 / 10, maxAddresses: 10_000 };
 
-/** Requests of one node: an update asks for two configs and repeats unanswered requests slowly. */
+/** An update asks for two configs, and repeats unanswered requests slowly. */
 const NODE_LIMIT: LimitSettings = { burst: 60, perSecond: 1, maxAddresses: 10_000 };
 
 interface Server {
@@ -112,7 +112,7 @@ export function buildServer(dependencies: ServerDependencies): Server {
         }
       },
     });
-  // A request that TLS admitted is answered to its end, also when the server is full.
+  // An admitted request is answered to its end, also when the server is full.
   host.addHook('onRequest', async ({ raw: { socket } }, { raw }) => {
     connections?.atWork(socket);
     raw.once('close', () => connections?.waitFor(socket));
@@ -137,8 +137,7 @@ export function buildServer(dependencies: ServerDependencies): Server {
       return refuse(reply, 400, 'BadName', 'this is not the name of a rendered config');
     }
     const node = cluster.node(nodeName);
-    // The Node may have registered before the watch saw it; the API server is not asked about
-    // unknown nodes.
+    // The watch may not have seen a new Node; the API server is not asked about it.
     if (node === undefined) return later(reply, `node ${nodeName} is not known to the cluster`);
     const config = await store.get(name);
     const line = { node: nodeName, config: name };
@@ -151,12 +150,12 @@ export function buildServer(dependencies: ServerDependencies): Server {
     const judge = (seen: Pick<Asked, 'node' | 'pools'>): Verdict =>
       mayRead({ nodeName, ...seen, machineConfigNode, config });
     let verdict = judge({ node, pools });
-    // The watch may not have seen a new pool whose config is readable already.
+    // The watch may not have seen a new pool.
     if (!verdict.allowed && isOfUnknownPool(config, pools)) {
       return later(reply, `pool ${config.pool} of config ${name} is not known to the server`);
     }
-    // The node may have just joined the pool, before the watch saw its label or the selector. A
-    // refusal is final, so the API server is asked.
+    // The watch may not have seen that the node joined the pool. A refusal is final, so the API
+    // server is asked.
     if (!verdict.allowed && looks.take(nodeName) === 0) {
       const [nodeNow = node, poolsNow] = await Promise.all([readNode(nodeName), readPools()]);
       verdict = judge({ node: nodeNow, pools: poolsNow });
@@ -190,7 +189,7 @@ export function buildServer(dependencies: ServerDependencies): Server {
   };
 }
 
-/** Limits nodes by name, because many may share an address, and other certificates by address. */
+/** By name, because many nodes may share an address; other certificates by address. */
 function limitRequests(host: FastifyInstance, dependencies: ServerDependencies): void {
   const { clock = () => performance.now(), identify = peerOf, logger } = dependencies;
   const nodes = createAddressLimit(NODE_LIMIT, clock);
@@ -223,7 +222,7 @@ function createHostApp(
     connectionTimeout: idle,
     https: {
       ...tls,
-      // Requests without a Host header are answered as all others.
+      // Such requests are answered as all others.
       requireHostHeader: false,
       handshakeTimeout: handshake,
       headersTimeout: headers,
@@ -232,7 +231,7 @@ function createHostApp(
   });
 }
 
-/** Health and metrics. @param dependencies - `missing`: what it waits for before it is ready */
+/** @param dependencies - `missing`: what it waits for before it is ready */
 export function buildPlain(dependencies: {
   readonly metrics: ServerMetrics;
   readonly logger: FastifyBaseLogger;
@@ -254,8 +253,7 @@ export function buildPlain(dependencies: {
 }
 
 /**
- * Fastify routes parameters of up to 100 characters by default, and the name of a rendered config
- * may be longer. Node bounds the headers; the route checks the name.
+ * Fastify takes parameters of up to 100 characters by default, and a config's name may be longer.
  */
 const MAX_PARAMETER = 16 * 1024;
 
@@ -278,7 +276,7 @@ function isOfUnknownPool(
   return config.pool !== undefined && !pools.some(({ metadata }) => metadata.name === config.pool);
 }
 
-/** Counts answers, and turns errors into JSON without their details. */
+/** Errors become JSON without their details. */
 function observe(app: FastifyInstance, metrics: ServerMetrics): void {
   app.addHook('onResponse', async (request, reply) => {
     metrics.answered(
@@ -300,7 +298,7 @@ function observe(app: FastifyInstance, metrics: ServerMetrics): void {
   });
 }
 
-/** Fastify's own refusals of a body: too long, not JSON, of another type. */
+/** Of a body: too long, not JSON, of another type. */
 function clientFault(error: unknown): number | undefined {
   if (typeof error !== 'object' || error === null || !('statusCode' in error)) return undefined;
   const { statusCode } = error;

@@ -1,11 +1,9 @@
-/** Closes everything that a process has opened, within a time limit. */
-
 import type { AddressInfo } from 'node:net';
 import { messageOf } from '../core/errors';
 
 export interface Opened {
   readonly name: string;
-  /** Waits for work under way. */
+  /** Waits for running work. */
   readonly close: () => Promise<unknown>;
   /** Ends what `close` waits for. */
   readonly cut?: () => void;
@@ -15,12 +13,12 @@ interface Log {
   warn(fields: object, message: string): void;
 }
 
-/** A cut connection needs a moment to close. */
+/** A cut connection closes after a moment. */
 const AFTER_CUT_MS = 1_000;
 
 /**
- * Closes everything at once. Connections that stay open after `withinMs` are cut off. Those that do not
- * end even then are logged and left. Never throws, so that one failure does not keep the rest open.
+ * After `withinMs`, connections are cut; those that stay even then are logged and left. Never
+ * throws, so that one failure keeps nothing open.
  */
 export async function closeAll(
   opened: readonly Opened[],

@@ -1,5 +1,3 @@
-/** The server's watches of the cluster, and its writes to it. */
-
 import {
   type KubeClient,
   MACHINE_CONFIG_POOLS,
@@ -25,7 +23,7 @@ import type { MachineConfigPool } from '../core/pool/types';
 import type { Logger } from '../process/logging';
 import type { ClusterView, ReadMachineConfig, ReadNode, ReadPools, WriteDrift } from './ports';
 
-/** The name of MCO's one MachineConfiguration. */
+/** MCO's name. */
 const MACHINE_CONFIGURATION = 'cluster';
 
 interface ClusterWatch {
@@ -33,7 +31,7 @@ interface ClusterWatch {
   readonly pools: CacheView<MachineConfigPool>;
   readonly nodes: CacheView<Node>;
   readonly controllerConfigs: CacheView<KubeObject>;
-  /** Milliseconds since the last news of the objects that first configs are made from. */
+  /** Since the last news of the objects of first configs. */
   silentMs(): number;
   run(client: KubeClient, signal: AbortSignal): Promise<void>;
 }
@@ -71,7 +69,7 @@ export function watchCluster(log: Logger): ClusterWatch {
   };
 }
 
-/** There are thousands: only the owner and the fields that a report is compared with are kept. */
+/** Of thousands of objects, only the owner and the fields to compare are kept. */
 export function trimMachineConfigNode(known: MachineConfigNode): MachineConfigNode {
   const { name, uid, resourceVersion, ownerReferences } = known.metadata;
   const owners = ownerReferences?.filter(({ kind }) => kind === 'Node');
@@ -92,10 +90,7 @@ export function trimMachineConfigNode(known: MachineConfigNode): MachineConfigNo
   };
 }
 
-/**
- * Applies only the server's conditions and its field, so that it overwrites nothing else of the
- * status.
- */
+/** Applies only the server's conditions and its field. */
 export function driftWriter(client: KubeClient): WriteDrift {
   return (name, { condition, drift, updaters }) =>
     client.apply(

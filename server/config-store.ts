@@ -1,6 +1,6 @@
 /**
- * Caches rendered configs as bytes. A config can be deleted and made again under its name, so an
- * entry is checked again after a while; it is served on while the API server is away.
+ * Caches rendered configs as bytes. A config can be deleted and made again under its name, so
+ * entries are checked again; they are served while the API server is away.
  */
 
 import { createHash } from 'node:crypto';
@@ -11,28 +11,28 @@ import type { ReadMachineConfig } from './ports';
 
 interface StoredConfig {
   readonly name: string;
-  /** Canonical bytes, which the digest in an order covers. */
+  /** Canonical; the digest in an order covers them. */
   readonly bytes: Buffer;
   readonly digest: string;
-  /** The pool that owns it; absent on a MachineConfig without a pool. */
+  /** Absent on a MachineConfig without a pool. */
   readonly pool?: string;
 }
 
 export interface ConfigStore {
-  /** @throws `ApiUnavailable` when it is not in memory and cannot be read */
+  /** @throws `ApiUnavailable` when it is neither in memory nor readable */
   get(name: string): Promise<StoredConfig | undefined>;
   readonly counts: { hits: number; misses: number };
 }
 
-/** Two configs of two pools during a rollout, and some history. */
+/** Two configs of two pools, and some history. */
 const DEFAULT_MAX_BYTES = 64 * 1024 * 1024;
 
-/** One read per this many milliseconds serves all requests of a pool that rolls out. */
+/** One read serves a pool that rolls out. */
 const FRESH_MS = 10_000;
 
 interface ConfigStoreOptions {
   readonly maxBytes?: number | undefined;
-  /** Milliseconds of a monotonic clock. */
+  /** Monotonic, milliseconds. */
   readonly now?: () => number;
 }
 
@@ -42,12 +42,12 @@ interface KeptConfig extends StoredConfig {
   readonly readAt: number;
 }
 
-/** Keeps the configs that were requested last, up to `maxBytes`. */
+/** Drops the least recently requested. */
 export function createConfigStore(
   read: ReadMachineConfig,
   { maxBytes = DEFAULT_MAX_BYTES, now = () => performance.now() }: ConfigStoreOptions = {},
 ): ConfigStore {
-  // A Map keeps the order of insertion: the first entry was unused for longest.
+  // The first entry of a Map was unused for longest.
   const kept = new Map<string, KeptConfig>();
   const underWay = new Map<string, Promise<StoredConfig | undefined>>();
   const counts = { hits: 0, misses: 0 };
@@ -107,20 +107,20 @@ export function createConfigStore(
   };
 }
 
-/** Without the API server the cached bytes are served: the host checks the digest. */
+/** The host checks the digest. */
 function servedAnyway(error: unknown, known: StoredConfig | undefined): StoredConfig {
   if (known !== undefined && failureName(error) === 'ApiUnavailable') return known;
   throw error;
 }
 
-/** Undefined without uid or resourceVersion: the bytes are then prepared again. */
+/** Undefined: the bytes are prepared again. */
 function versionOf({ metadata: { uid, resourceVersion } }: MachineConfig): string | undefined {
   return uid === undefined || resourceVersion === undefined
     ? undefined
     : `${uid}/${resourceVersion}`;
 }
 
-/** A small `Buffer.from` is a slice of Node's 64 KiB pool and would keep all of it alive. */
+/** A small `Buffer.from` would keep all of Node's 64 KiB pool alive. */
 function bytesOf(text: string): Buffer {
   const bytes = Buffer.allocUnsafeSlow(Buffer.byteLength(text));
   bytes.write(text);

@@ -10,48 +10,44 @@ import { countedAs, plainAddress } from './join-networks';
 
 export interface ConnectionLimits {
   readonly maxConnections: number;
-  /** An address of IPv6 is its /64. */
+  /** An IPv6 address counts by its /64. */
   readonly maxConnectionsPerAddress: number;
 }
 
 /**
- * Timeouts of a connection, in milliseconds. They are long because a silent connection costs little
- * and machines on a slow network or a busy hypervisor need time.
+ * Milliseconds. They are long, because a silent connection costs little and machines on a slow
+ * network need time.
  */
 export const TIMEOUTS = {
   /** From the connection to its first byte. */
   hello: 30_000,
   /** From the beginning of TLS to the end of the handshake. */
   handshake: 30_000,
-  /** From the connection, or the last answer, to the end of the next request's headers. */
+  /** Since the connection, or the last answer. */
   headers: 30_000,
-  /** The same to the end of its body, which is ignored. */
+  /** As `headers`, with the body, which is ignored. */
   request: 35_000,
   keepAlive: 10_000,
-  /** Without a byte in either direction. */
   idle: 30_000,
-  /** From a request to the last byte of its answer: 15 MB at 100 kB/s. */
+  /** To the last byte of an answer: 15 MB at 100 kB/s. */
   answer: 150_000,
   /** A silent connection keeps its place for this long when others of its address have none. */
   patience: 1_000,
 } as const;
 
-/**
- * Why a connection is closed; `gave-way`: the server waited for its client, and a new connection
- * needed the place.
- */
+/** `gave-way`: the server waited for its client, and a new connection needed the place. */
 export type DropReason = 'too-many' | 'too-many-of-address' | 'network' | 'gave-way';
 
 type BoundedServer = Pick<HttpsServer, 'on'>;
 
-/** The open connections of a server. A TCP or TLS socket names a connection. */
+/** A TCP or TLS socket names a connection. */
 export interface Connections {
   readonly count: () => number;
-  /** The server works for this connection, so it does not give way. */
+  /** It does not give way. */
   readonly atWork: (socket: Peer) => void;
   /**
-   * Ends one `atWork`; a client may send several requests before the first answer. After the last
-   * one the server waits for the client again, and the connection may give way.
+   * Ends one `atWork`; a client may send several requests at once. After the last one the
+   * connection may give way.
    */
   readonly waitFor: (socket: Peer) => void;
   readonly destroyAll: () => void;
@@ -60,8 +56,8 @@ export interface Connections {
 type Peer = Pick<Socket, 'remoteAddress' | 'remotePort' | 'localAddress' | 'localPort'>;
 
 /**
- * Equal for a TCP connection and the TLS on it. One client port may connect to several addresses of
- * a server, so both ends count.
+ * Equal for TCP and the TLS on it. One client port may connect to several addresses of a server, so
+ * both ends count.
  */
 export function peerOf({ remoteAddress, remotePort, localAddress, localPort }: Peer): string {
   return [remoteAddress, remotePort, localAddress, localPort].join(' ');
@@ -73,10 +69,10 @@ export function limitConnections(
   told: {
     readonly dropped: (reason: DropReason, address: string) => void;
     readonly admitted?: ((socket: Socket) => void) | undefined;
-    /** Whether an address may connect; absent = all may. */
+    /** Absent = all may. */
     readonly isAllowed?: ((address: string) => boolean) | undefined;
     readonly patience?: number | undefined;
-    /** Milliseconds of a monotonic clock; default: that of the process. */
+    /** Monotonic, milliseconds. */
     readonly now?: () => number;
   },
 ): Connections {
@@ -180,7 +176,6 @@ interface OpenConnection {
   /** In canonical spelling. */
   readonly address: string;
   readonly peer: string;
-  /** Number of requests that the server works on. */
   works: number;
   isOver: boolean;
 }

@@ -1,5 +1,3 @@
-/** Writes reports of hosts to their MachineConfigNodes. Decides nothing. */
-
 import { failureName } from '../core/errors';
 import { belongsTo } from '../core/node/adoption';
 import { currentConfigOf } from '../core/node/predicates';
@@ -10,24 +8,22 @@ import type { ClusterView, WriteDrift } from './ports';
 
 interface DriftRecorder {
   /**
-   * Writes the report, unless the object shows it already.
-   *
    * @returns false when the node has no MachineConfigNode yet, or one of an earlier Node
    * @throws `ApiUnavailable`
    */
   record(node: string, report: DriftReport): Promise<boolean>;
-  /** Nodes whose last write the watch has not shown yet, as of the last check. */
+  /** Nodes whose last write the watch has not shown yet. */
   readonly waiting: number;
 }
 
-/** Writes one report at a time per node, so that an older one never overwrites a newer one. */
+/** One report at a time per node, so that an older one never overwrites a newer one. */
 export function createDriftRecorder(
   cluster: Pick<ClusterView, 'node' | 'machineConfigNode'>,
   write: WriteDrift,
   now: () => Date = () => new Date(),
 ): DriftRecorder {
   const running = new Map<string, Promise<unknown>>();
-  // Recent writes that the watch may not show yet.
+  // The watch may not show them yet.
   const written = new Map<string, MachineConfigNode>();
 
   async function recordNow(node: string, report: DriftReport): Promise<boolean> {
@@ -61,7 +57,7 @@ export function createDriftRecorder(
     }
   }
 
-  /** Forgets writes that the watch has shown, and nodes that are gone. */
+  /** Drops writes that the watch has shown, and nodes that are gone. */
   function forgetShown(): void {
     for (const [node, own] of written) {
       const seen = cluster.machineConfigNode(node);
@@ -86,9 +82,7 @@ export function createDriftRecorder(
   };
 }
 
-/**
- * Compares versions of one object only: an object that was recreated under the name starts anew.
- */
+/** An object that was recreated under the name starts anew. */
 function newerOf(seen: MachineConfigNode, own: MachineConfigNode | undefined): MachineConfigNode {
   if (own === undefined || own.metadata.uid !== seen.metadata.uid) return seen;
   const version = ({ metadata }: MachineConfigNode) => Number(metadata.resourceVersion ?? 0);

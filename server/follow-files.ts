@@ -1,4 +1,4 @@
-/** Follows files that change while the process runs: mounted Secrets, renewed certificates. */
+/** Follows files: mounted Secrets, renewed certificates. */
 
 import { type FSWatcher, readlinkSync, statSync, watch } from 'node:fs';
 import { dirname, join, parse, resolve, sep } from 'node:path';
@@ -9,18 +9,18 @@ export interface FollowLog {
   warn(fields: object, message: string): void;
 }
 
-/** Retry for a directory that cannot be watched now (too many watches, no permission). */
+/** For a directory that cannot be watched now (too many watches, no permission). */
 const RETRY_MS = 10_000;
 /** As many as Linux follows. */
 const MAX_LINKS = 40;
-/** Writing several files, or swapping the links of a mounted Secret, takes a moment. */
+/** Several files, or the links of a mounted Secret, change within a moment. */
 const SETTLE_MS = 200;
 
 /**
- * Calls back a moment after one of the files has changed, until the signal aborts. Follows links to
- * their ends, and watches the nearest existing parent of a missing directory.
+ * Calls back after one of the files has changed, until the signal aborts. Follows links, and
+ * watches the nearest existing parent of a missing directory.
  *
- * @param files - a function is evaluated again after every change, for the files of a directory
+ * @param files - a function is evaluated again after every change
  */
 export function followFiles(
   files: readonly string[] | (() => readonly string[]),
@@ -35,7 +35,7 @@ export function followFiles(
   let hasNews = false;
   const soon = (afterMs = SETTLE_MS): void => {
     const at = performance.now() + afterMs;
-    // Constant changes in a directory, such as in a log, must not delay the call for ever.
+    // Constant changes, such as of a log, must not delay the call for ever.
     if (at >= due) return;
     due = at;
     clearTimeout(timer);
@@ -57,7 +57,7 @@ export function followFiles(
     hasNews = true;
     if (!signal.aborted) soon(RETRY_MS);
   };
-  /** True = a directory is watched that was not before, or a link has a new target. */
+  /** True = another directory is watched, or a link has a new target. */
   const follow = (): boolean => {
     const listed = typeof files === 'function' ? files() : files;
     const ways = listed.map((file) => ({ file, ...wayTo(file) }));
@@ -103,7 +103,7 @@ interface Watched {
   readonly inode: bigint;
 }
 
-/** A directory whose inode cannot be read is opened again, which reports the cause. */
+/** Opening a directory without a readable inode again reports the cause. */
 function isStill(directory: string, inode: bigint): boolean {
   try {
     return inodeOf(directory) === inode;
@@ -112,7 +112,7 @@ function isStill(directory: string, inode: bigint): boolean {
   }
 }
 
-/** A directory that cannot be read is returned as it is: opening it reports the cause. */
+/** Opening an unreadable directory reports the cause. */
 function nearestDirectory(directory: string): string {
   const around = dirname(directory);
   try {
@@ -128,8 +128,8 @@ function inodeOf(directory: string): bigint | undefined {
 }
 
 /**
- * The final place of the file and the directories of all links to it. Directories are watched,
- * because files are replaced by renaming. For a dangling link, the place it names.
+ * The final place of the file, and the directories of its links: files are replaced by renaming.
+ * For a dangling link, the place it names.
  */
 function wayTo(file: string): { readonly end: string; readonly links: readonly string[] } {
   const links: string[] = [];
@@ -157,7 +157,7 @@ function targetOf(path: string): string | undefined {
   try {
     return readlinkSync(path);
   } catch {
-    // Not a link, or missing: the watch of its directory reports when it appears.
+    // The watch of the directory reports when it appears.
     return undefined;
   }
 }

@@ -1,4 +1,4 @@
-/** Refusals of the host endpoint before any route, in the form of all refusals. */
+/** Refusals of the host endpoint before any route. */
 
 import { METHODS } from 'node:http';
 import type { Server as HttpsServer } from 'node:https';
@@ -21,7 +21,7 @@ const REASONS: Readonly<Record<RefusalStatus | 505, readonly [reason: string, me
   505: ['VersionNotSupported', 'HTTP/1.1 is the only version'],
 };
 
-/** Methods of all routes, for requests with a method that the parser does not know. */
+/** For requests with a method that the parser does not know. */
 const ALL_METHODS = 'GET, HEAD, PUT';
 
 function wordingOf(status: RefusalStatus): Wording {
@@ -42,10 +42,7 @@ export function refuseBadUrl(_error: unknown, _request: unknown, reply: Refusabl
 
 export const refuseUnreadableHost = refuseUnreadable(wordingOf);
 
-/**
- * Answers requests that Node does not pass on, that have no Host header, or that use another HTTP
- * version.
- */
+/** Requests that Node does not pass on, without Host header, or of another HTTP version. */
 export function refuseOddRequests(host: FastifyInstance): void {
   answerOddRequests(host.server as unknown as HttpsServer, wordingOf);
   host.addHook('onRequest', async ({ raw }, reply) => {
@@ -55,14 +52,14 @@ export function refuseOddRequests(host: FastifyInstance): void {
     const [reason, message] = status === 400 ? ['BadRequest', 'name one host'] : REASONS[status];
     return refuse(reply, status, reason, message);
   });
-  // Adds the methods that only Node's parser knows: Fastify finds no route for an unknown method.
+  // Fastify finds no route for a method that only Node's parser knows.
   for (const method of METHODS) {
     if (method !== 'CONNECT' && !host.supportedMethods.includes(method)) host.addHttpMethod(method);
   }
 }
 
 /**
- * Answers every other method of a path with 405, before a body is read.
+ * 405, before a body is read.
  *
  * @param allowed - methods that have a route there
  */

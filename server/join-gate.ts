@@ -1,6 +1,6 @@
 /**
  * Admits machines to the first config of a pool, which holds secrets. A machine has no identity
- * yet, so it shows a join token, or is at least on an allowed network.
+ * yet: it shows a join token, or is at least on an allowed network.
  */
 
 import { randomBytes, timingSafeEqual } from 'node:crypto';
@@ -15,23 +15,20 @@ import {
 import { createAddressLimit, FAILED_LIMIT, GOOD_LIMIT } from './join-limit';
 import { plainAddress, readNetworks } from './join-networks';
 
-/** A request for a pool's first config, before the pool is looked up. */
+/** Before the pool is looked up. */
 export interface JoinRequest {
-  /** From the decoded path; it may not exist. */
+  /** It may not exist. */
   readonly pool: string;
   readonly authorization: string | undefined;
-  /** Address of the peer; IPv4 may come as `::ffff:192.0.2.1`. */
+  /** IPv4 may come as `::ffff:192.0.2.1`. */
   readonly address: string;
 }
 
-/**
- * A refusal reveals nothing about pools: a wrong token, one for another pool and a missing one get
- * the same answer.
- */
+/** A refusal reveals nothing about pools: all faults of a token get the same answer. */
 export type JoinVerdict =
   | {
       readonly admitted: true;
-      /** The ID of the token, for the log; absent without tokens. Never the token. */
+      /** For the log; absent without tokens. */
       readonly tokenId?: string;
     }
   | {
@@ -43,22 +40,20 @@ export type JoinVerdict =
       readonly status: 401 | 403 | 429 | 503;
       /** Seconds until the next request makes sense. */
       readonly retryAfterSeconds?: number;
-      /** The log names the first of these per minute. */
+      /** The log names the first per minute. */
       readonly isRepeated?: true;
-      /** For the log, never for the reply. */
+      /** Never in the reply. */
       readonly reason: string;
     };
 
-/**
- * Admits from memory and writes behind the call. Only a final refusal may wait for the API server.
- */
+/** Judges from memory. Only a final refusal may wait for the API server. */
 export interface JoinGate {
   ask(request: JoinRequest): Promise<JoinVerdict>;
 }
 
 /** Judges a machine by its address alone. */
 interface NetworkGate {
-  /** @param address - of the peer; a refused one is counted */
+  /** @param address - a refused one is counted */
   allows(address: string): boolean;
 }
 
@@ -66,7 +61,7 @@ interface NetworkGate {
 export const JOIN_MODES = ['tokens', 'open'] as const;
 type JoinMode = (typeof JOIN_MODES)[number];
 
-/** Verdicts; label of the metric. */
+/** Label of the metric. */
 export const JOIN_OUTCOMES = [
   'admitted',
   'no_token',
@@ -81,30 +76,28 @@ export const JOIN_OUTCOMES = [
 type JoinOutcome = (typeof JOIN_OUTCOMES)[number];
 
 export interface TokenView {
-  /** False until all of them have been seen once. */
+  /** False until all have been seen once. */
   readonly isSynced: boolean;
   find(id: string): JoinTokenRecord | undefined;
 }
 
 export interface JoinGateOptions {
   readonly mode: JoinMode;
-  /** `192.0.2.0/24`, `2001:db8::/32` or single addresses; empty = all. */
+  /** Such as `192.0.2.0/24`, `2001:db8::/32`; empty = all. */
   readonly allowedNetworks: readonly string[];
   readonly tokens: TokenView;
   /**
-   * The stored tokens, read before a final refusal; absent = `tokens` is never stale. Rejects when
-   * they cannot be read.
+   * Read before a final refusal; absent = `tokens` is never old. Rejects when they cannot be read.
    */
   readonly tokensNow?: () => Promise<ReadonlyMap<string, JoinTokenRecord>>;
-  /** Milliseconds since 1970, to compare with the expiry. */
+  /** Since 1970, to compare with the expiry. */
   readonly now: () => number;
-  /** Called for each use of a token; must return at once. */
+  /** Must return at once. */
   readonly used?: (tokenId: string) => void;
-  /** Milliseconds of a monotonic clock; default: that of the process. */
+  /** Monotonic, milliseconds. */
   readonly clock?: () => number;
 }
 
-/** A gate that counts its verdicts. */
 export interface CountingJoinGate extends JoinGate, NetworkGate {
   readonly counts: Readonly<Record<JoinOutcome, number>>;
 }
@@ -112,17 +105,16 @@ export interface CountingJoinGate extends JoinGate, NetworkGate {
 /** Until the tokens are synced. */
 const NOT_READY_SECONDS = 5;
 
-/** Compared with the secret of an unknown token, so that it takes as long as a known one. */
+/** Stands for the secret of an unknown token, so that both take as long. */
 const NO_HASH = randomBytes(32).toString('hex');
 
 /**
- * Makes the gate. It checks the network, then the token, then the rate of the address.
+ * Checks the network, the token, then the rate of the address.
  *
- * A valid token counts only against a wide limit, and never against failures of its neighbours:
+ * A valid token counts only against a wide limit, never against failures of its neighbours:
  * somebody who guesses must not shut out machines behind the same address. 429 and 401 are final
- * for Ignition, so the tokens are read again before a refusal, and when that fails, the machine may
- * ask again. All refusals take the same time. The size of the secret makes guessing hopeless; the
- * limit keeps it cheap.
+ * for Ignition, so the tokens are read again before a refusal; when that fails, the machine may ask
+ * again. All refusals take the same time.
  *
  * @throws an Error that names the invalid network
  */
@@ -138,7 +130,7 @@ export function createJoinGate(options: JoinGateOptions): CountingJoinGate {
 
   function admit(address: string, tokenId?: string): JoinVerdict {
     const wait = good.take(address);
-    // A 429 would be final for this machine, which did nothing wrong.
+    // A 429 would be final for a machine that did nothing wrong.
     if (wait > 0) return tooMany(503, wait, 'too many requests from this address');
     counts.admitted += 1;
     if (tokenId === undefined) return { admitted: true };
@@ -146,7 +138,7 @@ export function createJoinGate(options: JoinGateOptions): CountingJoinGate {
     return { admitted: true, tokenId };
   }
 
-  /** One answer for all faults, so that it does not reveal which token is unknown. */
+  /** Does not reveal which token is unknown. */
   function refuseToken(address: string, { outcome, reason, isFinal }: Refusal): JoinVerdict {
     const wait = failed.take(address);
     if (wait > 0) {
@@ -240,7 +232,7 @@ async function judgeAgain(
   }
 }
 
-/** Why a token does not open a pool; undefined = it does. The secret is checked first. */
+/** Undefined = the token opens the pool. The secret is checked first. */
 function objectionTo(
   { id, secret }: JoinTokenParts,
   { pool, find, nowMs }: Against,

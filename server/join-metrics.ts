@@ -1,7 +1,7 @@
 import { Counter, type Registry } from 'prom-client';
 import { JOIN_OUTCOMES, type CountingJoinGate } from './join-gate';
 
-/** Adds `slipway_server_joins_total` by outcome, each outcome from zero on. */
+/** `slipway_server_joins_total`, each outcome from zero on. */
 export function addJoinMetrics(
   registry: Registry,
   { counts }: Pick<CountingJoinGate, 'counts'>,

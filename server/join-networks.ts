@@ -1,5 +1,3 @@
-/** Networks from which machines may join, and addresses in one spelling. */
-
 import { BlockList, isIP, isIPv4 } from 'node:net';
 
 interface Networks {
@@ -8,7 +6,7 @@ interface Networks {
 }
 
 /**
- * Reads `192.0.2.0/24`, `2001:db8::/32` and single addresses; none = every address.
+ * None = every address.
  *
  * @throws an Error that names the invalid entry
  */
@@ -30,7 +28,7 @@ export function readNetworks(entries: readonly string[]): Networks {
 const MAPPED_ADDRESSES = new BlockList();
 MAPPED_ADDRESSES.addSubnet('::ffff:0:0', 96, 'ipv6');
 
-/** Why an entry is not a network; undefined = it is. Settings list all problems. */
+/** Undefined = the entry is a network. */
 export function networkProblem(entry: string): string | undefined {
   const [address = '', bits, more] = entry.split('/');
   const version = isIP(address);
@@ -62,15 +60,15 @@ function addTo(lists: Readonly<Record<'ipv4' | 'ipv6', BlockList>>, entry: strin
 
 const MAPPED = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i;
 
-/** An address without zone; an IPv4-mapped address as IPv4. */
+/** Without zone; an IPv4-mapped address as IPv4. */
 export function plainAddress(address: string): string {
   const [plain = ''] = address.split('%');
   return MAPPED.exec(plain)?.[1] ?? plain;
 }
 
 /**
- * The unit of counting: an IPv4 address, or the /64 of an IPv6 one, because one machine can have
- * all addresses of it.
+ * The unit of counting: an IPv4 address, or an IPv6 /64, because one machine can have all its
+ * addresses.
  */
 export function countedAs(address: string): string {
   if (isIP(address) !== 6) return address;
@@ -82,7 +80,7 @@ export function countedAs(address: string): string {
   return `${groups.slice(0, 4).map(withoutZeros).join(':')}::/64`;
 }
 
-/** A dotted quad at the end is two groups of the half that does not count. */
+/** A dotted quad at the end is in the half that does not count. */
 function groupsOf(text: string): readonly string[] {
   if (text === '') return [];
   return text.split(':').flatMap((group) => (group.includes('.') ? ['0', '0'] : [group]));

@@ -1,15 +1,14 @@
-/** Records when tokens were last used, behind the requests: no machine waits for it. */
+/** Records when tokens were last used: no machine waits for it. */
 
 import { failureName, messageOf } from '../core/errors';
 import { instantOf, JOIN_TOKEN_USE_SECONDS } from '../core/join';
 
-/** Writes the instant (RFC 3339) to the token. @throws `ObjectNotFound`, `ApiUnavailable` */
+/** RFC 3339. @throws `ObjectNotFound`, `ApiUnavailable` */
 type WriteTokenUse = (tokenId: string, at: string) => Promise<void>;
 
 interface JoinUses {
-  /** Notes a use; returns at once. */
   note(tokenId: string): void;
-  /** Ends after one last attempt to write what is pending. */
+  /** After one last attempt to write. */
   stop(): Promise<void>;
 }
 
@@ -19,7 +18,7 @@ interface Log {
 
 interface JoinUsesOptions {
   readonly write: WriteTokenUse;
-  /** The last use that any server has written (RFC 3339); undefined = none is known. */
+  /** The last use written by any server (RFC 3339). */
   readonly known?: (tokenId: string) => string | undefined;
   readonly log: Log;
   /** Milliseconds since 1970. */
@@ -34,8 +33,8 @@ interface Entry {
 const INTERVAL_MS = JOIN_TOKEN_USE_SECONDS * 1000;
 
 /**
- * Writes the first use of a token at once, and the last one of each following minute at its end.
- * While the API server is away, it keeps the last use and tries once a minute.
+ * Writes the first use at once, and the last one of each following minute at its end. While the API
+ * server is away, it tries once a minute.
  */
 export function createJoinUses({ write, known, log, now }: JoinUsesOptions): JoinUses {
   const entries = new Map<string, Entry>();
@@ -44,7 +43,7 @@ export function createJoinUses({ write, known, log, now }: JoinUsesOptions): Joi
 
   function flush(tokenId: string, entry: Entry): void {
     const at = entry.pending;
-    // After a minute without a use, the next one is written at once.
+    // The next use is written at once.
     if (at === undefined || isStopped) {
       entries.delete(tokenId);
       return;
@@ -56,11 +55,11 @@ export function createJoinUses({ write, known, log, now }: JoinUsesOptions): Joi
   }
 
   function begin(tokenId: string, entry: Entry, at: number): void {
-    // Another server may have written a later use, or this clock was set back.
+    // Another server may have written a later use.
     const instant = instantOf(at);
     if (Date.parse(known?.(tokenId) ?? '') >= Date.parse(instant)) return;
     const under = write(tokenId, instant).catch((error: unknown) => {
-      // The token was revoked in between.
+      // The token was revoked.
       if (failureName(error) === 'ObjectNotFound') return;
       entry.pending ??= at;
       log.warn(
@@ -87,7 +86,7 @@ export function createJoinUses({ write, known, log, now }: JoinUsesOptions): Joi
     async stop() {
       isStopped = true;
       for (const { timer } of entries.values()) clearTimeout(timer);
-      // Writes under way come first: an older use must not overwrite a newer one.
+      // An older use must not overwrite a newer one.
       await Promise.all(writing);
       for (const [tokenId, entry] of entries) {
         if (entry.pending !== undefined) begin(tokenId, entry, entry.pending);

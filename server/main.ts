@@ -34,24 +34,24 @@ import { closeAll, listenAt, type Opened } from './closing';
 import { readServerSettings, type ServerOptions, type ServerSettings } from './settings';
 import { followTls, readTls } from './tls';
 import { createTokensNow } from './stored-tokens';
+import { whenAborted } from '../process/when-aborted';
 
 export interface RunningServer {
-  /** `https://address:port` of first configs. */
   readonly ignitionUrl: string;
-  /** `https://address:port` of the host endpoint; absent in bootstrap mode. */
+  /** The host endpoint; absent in bootstrap mode. */
   readonly hostUrl?: string;
-  /** `http://address:port` of health and metrics. */
   readonly plainUrl: string;
-  /** Resolves when the signal has fired and every connection is closed. */
+  /** After the signal, when every connection is closed. */
   readonly stopped: Promise<void>;
 }
 
 interface ServerParts {
-  /** Absent = a thread with the program beside this one. */
+  /** Default: a thread. */
   readonly preparer?: Preparer;
+  /** Time for answers under way when the process ends; default: 10 s. */
+  readonly closingMs?: number;
 }
 
-/** Time for answers under way when the process ends. */
 const CLOSING_MS = 10_000;
 
 interface Context {
@@ -59,17 +59,17 @@ interface Context {
   readonly logger: Logger;
   readonly metrics: ServerMetrics;
   readonly preparer: Preparer;
-  /** Fires with the caller's, and when starting fails. */
+  /** Fires also when starting fails. */
   readonly signal: AbortSignal;
   readonly opened: Opened[];
 }
 
 /**
- * Starts the server and resolves when it listens; `/readyz` succeeds once it has seen the cluster.
- * It waits for an API server that is away.
+ * Resolves when it listens; `/readyz` succeeds once it has seen the cluster. Waits for an absent
+ * API server.
  *
  * @throws an Error that lists every wrong setting, or names the unusable file or the port that is
- * taken; nothing stays open then
+ *   taken; nothing stays open then
  */
 export async function startServer(
   options: ServerOptions,
@@ -87,12 +87,13 @@ export async function startServer(
     signal: AbortSignal.any([signal, failed.signal]),
     opened: [],
   };
-  const close = () => closeAll(context.opened, { withinMs: CLOSING_MS, log: logger });
+  const { closingMs = CLOSING_MS } = parts;
+  const close = () => closeAll(context.opened, { withinMs: closingMs, log: logger });
   try {
     const urls = await (settings.bootstrapDir === undefined
       ? startInCluster(context)
       : startBootstrap(context, settings.bootstrapDir));
-    const stopped = aborted(signal)
+    const stopped = whenAborted(signal)
       .then(close)
       .then(() => logger.info('stopped'));
     return { ...urls, stopped };
@@ -103,7 +104,7 @@ export async function startServer(
   }
 }
 
-/** Runs the server until the signal fires. Throws as `startServer`. */
+/** Until the signal fires. Throws as `startServer`. */
 export async function runServer(options: ServerOptions, signal: AbortSignal): Promise<void> {
   await (
     await startServer(options, signal)
@@ -179,7 +180,7 @@ async function startInCluster(context: Context): Promise<Urls> {
   followTls(host.server as unknown as HttpsServer, settings, { tls, signal, log: logger });
   await listenPlain(context, plain);
   watching.push(watch.run(client, signal));
-  // In mode open, the server needs no right to read tokens.
+  // In mode open, it needs no right to read tokens.
   if (isAsked) watching.push(tokens.run(client, signal));
   const urls = {
     ignitionUrl: urlOf('https', ignition),
@@ -225,13 +226,6 @@ function gateFor(
 ) {
   const { joinMode: mode, allowNetwork: allowedNetworks } = settings;
   return createJoinGate({ mode, allowedNetworks, tokens, now: Date.now, ...more });
-}
-
-function aborted(signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    if (signal.aborted) resolve();
-    else signal.addEventListener('abort', () => resolve(), { once: true });
-  });
 }
 
 function urlOf(scheme: string, server: { address(): AddressInfo | string | null }): string {

@@ -1,6 +1,6 @@
 /**
  * Answers requests that Node does not pass on, or accepts where Go's HTTP server does not, and
- * clients that close their side early. Each endpoint words its own refusals.
+ * clients that close their side early. Each endpoint words its refusals.
  *
  * @see Go net/http/server.go (go1.24), readRequest and serve
  */
@@ -14,12 +14,11 @@ type AnsweredSocket = Pick<Duplex, 'writable' | 'writableEnded' | 'destroy'> & {
   once(event: 'end' | 'close', listener: () => void): void;
 };
 
-/** Refusals before there is a request for a route. */
+/** Before there is a request for a route. */
 export type RefusalStatus = 400 | 405 | 408 | 417 | 431;
 
-/** A refusal after its status line. */
 export interface Wording {
-  /** Beside those that every refusal has. */
+  /** Beside those of every refusal. */
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string;
 }
@@ -28,13 +27,13 @@ export interface Wording {
 export function waitForEarlyEnds(server: Pick<HttpsServer, 'on'>): void {
   // Not in the types. Without it, Node ends such a connection before the answer.
   Object.assign(server, { httpAllowHalfOpen: true });
-  // Only after the handshake: the server must not wait for a client that leaves during it.
+  // The server must not wait for a client that leaves during the handshake.
   server.on('secureConnection', (socket: Duplex) => {
     socket.allowHalfOpen = true;
   });
 }
 
-/** Answers CONNECT as every other method, and any Expect but 100-continue with a refusal. */
+/** Answers CONNECT as every other method, and refuses any Expect but 100-continue. */
 export function answerOddRequests(
   server: Pick<HttpsServer, 'on'>,
   wordingOf: (status: RefusalStatus) => Wording,
@@ -49,10 +48,9 @@ export function answerOddRequests(
   });
 }
 
-/** The checked parts of a request. */
 type Head = Pick<IncomingMessage, 'httpVersionMajor' | 'httpVersionMinor' | 'rawHeaders'>;
 
-/** The status that refuses a request whatever its target; undefined = none. */
+/** The status that refuses a request, whatever its target. */
 export function refusalOf(request: Head): 400 | 505 | undefined {
   const { httpVersionMajor: major, httpVersionMinor: minor } = request;
   if (major !== 1) return 505;
@@ -61,7 +59,7 @@ export function refusalOf(request: Head): 400 | 505 | undefined {
   return isNamed ? undefined : 400;
 }
 
-/** The first of several headers of a name, as Go's handlers read it; Node joins all. */
+/** As Go's handlers read it; Node joins all. */
 export function firstHeader(request: Pick<Head, 'rawHeaders'>, name: string): string | undefined {
   return valuesOf(request, name)[0];
 }
@@ -71,19 +69,19 @@ function valuesOf({ rawHeaders }: Pick<Head, 'rawHeaders'>, name: string): reado
   return rawHeaders.filter((_, at) => at % 2 === 1 && rawHeaders[at - 1]?.toLowerCase() === name);
 }
 
-/** Errors that get an answer; others are broken connections. The first match counts. */
+/** Other errors are broken connections. The first match counts. */
 const UNREADABLE = [
   { code: 'ERR_HTTP_REQUEST_TIMEOUT', status: 408 },
   { code: 'HPE_HEADER_OVERFLOW', status: 431 },
   { code: 'HPE_', status: 400 },
 ] as const;
 
-/** A request line with any method: Node's parser knows some only, and MCO's server takes all. */
+/** Node's parser knows some methods only, and MCO's server takes all. */
 const REQUEST_LINE = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+ \S+ HTTP\/1\.[01]\r\n/;
 
 type ReadError = NodeJS.ErrnoException & { readonly rawPacket?: unknown };
 
-/** Answers broken, too long and incomplete requests. */
+/** Broken, too long and incomplete requests. */
 export function refuseUnreadable(
   wordingOf: (status: RefusalStatus) => Wording,
 ): (error: ReadError, socket: AnsweredSocket) => void {
@@ -96,12 +94,12 @@ function answerUnreadable(
   wordingOf: (status: RefusalStatus) => Wording,
 ): void {
   const found = UNREADABLE.find(({ code }) => error.code?.startsWith(code))?.status;
-  // Before the handshake nothing can be written, and waiting for it would never end.
+  // Before the handshake nothing can be written.
   if (found === undefined || !(socket.writable || socket.writableEnded)) {
     socket.destroy();
     return;
   }
-  // It has its answer; this is the rest of its request.
+  // It has its answer; this is the rest of the request.
   if (socket.writableEnded) return;
   const { code, rawPacket } = error;
   const isMethod =
@@ -112,10 +110,10 @@ function answerUnreadable(
   answerAndClose(socket, status, wordingOf(status));
 }
 
-/** As long as Go's server waits (its `rstAvoidanceDelay`). */
+/** Go's `rstAvoidanceDelay`. */
 const LAST_WORDS_MS = 500;
 
-/** Reads what is still under way: closing earlier resets the connection and loses the answer. */
+/** Reads the rest first: closing earlier resets the connection and loses the answer. */
 function answerAndClose(socket: AnsweredSocket, status: RefusalStatus, wording: Wording): void {
   const lines = Object.entries(headersOf(wording)).map(([name, value]) => `${name}: ${value}\r\n`);
   socket.end(`HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${lines.join('')}\r\n${wording.body}`);

@@ -1,14 +1,11 @@
-/** The server's metrics, in Prometheus' text format. */
-
 import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client';
 import type { ConfigStore } from './config-store';
 
 export interface ServerMetrics {
-  /** One answered request; `endpoint` is the route and never a name. */
+  /** `endpoint` is the route and never a name. */
   answered(endpoint: string, code: number, seconds: number): void;
   text(): Promise<string>;
   readonly contentType: string;
-  /** For metrics of some servers only. */
   readonly registry: Registry;
 }
 

@@ -1,9 +1,9 @@
 import type { FastifyReply } from 'fastify';
 
-/** Seconds until a host asks again when the server cannot decide yet. */
+/** For when the server cannot decide yet. */
 const RETRY_AFTER_SECONDS = 5;
 
-/** The part of a reply that a refusal needs, as Fastify's hooks type it. */
+/** As Fastify's hooks type a reply. */
 export interface Refusable {
   code(code: number): FastifyReply;
 }
@@ -18,7 +18,7 @@ export function refuse(
   return reply.code(code).send({ status: code, reason, message });
 }
 
-/** For answers that may change soon; a refusal is final for the host. */
+/** A refusal is final for the host; this is not. */
 export function later(reply: FastifyReply, message: string, reason = 'NotReady'): FastifyReply {
   reply.header('retry-after', String(RETRY_AFTER_SECONDS));
   return refuse(reply, 503, reason, message);

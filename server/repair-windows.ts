@@ -1,4 +1,7 @@
-/** Whose turn it is to disturb services for a repair of drift; the rule is in `core/drift/repair-window.ts`. */
+/**
+ * Which host may disturb services for a repair of drift; the rule is in
+ * `core/drift/repair-window.ts`.
+ */
 
 import {
   type DriftedMember,
@@ -15,9 +18,7 @@ import { isInService, takesSlot } from '../core/rollout/availability';
 import { controlPlaneOf, quorumLimit, slotsOfPool } from '../core/rollout/control-plane';
 import type { ClusterView } from './ports';
 
-/**
- * Hundreds of hosts may ask at once, so a pool is evaluated at most once in so many milliseconds.
- */
+/** Hundreds of hosts may ask at once: a pool is evaluated once in so many milliseconds. */
 const LOOK_MS = 1_000;
 
 interface Standing {
@@ -29,9 +30,7 @@ interface Standing {
 
 export class RepairWindows {
   readonly #standing = new Map<string, Standing>();
-  /**
-   * Of the last window with a request: drift that appears or ends within a window changes nothing.
-   */
+  /** Of the last window with a request: drift within a window changes nothing. */
   readonly #places = new Map<string, { readonly window: number; readonly places: Places }>();
 
   /** @param now - milliseconds since 1970, the same on all servers */
@@ -40,14 +39,12 @@ export class RepairWindows {
     private readonly now: () => number,
   ) {}
 
-  /**
-   * Whether the host may disturb its services now. A pool with an impossible policy has no turns.
-   */
+  /** A pool with an impossible policy has no turns. */
   mayDisturb(node: Node, pool: MachineConfigPool): boolean {
     const now = this.now();
     const { name } = node.metadata;
     const { names, out, maxUnavailable } = this.#standingOf(pool, now);
-    // It joined after the pool was last evaluated.
+    // The node joined after the pool was last evaluated.
     if (!names.has(name)) return false;
     const othersOut = out.size - (out.has(name) ? 1 : 0);
     const memberCount = names.size;
@@ -62,8 +59,8 @@ export class RepairWindows {
     const members = nodesOfPool(pool, this.cluster.nodes(), this.cluster.pools());
     const controlPlane = controlPlaneOf(this.cluster.nodes());
     const { maxUnavailable } = slotsOfPool(pool, members, controlPlane.length);
-    // With control-plane nodes in the pool, all members take turns under the quorum rule, which
-    // counts the whole control plane.
+    // With control-plane nodes in the pool, the quorum rule holds, which counts the whole control
+    // plane.
     const isOfIt = controlPlaneOf(members).length > 0;
     const counted = isOfIt ? [...members, ...controlPlane] : members;
     const standing = {

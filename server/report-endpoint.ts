@@ -19,13 +19,13 @@ interface ReportDependencies {
   readonly cluster: ClusterView;
   readonly writeDrift: WriteDrift;
   readonly identify: (request: FastifyRequest) => PeerSubject | undefined;
-  /** Milliseconds of a monotonic clock. */
+  /** Monotonic, milliseconds. */
   readonly clock?: () => number;
-  /** Milliseconds since 1970, the same on all servers; default: the machine's clock. */
+  /** Milliseconds since 1970, the same on all servers. */
   readonly wallClock?: () => number;
 }
 
-/** Adds the endpoint. Only the certificate says which node reports. */
+/** Only the certificate says which node reports. */
 export function serveReports(host: FastifyInstance, dependencies: ReportDependencies): void {
   const { cluster, identify, wallClock = Date.now } = dependencies;
   const recorder = createDriftRecorder(cluster, dependencies.writeDrift);
@@ -72,7 +72,7 @@ function answerFor(
     const pool = primaryPoolForNode(node, cluster.pools());
     const policy = pool === undefined ? undefined : cluster.policy(pool.metadata.name)?.spec;
     const drift = resolveDriftPolicy(policy);
-    // The pool is evaluated only for a host with something to repair.
+    // Evaluated only for a host with something to repair.
     const isAsking = pool !== undefined && drift.mode === 'Repair' && drifted > 0;
     const mayDisturb = isAsking && turns.mayDisturb(node, pool);
     return { drift, disruptionPolicies, mayDisturb };

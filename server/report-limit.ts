@@ -1,11 +1,11 @@
-/** Limits reports per host: a flapping disk must not load the API server. */
+/** A flapping disk must not load the API server. */
 
-/** So many at once, and then one in `INTERVAL_MS`. */
+/** At once; then one in `INTERVAL_MS`. */
 const BURST = 10;
 const INTERVAL_MS = 2_000;
 
 interface ReportLimit {
-  /** Seconds to wait; 0 = go on. Only for existing nodes: each is remembered for a while. */
+  /** Seconds to wait. Only for existing nodes: each is remembered for a while. */
   ask(node: string): number;
 }
 
@@ -14,7 +14,7 @@ interface Bucket {
   at: number;
 }
 
-/** @param now - milliseconds of a monotonic clock */
+/** @param now - monotonic, milliseconds */
 export function createReportLimit(now: () => number = () => performance.now()): ReportLimit {
   const buckets = new Map<string, Bucket>();
   return {
@@ -34,7 +34,7 @@ export function createReportLimit(now: () => number = () => performance.now()): 
   };
 }
 
-/** The oldest entries come first. A full bucket holds no information. */
+/** The oldest come first. A full bucket holds no information. */
 function forgetFull(buckets: Map<string, Bucket>, at: number): void {
   for (const [node, bucket] of buckets) {
     if (at - bucket.at < BURST * INTERVAL_MS) return;

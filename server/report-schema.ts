@@ -1,4 +1,4 @@
-/** The body of `PUT /host/report`: undeclared fields of a host are dropped. */
+/** Undeclared fields are dropped. */
 
 import { z } from 'zod';
 import {
@@ -15,8 +15,8 @@ import {
 import { OBJECT_NAME } from '../core/names';
 
 /**
- * Terminals show the texts of a host, so only printable characters are kept. A report is not refused for
- * the others, because then its drift would never show.
+ * Terminals show the texts of a host, so only printable characters are kept. Refusing the report
+ * would hide its drift.
  */
 const text = (limit: number) => z.string().max(limit).transform(printable);
 const instant = z.iso.datetime();
@@ -40,10 +40,10 @@ const Report = z.strictObject({
   updaters: z.exactOptional(z.array(text(UPDATER_LIMIT)).min(1).max(UPDATERS_REPORTED)),
 });
 
-/** All field limits together stay below this many bytes. */
+/** All field limits together stay below it. */
 export const REPORT_BYTES = 256 * 1024;
 
-/** Reads a body. @returns every problem by field, when there are some */
+/** @returns every problem by field, when there are some */
 export function readReport(
   body: unknown,
 ): { readonly report: DriftReport } | { readonly problems: string } {

@@ -1,5 +1,3 @@
-/** Settings of the server process, from flags and environment. */
-
 import { z } from 'zod';
 import { LOG_LEVELS } from '../process/logging';
 import { registryAuthorityProblem } from './ignition/facts';
@@ -9,7 +7,7 @@ import { networkProblem } from './join-networks';
 const port = z.coerce.number().int().min(0).max(65_535);
 const count = z.coerce.number().int().positive();
 
-/** Several values: an array of flags, or a text with commas. */
+/** An array of flags, or a text with commas. */
 const several = z
   .union([z.string(), z.array(z.string())])
   .transform((given) =>
@@ -30,7 +28,7 @@ const registryAuthority = z.string().superRefine((entry, context) => {
 /** Port 0 = any free one. */
 export const ServerSettings = z
   .object({
-    /** Path of a kubeconfig; absent = the pod's service account. */
+    /** Absent = the pod's service account. */
     kubeconfig: z.string().min(1).optional(),
     address: z.string().min(1).default('0.0.0.0'),
     hostPort: port.default(22_624),
@@ -39,7 +37,7 @@ export const ServerSettings = z
     plainPort: port.default(8_080),
     certificateFile: z.string().min(1),
     keyFile: z.string().min(1),
-    /** Required for the host endpoint; absent only with `bootstrapDir`. */
+    /** Required for the host endpoint. */
     clientAuthorityFile: z.string().min(1).optional(),
     maxConfigBytes: count.default(64 * 1024 * 1024),
     /** Serves first configs of these files, and nothing of a cluster. */
@@ -69,14 +67,10 @@ export const ServerSettings = z
   );
 export type ServerSettings = z.infer<typeof ServerSettings>;
 
-/** As a person gives them: settings with a default may be missing. */
+/** Settings with a default may be missing. */
 export type ServerOptions = z.input<typeof ServerSettings>;
 
-/**
- * Checks settings and fills the defaults.
- *
- * @throws an Error that lists every problem by field
- */
+/** @throws an Error that lists every problem by field */
 export function readServerSettings(options: unknown): ServerSettings {
   const parsed = ServerSettings.safeParse(options);
   if (parsed.success) return Object.freeze(parsed.data);

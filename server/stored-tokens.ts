@@ -1,29 +1,26 @@
-/**
- * Reads the stored join tokens. The watch behind the gate may lag unnoticed, and a 401 is final for
- * Ignition.
- */
+/** The watch behind the gate may lag, and a 401 is final for Ignition. */
 
 import { setTimeout as delay } from 'node:timers/promises';
 import type { JoinTokenRecord } from '../core/join';
 import { createAddressLimit, type LimitSettings } from './join-limit';
 import { within } from './within';
 
-/** Limits reads, so that guessed tokens do not load the API server. */
+/** Guessed tokens must not load the API server. */
 const READ_LIMIT: LimitSettings = { burst: 5, perSecond: 1 / 2, maxAddresses: 1 };
 
-/** Longer than the pause between two reads, and well below Ignition's own timeout. */
+/** Longer than the pause between two reads, and well below Ignition's timeout. */
 const PATIENCE_MS = 5_000;
 
 interface TokensNowOptions {
-  /** From the API server, not from a cache. */
+  /** Reads from the API server, not from a cache. */
   readonly read: () => Promise<ReadonlyMap<string, JoinTokenRecord>>;
-  /** Milliseconds of a monotonic clock; default: that of the process. */
+  /** Monotonic, milliseconds. */
   readonly clock?: () => number;
 }
 
 /**
- * The result returns the tokens of a read that begins after the call; callers share the next read,
- * at most one in two seconds. It rejects with `ApiUnavailable` or the error of the read.
+ * Returns the tokens of a read that begins after the call; callers share the next read, at most one
+ * in two seconds. Rejects with `ApiUnavailable` or the error of the read.
  */
 export function createTokensNow({
   read,

@@ -1,4 +1,4 @@
-/** Keys, certificates and client authority of the endpoints, renewed without a restart. */
+/** Keys, certificates and client authority, renewed without a restart. */
 
 import { createHash, X509Certificate } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
@@ -10,11 +10,11 @@ import { followFiles, type FollowLog } from './follow-files';
 interface CertificateFiles {
   readonly certificateFile: string;
   readonly keyFile: string;
-  /** Authority of the client certificates; absent = none are required. */
+  /** Absent = no client certificates are required. */
   readonly clientAuthorityFile?: string | undefined;
 }
 
-/** For the host endpoint: the authority is the cluster's client CA. */
+/** The authority is the cluster's client CA. */
 interface TlsFiles extends CertificateFiles {
   readonly clientAuthorityFile: string;
 }
@@ -26,7 +26,7 @@ interface ServerTls {
   readonly ciphers: string;
 }
 
-/** Node's ciphers, the fastest first: encryption is most of the cost of a large answer. */
+/** The fastest first: encryption is most of the cost of a large answer. */
 const CIPHERS = ['TLS_AES_128_GCM_SHA256', ...DEFAULT_CIPHERS.split(':')]
   .filter((name, index, all) => all.indexOf(name) === index)
   .join(':');
@@ -37,7 +37,7 @@ export interface HostTls extends ServerTls {
   readonly rejectUnauthorized: true;
 }
 
-/** Reads the files. @throws an Error named SettingsError that names the unusable file */
+/** @throws an Error named SettingsError that names the unusable file */
 export function readTls(files: TlsFiles): Promise<HostTls>;
 export function readTls(files: CertificateFiles): Promise<ServerTls>;
 export async function readTls(files: CertificateFiles): Promise<ServerTls | HostTls> {
@@ -71,13 +71,11 @@ async function readPem(setting: keyof CertificateFiles, file: string): Promise<B
   }
 }
 
-/** The PEM labels that OpenSSL takes; an unterminated block extends to the end of the file. */
+/** As in OpenSSL; an unterminated block extends to the end of the file. */
 const CERTIFICATE =
   /-----BEGIN (?:X509 |TRUSTED )?CERTIFICATE-----[\s\S]*?(?:-----END [A-Z0-9 ]+-----|$)/g;
 
-/**
- * Node silently skips a broken certificate and all that follow it, so that no host would get in.
- */
+/** Node silently skips a broken certificate and all that follow: no host would get in. */
 async function readAuthority(setting: keyof CertificateFiles, file: string): Promise<Buffer> {
   const bytes = await readPem(setting, file);
   const blocks = bytes.toString('latin1').match(CERTIFICATE) ?? [];
@@ -102,8 +100,8 @@ function unusable(message: string, cause?: unknown): Error {
 }
 
 /**
- * Loads changed files into the server until the signal aborts. New connections get the new
- * certificate. Files that do not match are logged, and the old ones stay.
+ * Loads changed files until the signal aborts, for new connections. Files that do not match are
+ * logged, and the old ones stay.
  *
  * @param options - `tls`: what the server has; the files may have changed since
  */
@@ -121,7 +119,7 @@ export function followTls(
   const reload = (): void => {
     readTls(files).then(
       (tls) => {
-        // Other files of the directory change, too, possibly this log.
+        // Other files of the directory change, too.
         const print = fingerprint(tls);
         if (print === known) return;
         known = print;

@@ -1,15 +1,14 @@
 /**
- * Connections on which the server waits for its client. Silent connections are cheap to open, so
- * without a free place one of them gives way to a new machine.
+ * Connections on which the server waits for its client. They are cheap to open, so without a free
+ * place one of them gives way to a new machine.
  */
 
 import { countedAs } from './join-networks';
 
 interface Waiting<Connection> {
-  /** The server waits for this client from now on; repeatable. */
   add(connection: Connection, address: string): void;
   remove(connection: Connection, address: string): void;
-  /** The connection that gives way to another one of its address; undefined = none. */
+  /** The connection that gives way to another one of its address. */
   ofSame(address: string): Connection | undefined;
   /** The connection, of any address, that gives way to one of this address. */
   ofAny(address: string): Connection | undefined;
@@ -17,16 +16,15 @@ interface Waiting<Connection> {
 
 interface WaitingOptions {
   /**
-   * Milliseconds for which a connection is safe from an address that holds as many connections or
-   * more.
+   * Milliseconds for which a connection is safe from an address with as many connections or more.
    */
   readonly patience: number;
   readonly now: () => number;
 }
 
-/** An address of IPv6 is its /64. */
+/** An IPv6 address counts by its /64. */
 export function createWaiting<Connection>({ patience, now }: WaitingOptions): Waiting<Connection> {
-  // Maps keep the order of insertion: the first entry has waited longest.
+  // The first entry of a Map has waited longest.
   const byAddress = new Map<string, Map<Connection, number>>();
 
   function oldestOf(counted: string, isPatient: boolean): Connection | undefined {

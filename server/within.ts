@@ -1,5 +1,3 @@
-/** Limits how long a machine waits for the API server. */
-
 import { fail } from '../core/errors';
 
 /** @throws (rejects) `ApiUnavailable` when it takes longer; the request goes on */

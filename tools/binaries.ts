@@ -6,7 +6,7 @@ export { BINARY_NAMES, CLUSTER_BINARY_NAMES, type BinaryName } from './binaries/
 export { ensureRustProgram } from './binaries/rust-programs';
 
 /**
- * The path of a program of the development servers, ready to run. Finds it (environment variable, PATH, cache) or
+ * The path of a program of the development servers. Finds it (environment variable, PATH, cache) or
  * gets it (official release, build with Go). The first time takes minutes; progress goes to stderr.
  *
  * @throws Error that names what was tried and which Go is needed

@@ -34,16 +34,16 @@ export { readCredentials, Signer, type CredentialFiles } from './cluster/credent
 export type { NodeSpec } from './cluster/nodes';
 
 interface ClusterOptions {
-  /** False = no KWOK: nodes and pods have no kubelet unless the caller plays it. */
+  /** False = nodes and pods have no kubelet unless the caller plays it. */
   readonly kwok?: boolean;
-  /** Keeps all files, also after `stop()`; absent = a temporary directory that is removed with the cluster. */
+  /** Also kept after `stop()`; absent = a temporary directory. */
   readonly directory?: string;
-  /** Address of this machine, in addition to loopback, for machines with a network of their own. */
+  /** Besides loopback, for machines with a network of their own. */
   readonly address?: string;
-  /** Records requests of Slipway's users on Nodes and pods in `auditLog`. */
+  /** Requests of Slipway's users on Nodes and pods, in `auditLog`. */
   readonly audit?: boolean;
   /**
-   * Duration of the Leases that KWOK renews, four times in each; 40 as for a kubelet. Up to 400 is safe: the
+   * KWOK renews Leases four times in this duration; 40 as for a kubelet. Up to 400 is safe: the
    * controller manager then still sees a renewal within its 120 s.
    */
   readonly leaseSeconds?: number;
@@ -58,51 +58,50 @@ interface ProcessInfo {
 
 export interface Cluster {
   readonly directory: string;
-  /** URL of the API server; stays the same after a restart. */
+  /** Stays the same after a restart. */
   readonly server: string;
-  /** PEM of the authority that signs the certificates of the API server and of all clients. */
+  /** PEM; signs the certificates of the API server and of all clients. */
   readonly ca: string;
   readonly caFile: string;
-  /** Path of a kubeconfig whose user has all rights. */
+  /** Its user has all rights. */
   readonly adminKubeconfig: string;
-  /** Path of the audit log, JSON lines; undefined = the cluster was started without `audit`. */
+  /** JSON lines; undefined without `audit`. */
   readonly auditLog: string | undefined;
   readonly admin: ApiClient;
   processes(): readonly ProcessInfo[];
-  /** The API server's own metrics, in Prometheus text format. */
+  /** Prometheus text format. */
   apiServerMetrics(): Promise<string>;
   /**
-   * Path of a kubeconfig for another user, with a certificate signed through the cluster's CSR API. The user has
-   * no rights until a RoleBinding grants some.
+   * For another user, with a certificate from the cluster's CSR API. It has no rights until a
+   * RoleBinding grants some.
    *
    * @throws ApiError for the organization `system:masters`, which the signer refuses
    */
   kubeconfigFor(user: Subject): Promise<string>;
-  /** The credentials of a node's kubelet: `system:node:<name>`, through the CSR API. */
+  /** `system:node:<name>`, through the CSR API. */
   nodeCredentials(nodeName: string): Promise<CredentialFiles>;
-  /** Credentials of many nodes, in the order of the names. Use `Signer.AUTHORITY` for hundreds. */
+  /** In the order of the names. Use `Signer.AUTHORITY` for hundreds. */
   nodeCredentialsBulk(
     nodeNames: readonly string[],
     options?: { readonly signer?: Signer },
   ): Promise<readonly CredentialFiles[]>;
-  /** A server's key and certificate from the cluster's authority, for these names and addresses. */
   serverCertificate(name: string, addresses: readonly string[]): Promise<CredentialFiles>;
-  /** Kills the API server as a crash does. etcd keeps all data. */
+  /** As a crash does. etcd keeps all data. */
   killApiServer(): Promise<void>;
-  /** Starts the API server again on its port and waits until it is ready. */
+  /** On its port; waits until it is ready. */
   startApiServer(): Promise<void>;
-  /** Kills a process of the control plane as a crash does. */
+  /** As a crash does. */
   kill(name: ClusterProcess): Promise<void>;
   end(name: ClusterProcess): Promise<void>;
   start(name: ClusterProcess): Promise<void>;
-  /** Ends and starts every process, with the same ports and data. */
+  /** With the same ports and data. */
   restart(): Promise<void>;
   stop(): Promise<void>;
 }
 
 /**
- * Starts a control plane on free loopback ports: etcd, API server, controller manager, scheduler, and KWOK in
- * place of kubelets. Resolves when every process is ready.
+ * On free loopback ports: etcd, API server, controller manager, scheduler, and KWOK in place of
+ * kubelets.
  *
  * @throws Error with the end of the log of the process that does not start; nothing is left running
  */
@@ -135,7 +134,7 @@ export async function startCluster(options: ClusterOptions = {}): Promise<Cluste
   return clusterOf(layout, controlPlane, stop);
 }
 
-/** Creates Nodes, a few at a time, and waits until KWOK has made them Ready and pods can be scheduled to them. */
+/** A few at a time; waits until they are Ready and pods can be scheduled to them. */
 export async function createNodes(
   cluster: Cluster,
   nodes: readonly NodeSpec[],
@@ -149,7 +148,6 @@ export async function createNodes(
   );
 }
 
-/** A hand on the processes of a cluster. */
 export interface ControlPlane {
   start(): Promise<void>;
   stop(how: { readonly inOrder: boolean }): Promise<void>;
@@ -187,7 +185,7 @@ function createControlPlane(layout: ClusterLayout, names: readonly ClusterProces
     },
     stop: async ({ inOrder }) => {
       if (!inOrder) {
-        // Their data is removed too, so they need no orderly end.
+        // Their data is removed too.
         await Promise.all(running().map((process) => process.kill()));
         return;
       }
@@ -196,7 +194,7 @@ function createControlPlane(layout: ClusterLayout, names: readonly ClusterProces
   };
 }
 
-/** A cluster whose processes somebody has started. */
+/** Of processes that are running. */
 export function clusterOf(
   layout: ClusterLayout,
   controlPlane: ControlPlane,

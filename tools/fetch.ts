@@ -1,6 +1,6 @@
 import { BINARY_NAMES, CLUSTER_BINARY_NAMES, ensureBinary } from './binaries';
 
-/** Makes programs available and prints their paths: the named ones, or all of the development servers. */
+/** Prints the paths of the named programs, or of all. */
 async function main(): Promise<void> {
   const wanted = process.argv.slice(2);
   for (const name of wanted.length === 0 ? CLUSTER_BINARY_NAMES : wanted.map(known))

@@ -2,8 +2,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 
 /**
- * The repository's root directory, found by walking up to Slipway's package.json. Files that are not compiled
- * (go.mod, stages.yaml, watchdog-main.mjs) are found from tools/ and from dist/tools/.
+ * Found by walking up to Slipway's package.json, from tools/ and from dist/tools/.
  *
  * @throws Error when the code runs outside a checkout
  */

@@ -1,4 +1,4 @@
-import { Connection } from '@temporalio/client';
+import { Client, Connection } from '@temporalio/client';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -15,7 +15,7 @@ import { residentBytes } from './processes/identity';
 import { freePorts } from './processes/free-ports';
 import { adoptDirectory } from './processes/watchdog';
 
-/** The search attributes of Slipway's workflows, all of type Keyword. */
+/** All of type Keyword. */
 const DEFAULT_SEARCH_ATTRIBUTES: readonly string[] = Object.values(SEARCH_ATTRIBUTE).map(
   ({ name }) => name,
 );
@@ -23,42 +23,40 @@ const DEFAULT_SEARCH_ATTRIBUTES: readonly string[] = Object.values(SEARCH_ATTRIB
 export interface TemporalOptions {
   readonly namespace?: string;
   /**
-   * Address of the server; loopback by default. With another address it listens on all of them, because its own
-   * parts use loopback.
+   * Loopback by default. With another address the server listens on all, because its own parts use
+   * loopback.
    */
   readonly ip?: string;
-  /** False = no web UI, which saves memory and a port. */
+  /** False saves memory and a port. */
   readonly ui?: boolean;
   /**
-   * Keeps workflows in a file, so that they survive `restart()`; absent = in memory. `true` = in the server's own
-   * directory, removed with it. A path = that file, which stays.
+   * Workflows survive `restart()`; absent = in memory. `true` = in the server's own directory,
+   * removed with it. A path = that file, which stays.
    */
   readonly database?: boolean | string;
   readonly searchAttributes?: readonly string[];
-  /** More dynamic configuration; the values are JSON. */
+  /** The values are JSON. */
   readonly dynamicConfig?: Readonly<Record<string, unknown>>;
-  /** Generous, because machines are busy. */
+  /** Machines are busy. */
   readonly startTimeoutMs?: number;
 }
 
 export interface TemporalServer {
-  /** `host:port` of the gRPC API. */
   readonly address: string;
   readonly namespace: string;
-  /** URL of the web UI with the namespace's workflows; undefined without `ui`. */
+  /** With the namespace's workflows; undefined without `ui`. */
   readonly uiUrl: string | undefined;
-  /** ID of the running process; changes with a restart. */
+  /** Changes with a restart. */
   readonly pid: number;
   readonly logFile: string;
-  /** Resident memory in bytes; undefined while it does not run. */
+  /** Undefined while it does not run. */
   memory(): number | undefined;
-  /** Kills it as a crash does. Workflows survive only with a database. */
+  /** As a crash does. Workflows survive only with a database. */
   kill(): Promise<void>;
-  /** Starts it again on the same ports; ends it first if it runs. */
   restart(): Promise<void>;
   /**
-   * Loses the database: kills the server and starts an empty one, on the same ports or on others (`address`
-   * changes then).
+   * Kills the server and starts an empty one, on the same ports or on others (`address` changes
+   * then).
    */
   lose(options?: { readonly newPorts?: boolean }): Promise<void>;
   stop(): Promise<void>;
@@ -67,15 +65,14 @@ export interface TemporalServer {
 const START_TIMEOUT_MS = 120_000;
 
 /**
- * Settings of a development server for Slipway. Limits per namespace are made for shared clusters; here one
- * namespace has the whole server. One partition per task queue keeps the latency of a queue with one poller low.
+ * Limits per namespace are for shared clusters; here one namespace has the whole server. One
+ * partition per task queue keeps the latency of a queue with one poller low.
  *
- * The database has one connection, and each host has its own task queues. With thousands of queues most of its
- * load was the check, once a minute, whether another server had taken over a queue, two reads per queue for tasks
- * of an older layout, and the search attributes, which never change, read with each workflow.
+ * The database has one connection. With thousands of task queues most load was checks of their
+ * ownership, reads of an older layout, and search attributes read with each workflow.
  *
- * Events for a workflow are buffered while its task runs. With more than 100 of them the server drops the task and
- * its decisions: a rollout that starts hundreds of updates at once gets an event from each.
+ * Events for a workflow are buffered while its task runs. With more than 100 of them the server
+ * drops the task, and a rollout that starts hundreds of updates gets an event from each.
  */
 const DYNAMIC_CONFIG: Readonly<Record<string, unknown>> = {
   'frontend.namespaceCount': 20_000,
@@ -98,8 +95,7 @@ const DYNAMIC_CONFIG: Readonly<Record<string, unknown>> = {
 };
 
 /**
- * Starts Temporal's development server on free loopback ports; resolves when its namespace and search attributes
- * can be used.
+ * On free loopback ports; resolves when its namespace and search attributes can be used.
  *
  * @throws Error with the end of the server's log when it does not start
  */
@@ -188,7 +184,7 @@ async function pickPorts(): Promise<Ports> {
   return { port, uiPort, httpPort, metricsPort };
 }
 
-/** Also removes the files that SQLite keeps beside it. */
+/** With SQLite's files beside it. */
 async function removeDatabase(file: string | undefined): Promise<void> {
   if (file === undefined) return;
   for (const ending of ['', '-wal', '-shm', '-journal'])
@@ -221,7 +217,7 @@ function serverArguments(options: TemporalOptions, placement: Placement): readon
     ],
     ...['--http-port', String(placement.httpPort), '--metrics-port', String(placement.metricsPort)],
     ...['--namespace', placement.namespace, '--log-level', 'warn'],
-    // The user's own Temporal settings must not affect this server.
+    // Without the user's own Temporal settings.
     ...['--disable-config-file', '--disable-config-env'],
     ...(options.ui === false
       ? ['--headless']
@@ -235,7 +231,26 @@ function serverArguments(options: TemporalOptions, placement: Placement): readon
   ];
 }
 
-/** Whether the namespace answers a query over every search attribute, as Slipway will use it. */
+/** The caller closes its connection. */
+export async function temporalClient({ address, namespace }: TemporalPlace): Promise<Client> {
+  return new Client({ connection: await Connection.connect({ address }), namespace });
+}
+
+export async function withTemporalClient<T>(
+  server: TemporalPlace,
+  use: (client: Client) => Promise<T>,
+): Promise<T> {
+  const client = await temporalClient(server);
+  try {
+    return await use(client);
+  } finally {
+    await client.connection.close();
+  }
+}
+
+type TemporalPlace = Pick<TemporalServer, 'address' | 'namespace'>;
+
+/** Queries every search attribute, as Slipway will. */
 async function isUsable(
   address: string,
   namespace: string,

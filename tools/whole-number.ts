@@ -1,4 +1,4 @@
-/** Strict counts from the command line: `Number('')` is 0, and a loop to NaN, -1 or 0.5 does little or nothing. */
+/** `Number('')` is 0, and a loop to NaN, -1 or 0.5 does little or nothing. */
 
 import { InvalidArgumentError } from 'commander';
 
@@ -12,7 +12,7 @@ export function wholeNumberOf(
   return value >= least && value <= most ? value : undefined;
 }
 
-/** A parser for a flag of commander, whose error names the flag. */
+/** For a flag of commander. */
 export function wholeNumber(least: number, most?: number): (text: string) => number {
   return (text) => {
     const value = wholeNumberOf(text, least, most);

@@ -8,11 +8,11 @@ import { repositoryRoot } from './repository-root';
 const INPUTS = ['core', 'workflows'];
 
 /**
- * Bundles the workflows into one file that workers load (`workflowBundle: {codePath}`). Does nothing when the
- * sources, the SDK and the bundler are unchanged, so every build may call it.
+ * Bundles the workflows for workers (`workflowBundle: {codePath}`). Does nothing when sources, SDK
+ * and bundler are unchanged.
  *
- * Production mode: a smaller bundle costs less memory per cached workflow. The inline source map stays, because
- * the SDK refuses a bundle without it and stack traces need it.
+ * Production mode: a smaller bundle costs less memory per cached workflow. The SDK needs the inline
+ * source map.
  *
  * @param out - path of the bundle; replaced atomically
  * @returns whether a new bundle was made

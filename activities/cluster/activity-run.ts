@@ -1,5 +1,3 @@
-/** The running attempt, from Temporal's activity context. */
-
 import { Context } from '@temporalio/activity';
 import { WorkflowNotFoundError } from '@temporalio/common';
 import { fail, messageOf } from '../../core/errors';
@@ -34,7 +32,7 @@ export function currentRun(): ActivityRun {
   };
 }
 
-/** A closed run waits for nothing; a run that gave this attempt up has a higher attempt number. */
+/** A closed run is not open; a retried attempt has a higher number. */
 async function isAwaited({ client, info }: Context): Promise<boolean> {
   const { workflowId = '', runId } = info.workflowExecution ?? {};
   try {

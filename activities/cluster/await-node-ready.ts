@@ -15,13 +15,12 @@ import { Wakeups } from './wakeups';
 
 const HEARTBEAT_MS = 5_000;
 
-/** How long after its last event the cache counts as current: a busy watch costs no requests. */
+/** So long after an event the cache counts as current. */
 const WORD_HOLDS_MS = 1_000;
 
 /**
- * Waits on the watch until the node has been Ready, on the expected boot, for long enough without a
- * break. Reads only; a repetition starts the count again. When the watch is silent, the API server
- * is asked, and while that does not answer no time counts.
+ * Waits until the node has been Ready, on the expected boot, for long enough without a break. Reads
+ * only; a repetition starts the count again. When the watch is silent, the API server is asked.
  *
  * @throws `NodeNotReady`, `NodeDeleted`
  */
@@ -48,11 +47,10 @@ class ReadyWait {
   readonly #unsubscribe: () => void;
   readonly #count: ReadyCount;
   #isAsking = false;
-  /** The last answer of the API server. */
   #asked: Look | undefined;
-  /** The API server was absent: a resumed watch does not yet show what happened meanwhile. */
+  /** The API server was absent, so a resumed watch may miss what happened. */
   #mustAnswer = false;
-  /** Why the last question was not answered; undefined = the node's state is known. */
+  /** Why the API server did not answer; undefined = the node's state is known. */
   #unanswered: string | undefined;
   #failure: Error | undefined;
   #told: string | undefined;
@@ -111,10 +109,7 @@ class ReadyWait {
     return isBehind ? asked : { node: shown, at };
   }
 
-  /**
-   * In parallel to the loop, which goes on with its heartbeats: a hanging server is given up after
-   * 30 s.
-   */
+  /** Beside the loop, so that heartbeats go on: a hanging server is given up after 30 s. */
   async #ask(at: number): Promise<void> {
     const { node: name } = this.input;
     this.#isAsking = true;
@@ -131,7 +126,7 @@ class ReadyWait {
     }
   }
 
-  /** An absent server is asked again at the next heartbeat; until then only its watch can tell. */
+  /** An absent server is asked again at the next heartbeat. */
   #notAnswered(error: unknown): void {
     const failure = failureName(error);
     if (failure === undefined || FAILURES[failure].kind !== 'transient') {
@@ -147,7 +142,6 @@ class ReadyWait {
     this.#count.lost(now);
   }
 
-  /** Reports the blocker, and the counted time for the next attempt. */
   #tell(isUnknown: boolean): void {
     const { waitedMs } = this.#count;
     const missing = isUnknown ? unknown(this.#unanswered) : this.#count.blocker;

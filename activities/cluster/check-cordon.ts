@@ -17,9 +17,8 @@ import { mustLeave } from './nothing-to-drain';
 import { isSilent } from './silent-picture';
 
 /**
- * Checks that a drained node is still cordoned by its update and still empty: a reboot would end
- * newer pods without asking their budgets. A person may have uncordoned it meanwhile, or the
- * scheduler may have bound a pod that it had assigned before the cordon.
+ * Checks that a drained node is still cordoned by its update and still empty: a person may have
+ * uncordoned it, or a late pod may have come, whose budget a reboot would ignore.
  */
 export function createCheckCordon(ports: ClusterPorts): ClusterActivities['checkCordon'] {
   return async (input) => {
@@ -35,7 +34,7 @@ export function createCheckCordon(ports: ClusterPorts): ClusterActivities['check
 }
 
 /**
- * @param isOnly - the only node of the cluster, which its update does not cordon
+ * @param isOnly - the only node of the cluster is not cordoned
  *
  * @throws `UncordonedByUser`, `CordonedByUser`, `HeldByUser`
  */
@@ -53,8 +52,8 @@ export function hasFallenOver(node: Node, { isGoingBack }: CheckCordonInput): bo
 }
 
 /**
- * Refuses to drain a node that this update does not hold: pods would come back to an uncordoned
- * one, and the cordon may be that of a person or of the next update.
+ * Refuses to drain a node that this update does not hold: pods would return, or the cordon is of a
+ * person or of the next update.
  *
  * @throws `UncordonedByUser`, `CordonedByUser`, `HeldByUser`, `UpdateSuperseded`; `NodeDeleted`
  *   when the node is gone or is another one of the same name
@@ -68,7 +67,7 @@ export async function refuseUnheld(
   });
 }
 
-/** The same on a fresh read, because the cache may be old. */
+/** Decides on a fresh read, because the cache may be old. */
 export async function refuseUnheldNow(
   ports: Pick<ClusterPorts, 'nodes'>,
   step: DrainNodeInput,
@@ -87,8 +86,7 @@ export function refuseToDrain(node: Node, step: DrainNodeInput): void {
 }
 
 /**
- * Checks the cached Node first. If that is refused, or the watch is silent or behind another
- * process, checks a fresh read.
+ * Checks the cached Node. If that is refused, or may be old, checks a fresh read.
  *
  * @returns the Node that passes
  */

@@ -1,7 +1,4 @@
-/**
- * The cluster activities: the effects of a rollout on Nodes, pods and status, through `ports.ts`.
- * One file per activity; `core/` decides.
- */
+/** The cluster activities: the effects of a rollout on Nodes, pods and status. */
 
 import type { ClusterActivities } from '../../workflows/cluster-contracts';
 import { withFailures } from '../failures';

@@ -11,8 +11,8 @@ import { whileWanted } from './still-wanted';
 import { tell } from './node-events';
 
 /**
- * Returns a verified node to service. Safe to run twice, and retried until it succeeds. The Node is
- * written first, so that a MachineConfigNode that cannot be written never keeps a cordon.
+ * Returns a verified node to service. Safe to run twice, and retried until it succeeds. Writes the
+ * Node first: a MachineConfigNode that cannot be written keeps no cordon.
  */
 export function createCompleteNode(ports: ClusterPorts): ClusterActivities['completeNode'] {
   return async (input) => {
@@ -24,7 +24,7 @@ export function createCompleteNode(ports: ClusterPorts): ClusterActivities['comp
       return completeChange(known, step);
     };
     const node = await orDeleted(name, () => changeInTurn(ports, input, change));
-    // The slot is free from here on; the next update should not wait for two more writes.
+    // The slot is free by now: the next update need not wait for these writes.
     const [shown] = await Promise.allSettled([
       showPhase(ports, {
         node,

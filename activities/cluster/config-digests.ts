@@ -1,11 +1,11 @@
-/** SHA-256 of rendered configs, read once per name, because rendered configs never change. */
+/** SHA-256 of rendered configs, which never change. */
 
 import { createHash } from 'node:crypto';
 import { canonicalConfig } from '../../core/machine-config/canonical';
 import type { ConfigReference } from '../../workflows/host-contracts';
 import type { ConfigReader } from './ports';
 
-/** More than a cluster has pools and recent configs; the least recently used is dropped. */
+/** More than the pools and recent configs of a cluster; the least recently used is dropped. */
 const KEPT = 200;
 
 export class ConfigDigests {

@@ -16,9 +16,8 @@ import { tell } from './node-events';
 import { whileWanted } from './still-wanted';
 
 /**
- * Targets and cordons a node, and checks whether any pod must leave. Safe to run twice: unchanged
- * objects are not written again. The phase shown is the next one (Draining, Applying), because this
- * one is too short.
+ * Targets and cordons a node, and checks whether any pod must leave. Safe to run twice. Shows the
+ * next phase (Draining, Applying), because this one is too short.
  */
 export function createCordonNode(ports: ClusterPorts): ClusterActivities['cordonNode'] {
   const room = new RoomInPools(ports);

@@ -23,8 +23,8 @@ const PARALLEL_EVICTIONS = 10;
 const HEARTBEAT_MS = 3_000;
 
 /**
- * How long a check of the Node is valid for evictions: much less than the heartbeat timeout, so
- * that the attempt cannot have been given up meanwhile.
+ * How long a check of the Node is valid for evictions: much less than the heartbeat timeout, after
+ * which another attempt may begin.
  */
 const CHECK_VALID_MS = 5_000;
 
@@ -32,19 +32,17 @@ const CHECK_VALID_MS = 5_000;
 const SHOW_BLOCKER_AFTER_MS = 10_000;
 
 /**
- * After an outage, an attempt past its deadline waits this long for the list of pods, because they
- * may have left.
+ * After an outage, an attempt past its deadline waits this long for the list: the pods may have
+ * left.
  */
 const LISTED_WITHIN_MS = 60_000;
 
-/** A message names at most so many blockers. */
 const NAMED = 5;
 
 /**
  * Evicts the pods of a cordoned node and waits until they are gone, by UID. Uses only the Eviction
- * API, so disruption budgets hold. Safe to run twice: it starts from the present pods, and the
- * deadline counts from `startedAt` in every attempt. Each eviction needs a recent check that this
- * update holds the Node.
+ * API, so disruption budgets hold. Safe to run twice: the deadline counts from `startedAt` in every
+ * attempt. Each eviction needs a recent check that this update holds the Node.
  *
  * @throws `DrainTimedOut`, `UncordonedByUser`, `CordonedByUser`, `NodeDeleted`, `UpdateSuperseded`
  */
@@ -52,17 +50,12 @@ export function createDrainNode(ports: ClusterPorts): ClusterActivities['drainNo
   return async (input) => {
     const run = ports.run();
     const ended = new AbortController();
-    const cancel = (): void => {
-      ended.abort(run.signal.reason);
-    };
     run.signal.throwIfAborted();
-    run.signal.addEventListener('abort', cancel);
-    const drain = new Drain(ports, run, input, ended.signal);
+    const drain = new Drain(ports, run, input, AbortSignal.any([run.signal, ended.signal]));
     const podWatch = drain.followPods();
     try {
       return await Promise.race([drain.untilEmpty(), podWatch.then(() => watchEnded(run.signal))]);
     } finally {
-      run.signal.removeEventListener('abort', cancel);
       drain.close();
       ended.abort();
       await podWatch;
@@ -70,7 +63,7 @@ export function createDrainNode(ports: ClusterPorts): ClusterActivities['drainNo
   };
 }
 
-/** The watch of the pods ends only by cancellation, so that is what is thrown. */
+/** Only cancellation ends the watch of the pods. */
 function watchEnded(signal: AbortSignal): Promise<never> {
   signal.throwIfAborted();
   return Promise.reject(new Error('the watch of the pods of the node ended'));
@@ -95,7 +88,6 @@ class Drain {
     readonly ports: ClusterPorts,
     readonly run: ActivityRun,
     readonly input: DrainNodeInput,
-    /** Aborts when the activity ends. */
     readonly signal: AbortSignal,
   ) {
     const { view } = ports;
@@ -226,7 +218,7 @@ class Drain {
       await this.#checkNode();
       return await this.ports.pods.evict({ namespace, name, uid }, options);
     } catch (error) {
-      // An API server that is absent or just starting is asked again later.
+      // An API server that is absent or just starting.
       const failure = failureName(error);
       if (failure === undefined || FAILURES[failure].kind !== 'transient') throw error;
       return { outcome: 'refused', said: messageOf(error) };
@@ -234,8 +226,8 @@ class Drain {
   }
 
   /**
-   * Asks the API server at most every few seconds: after a pause of the process or the machine, the
-   * cache is old, and only the clock shows it.
+   * Asks at most every few seconds. After a pause of the machine the cache is old, and only the
+   * clock shows it.
    */
   async #checkNode(): Promise<void> {
     const now = this.ports.now();
@@ -261,7 +253,7 @@ class Drain {
     this.#showBlockers(now);
   }
 
-  /** Shows lasting blockers on the MachineConfigNode, on changes only, one write at a time. */
+  /** Shows lasting blockers on the MachineConfigNode, one write at a time. */
   #showBlockers(now: number): void {
     const lasting = this.#pods
       .blockers()
@@ -286,7 +278,7 @@ class Drain {
       const phase = NodePhase.DRAINING;
       await showPhase(this.ports, { node, pool, config, phase, message, mayBeLate: true });
     } catch (error) {
-      // The heartbeat has the same text; the drain goes on.
+      // The heartbeat has the same text.
       this.run.log.debug('blocker is not shown', { node: name, reason: messageOf(error) });
     }
   }

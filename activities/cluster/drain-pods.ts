@@ -1,5 +1,3 @@
-/** The pods that a drain waits for: their state, their evictions, their blockers. */
-
 import { backoffMs } from '../../core/backoff';
 import {
   blockerOf,
@@ -19,35 +17,34 @@ import {
 import type { DrainNodeInput, DrainProgress } from '../../workflows/cluster-contracts';
 import type { EvictionOutcome } from './ports';
 
-/** When a refused eviction is repeated without a change of budgets. */
+/** A refused eviction is repeated so often while no budget changes. */
 const RETRY_MS = 5_000;
 
 /**
- * The shortest wait, whatever the server suggests. Also the first wait when the budget allows the
- * eviction by now: its change came before the answer, and no other change will follow.
+ * The shortest wait, whatever the server suggests. Also the first wait when the budget already
+ * allows the eviction, because no change of it will follow.
  */
 const SOONEST_MS = 250;
 
 /** A broken connection resumes sooner; a longer silence is named. */
 const RESUMES_WITHIN_MS = 10_000;
 
-/** Names in a heartbeat or a message, beside the count. */
 const SHOWN = 20;
 
 interface Watched {
   readonly pod: Pod;
   readonly asking: boolean;
-  /** When to ask (again), ms; absent: the pod is terminating. */
+  /** When to ask, ms; absent: the pod is terminating. */
   readonly askAt?: number;
   /** Since when it is refused, ms. */
   readonly refusedSince?: number;
   readonly refusals?: number;
-  /** The API's message, for a refusal without a known budget. */
+  /** The API's message, if no budget is known. */
   readonly said?: string;
 }
 
 interface Blocker {
-  /** Absent: it does not concern one pod. */
+  /** Absent: it concerns no single pod. */
   readonly pod?: string;
   readonly blocker: string;
   /** Since when, ms. */
@@ -56,7 +53,6 @@ interface Blocker {
 
 interface DrainFacts {
   readonly node: string;
-  /** No pod has to leave: there is no other node. */
   readonly isOnlyNode: () => boolean;
   readonly budgets: () => readonly PodDisruptionBudget[];
   readonly missingDaemonSets: (pods: readonly Pod[]) => readonly string[];
@@ -98,12 +94,10 @@ export class DrainPods {
     this.#isListed = true;
   }
 
-  /** Listing or following failed, and is retried. */
   failed(reason: string): void {
     this.#silence = { reason, since: this.#silence?.since ?? this.#facts.now() };
   }
 
-  /** The server has sent something, with or without changes. */
   heard(): void {
     this.#silence = undefined;
   }
@@ -113,7 +107,7 @@ export class DrainPods {
     else this.#see(pod);
   }
 
-  /** No pod is left that must leave. False until the pods are listed, except on the only node. */
+  /** False until the pods are listed, except on the only node. */
   isDone(): boolean {
     if (this.#facts.isOnlyNode()) return true;
     return this.#isListed && this.#leaving().length === 0;
@@ -128,7 +122,7 @@ export class DrainPods {
     return groupedMessages(this.#judged(), verdict);
   }
 
-  /** Pods to ask at present, at most `limit`; they are marked as being asked. */
+  /** At most `limit` pods; they are marked as being asked. */
   take(limit: number): readonly Pod[] {
     const now = this.#facts.now();
     const due = this.#leaving()
@@ -161,7 +155,7 @@ export class DrainPods {
       case 'gone':
       case 'accepted':
       case 'namespaceTerminating':
-        // Asked again if it is not terminating after a while.
+        // Asked again if it is not terminating then.
         this.#set({ pod: watched.pod, asking: false, askAt: now + RETRY_MS });
     }
   }
@@ -175,7 +169,7 @@ export class DrainPods {
     return Math.min(RETRY_MS, Math.max(SOONEST_MS, saidMs));
   }
 
-  /** After a change of budgets: pods whose budget allows it are asked again at once. */
+  /** Pods whose budget now allows it are asked at once. */
   budgetsChanged(): void {
     const budgets = this.#facts.budgets();
     for (const watched of this.#leaving()) {
@@ -192,10 +186,7 @@ export class DrainPods {
     return Math.min(RETRY_MS, ...due);
   }
 
-  /**
-   * The blocker of each remaining pod, longest first. A silent watch comes first; before the list,
-   * why it is missing.
-   */
+  /** The longest first. A silent watch precedes them; before the list, why it is missing. */
   blockers(): readonly Blocker[] {
     if (!this.#isListed) return [this.#listBlocker()];
     return [...this.#silenceBlocker(), ...this.#podBlockers()];
@@ -279,7 +270,6 @@ export class DrainPods {
   }
 }
 
-/** The refusing budget in the cache, else the API's message. */
 function sentence(watched: Watched, budgets: readonly PodDisruptionBudget[]): string {
   const { pod, said, refusedSince } = watched;
   const isExplained = evictionRefusal(pod, budgets) !== undefined || isTerminating(pod);

@@ -12,8 +12,8 @@ type FindPorts = Pick<ClusterPorts, 'updates'> & {
 };
 
 /**
- * Asks Temporal which node updates are open. Reads only. Given nodes are asked for by workflow ID,
- * which is always current; visibility, which may lag, adds the others.
+ * Asks Temporal which node updates are open. Given nodes are asked for by workflow ID, which is
+ * always current; visibility, which may lag, adds the rest.
  */
 export function createFindRunningUpdates(
   ports: FindPorts,

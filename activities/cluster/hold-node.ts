@@ -10,7 +10,7 @@ import { written } from './written-node';
 
 /**
  * Marks a node as held for a config, or clears the mark, at a person's request. Safe to run twice.
- * A late attempt is dropped, because the person may have requested the opposite since.
+ * A late attempt is dropped: the person may have requested the opposite since.
  *
  * @throws `RefusedRequest` when the node belongs to another pool; `ObjectNotFound` when there is
  *   none; `Conflict` when this attempt was given up
@@ -32,8 +32,7 @@ export function createHoldNode(ports: ClusterPorts): ClusterActivities['holdNode
 }
 
 /**
- * Refuses a node of another pool, which decides what is held for its config. The rollout does not
- * know all its nodes itself.
+ * Refuses a node of another pool: the rollout does not know all its nodes itself.
  *
  * @throws `RefusedRequest`
  */

@@ -1,4 +1,4 @@
-/** Runs a task for every item, at most `limit` at once; the first failure ends it. */
+/** At most `limit` at once; the first failure ends it. */
 export async function inParallel<T>(
   items: readonly T[],
   limit: number,

@@ -1,7 +1,4 @@
-/**
- * Which run may write when the clock of the Temporal server was set back, or its database was
- * moved.
- */
+/** Which run may write when Temporal's clock was set back, or its database was moved. */
 
 import { failureName } from '../../core/errors';
 import { ANNOTATION } from '../../core/names';
@@ -14,9 +11,8 @@ import type { Turned } from './node-changes';
 type TurnPorts = Pick<ClusterPorts, 'nodes' | 'updates' | 'run'>;
 
 /**
- * Changes a Node for one step of an update. The mark of a later run counts unless Temporal reports
- * this run as the open one: then the mark comes from another clock or a person. Only this one mark
- * is overruled, so a run that begins meanwhile is not.
+ * The mark of a later run counts, unless Temporal reports this run as the open one: then that mark
+ * is from another clock or a person, and is overruled.
  *
  * @param confirm - called before each write
  * @throws `UpdateSuperseded` when another run is the open one, or none; the errors of `change` and

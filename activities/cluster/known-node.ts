@@ -19,7 +19,6 @@ export function refuseAnotherNode(node: Node, { node: name, uid }: NodeStep): vo
   if (!isSameNode(node, uid)) throw nodeDeleted(name, ', and another node has its name');
 }
 
-/** Only for the name of a Node that existed when the update began. */
 export function nodeDeleted(name: string, more = ''): Error {
   return fail('NodeDeleted', `node ${name} was deleted during its update${more}`, { node: name });
 }

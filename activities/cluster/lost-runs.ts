@@ -9,13 +9,12 @@ import { inParallel } from './in-parallel';
 const PARALLEL = 10;
 
 /**
- * Finds nodes that serve half done without an update. The Node names the run that took it, and that
- * run is asked for until it is over. For a Node without a run, as MCO or a person leave it, any open
- * update is asked for.
+ * Finds lost updates. Temporal is asked about the run that took the Node, until it is over. A Node
+ * without a run, as MCO or a person leave it, is taken while it has any open update.
  */
 export class LostRuns {
   readonly #over = new Map<string, string>();
-  /** Nodes without the name of a run, and without an update. */
+  /** Nodes without a run, and without an update. */
   readonly #idle = new Set<string>();
 
   constructor(private readonly updates: Pick<RunningUpdates, 'isOpen' | 'isRunning'>) {}

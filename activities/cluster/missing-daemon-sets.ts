@@ -1,7 +1,7 @@
 import { controllerOf, type Pod } from '../../core/drain';
 import type { ClusterView } from './ports';
 
-/** DaemonSets, as `namespace/name`, that own one of these pods and no longer exist. */
+/** DaemonSets, as `namespace/name`, that own one of these pods and are deleted. */
 export function missingDaemonSets(
   view: Pick<ClusterView, 'daemonSets'>,
   pods: readonly Pod[],

@@ -1,6 +1,6 @@
 /**
- * The changes of a Node at each step of its update: plain functions from the Node to the fields to
- * change. A finished step changes nothing.
+ * The changes of a Node at each step of its update: plain functions to the fields to change. A
+ * finished step changes nothing.
  */
 
 import { cut } from '../../core/encoding/one-line';
@@ -37,8 +37,8 @@ import { refuseAnotherNode } from './known-node';
 const MAX_REASON_LENGTH = 2000;
 
 /**
- * Refuses a node that has moved to another pool: the slot is of this pool. Decided on the Node that
- * is written, so that the other pool sees both together. A rollback needs no slot.
+ * Refuses a node that has moved to another pool, because the slot is of this pool. Decided on the
+ * Node that is written, so the other pool sees both together. A rollback needs no slot.
  *
  * @throws `NodeMoved`
  */
@@ -62,11 +62,11 @@ export type Turned<Step extends Pick<NodeStep, 'run'> = Pick<NodeStep, 'run'>> =
 };
 
 /**
- * The mark of the writing run. It is part of the same PATCH, so that of two writers the slower
- * decides again.
+ * The mark of the writing run. It is in the same PATCH, so that the slower of two writers decides
+ * again.
  *
- * @throws `UpdateSuperseded` when this run no longer has the turn, `RefusedRequest` when a later Slipway
- *   wrote the mark
+ * @throws `UpdateSuperseded` when this run no longer has the turn, `RefusedRequest` when a later
+ *   Slipway wrote the mark
  */
 export function marked(
   node: Node,
@@ -115,7 +115,7 @@ export function cordonChange(node: Node, input: Turned<CordonNodeInput>): NodeCh
     },
     ...(input.cordon ? { unschedulable: true } : {}),
   });
-  // A second attempt finds the first one's changes. A rollback has its slot.
+  // A second attempt finds the changes of the first. A rollback has its slot.
   const isTaken = change !== undefined && input.isGoingBack !== true;
   if (isTaken && input.repair === true) refuseToRepair(node);
   return change;
@@ -137,7 +137,8 @@ function refuseToRepair(node: Node): void {
 }
 
 /**
- * A retry clears the mark before it starts an update. A rollback is never refused, because the person wants it.
+ * A retry clears the mark before its update. A rollback is never refused, because the person wants
+ * it.
  *
  * @throws `HeldByUser` when a person has skipped the node, or cancelled its update
  */
@@ -157,7 +158,7 @@ export function refuseHeld(
 }
 
 /**
- * The node is verified on its config: records it, and removes Slipway's cordon.
+ * Records the verified config, and removes Slipway's cordon.
  *
  * @throws `NodeDeleted` when it is another node of the same name; `UpdateSuperseded`
  */
@@ -214,7 +215,7 @@ function releasedAs(node: Node, input: ReleaseNodeInput): NodeChange | undefined
 
 /**
  * A host that could not be rolled back keeps its node out of service. An update without a used slot
- * takes no node out; it only keeps an earlier cordon.
+ * only keeps an earlier cordon.
  */
 export function isOutOfService(
   node: Node,
@@ -240,7 +241,7 @@ function outOfServiceChange(node: Node, input: ReleaseNodeInput): NodeChange {
   };
 }
 
-/** A node that an earlier update left half done gets that reason, and keeps its target. */
+/** A node of a lost update gets that reason, and keeps its target. */
 function leftChange(input: ReleaseNodeInput): NodeChange {
   return {
     annotations: {
@@ -251,8 +252,8 @@ function leftChange(input: ReleaseNodeInput): NodeChange {
 }
 
 /**
- * A host may have committed a config for an update that was lost before its Node showed it. The
- * activity that returns the node to service records it, because nobody checks it later.
+ * The host has committed a config for an update that was lost before its Node showed it. Nobody
+ * checks it later, so this activity records it.
  */
 function committedUnsaid(
   node: Node,
@@ -262,9 +263,7 @@ function committedUnsaid(
   return isUnsaid && hostIsBack ? provenOn(hostIsOn) : {};
 }
 
-/**
- * A node that this update never targeted keeps its annotations, also those of an earlier failure.
- */
+/** A node that was never targeted keeps its annotations, also those of an earlier failure. */
 function asBefore(node: Node, input: ReleaseNodeInput): NonNullable<NodeChange['annotations']> {
   const current = currentConfigOf(node);
   const unsaid = committedUnsaid(node, input);
@@ -277,7 +276,7 @@ function asBefore(node: Node, input: ReleaseNodeInput): NonNullable<NodeChange['
   if (!isTargeted || current !== input.config || input.isProvenBack === true)
     return doneOn(current, annotationOf(node, ANNOTATION.CURRENT_IMAGE));
   if (annotationOf(node, ANNOTATION.STATE) !== NodeState.WORKING) return {};
-  // Drift alone never takes a node out of service.
+  // Drift alone takes no node out of service.
   const reason = `${input.reason}; the node still does not match its config ${input.config}`;
   return {
     [ANNOTATION.STATE]: NodeState.DEGRADED,
@@ -299,7 +298,7 @@ function doneOn(
 }
 
 /**
- * Targeted to a config. The image that MCO built for the node belongs to the config before.
+ * The image that MCO built for the node belongs to the config before.
  *
  * @see MCO LayeredNodeState.SetDesiredStateFromPool (7ff337a4)
  */
@@ -312,7 +311,7 @@ function provenOn(config: string): NonNullable<NodeChange['annotations']> {
   return { [ANNOTATION.CURRENT_CONFIG]: config, [ANNOTATION.CURRENT_IMAGE]: null };
 }
 
-/** Working, or cordoned because its host was not rolled back; the host is back by now. */
+/** Working, or cordoned because its host was not rolled back. */
 function saysHalfDone(node: Node): boolean {
   const isWorking = annotationOf(node, ANNOTATION.STATE) === NodeState.WORKING;
   return isWorking || (isDegraded(node) && isCordonedBySlipway(node));
@@ -340,12 +339,11 @@ export function holdChange(
   });
 }
 
-/** The node is not next to be drained. If it is again, the node controller adds the taint. */
+/** If the node is next to be drained again, the node controller adds the taint. */
 function updateTaintRemoved(node: Node): Pick<NodeChange, 'taints'> {
   return hasUpdateTaint(node) ? { taints: otherTaints(node) } : {};
 }
 
-/** A cordon that a person wants, too, stays as theirs. */
 function ownCordonLifted(node: Node): { readonly unschedulable?: false } {
   return isCordonedBySlipway(node) && !isCordonedByPerson(node) ? { unschedulable: false } : {};
 }

@@ -2,7 +2,7 @@ import { messageOf } from '../../core/errors';
 import type { Node } from '../../core/node/types';
 import type { ClusterPorts } from './ports';
 
-/** Writes an Event on a Node; a refused Event is only logged. */
+/** A refused Event is only logged. */
 export async function tell(
   ports: Pick<ClusterPorts, 'events' | 'run'>,
   node: Node,

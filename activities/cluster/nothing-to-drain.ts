@@ -8,7 +8,7 @@ import { missingDaemonSets } from './missing-daemon-sets';
 const PATIENCE_MS = 2_000;
 
 interface Look {
-  /** From the start of the attempt: its clock counts from there. */
+  /** Its clock counts from the start of the attempt. */
   readonly run: ActivityRun;
   readonly node: string;
   readonly drain: NonNullable<CordonNodeInput['drain']>;
@@ -44,25 +44,15 @@ async function seenOnce(ports: ClusterPorts, { run, node, drain }: Look): Promis
     missingDaemonSets: (found) => missingDaemonSets(ports.view, found),
     now: run.temporalNow,
   });
-  const looking = new AbortController();
-  const stop = (): void => {
-    looking.abort();
+  const isListed = new AbortController();
+  const signal = AbortSignal.any([run.signal, isListed.signal, AbortSignal.timeout(PATIENCE_MS)]);
+  const handler = {
+    listed: (found: Parameters<DrainPods['listed']>[0]) => {
+      pods.listed(found);
+      isListed.abort();
+    },
+    changed: () => undefined,
   };
-  const { signal } = run;
-  signal.addEventListener('abort', stop);
-  const patience = setTimeout(stop, PATIENCE_MS);
-  try {
-    const handler = {
-      listed: (found: Parameters<DrainPods['listed']>[0]) => {
-        pods.listed(found);
-        stop();
-      },
-      changed: () => undefined,
-    };
-    if (!signal.aborted) await ports.pods.follow(node, handler, looking.signal);
-  } finally {
-    clearTimeout(patience);
-    signal.removeEventListener('abort', stop);
-  }
+  if (!signal.aborted) await ports.pods.follow(node, handler, signal);
   return pods;
 }

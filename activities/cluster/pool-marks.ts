@@ -1,6 +1,6 @@
 /**
  * Records a person's requests to a rollout on its pool. Each is safe to run twice, and decided on a
- * fresh read of the pool: a late step does not undo a person's later change.
+ * fresh read: a late step does not undo a person's later change.
  */
 
 import { fail } from '../../core/errors';
@@ -10,11 +10,7 @@ import type { ClusterActivities } from '../../workflows/cluster-contracts';
 import type { ClusterPorts, PoolChange } from './ports';
 import { whileAwaited } from './still-wanted';
 
-/**
- * Pauses or resumes a pool.
- *
- * @throws `RefusedRequest` when the pause to end has been replaced by another
- */
+/** @throws `RefusedRequest` when the pause to end has been replaced by another */
 export function createSetPoolPaused(ports: ClusterPorts): ClusterActivities['setPoolPaused'] {
   return async (input) => {
     const { pool, paused, reason } = input;
@@ -23,7 +19,7 @@ export function createSetPoolPaused(ports: ClusterPorts): ClusterActivities['set
   };
 }
 
-/** Records that a person cancelled the rollout of a config, so that it is not started again. */
+/** Marks the rollout of a config as cancelled, so that it is not started again. */
 export function createMarkRolloutCancelled(
   ports: ClusterPorts,
 ): ClusterActivities['markRolloutCancelled'] {
@@ -46,10 +42,7 @@ export function createMarkRolloutCancelled(
   };
 }
 
-/**
- * Records that a person started the rollout of a config, so that it is started again if Temporal
- * loses it.
- */
+/** Marks the rollout of a config as started, so that it is started again if Temporal loses it. */
 export function createMarkRolloutStarted(
   ports: ClusterPorts,
 ): ClusterActivities['markRolloutStarted'] {
@@ -61,7 +54,6 @@ export function createMarkRolloutStarted(
   };
 }
 
-/** Writes the difference, if the attempt has not been given up. */
 async function change(
   ports: ClusterPorts,
   pool: string,
@@ -80,7 +72,7 @@ function pauseChange(
   { pool, paused, reason, ends }: Parameters<ClusterActivities['setPoolPaused']>[0],
 ): PoolChange {
   const isPaused = known.spec.paused === true;
-  // The first person to pause has given the reason.
+  // The first person to pause gave the reason.
   if (paused && isPaused) return { annotations: {} };
   const because = known.metadata.annotations?.[ANNOTATION.PAUSED_REASON];
   if (!paused && isPaused && ends !== undefined && ends.reason !== because) {
@@ -93,7 +85,6 @@ function pauseChange(
   return { paused, annotations: { [ANNOTATION.PAUSED_REASON]: paused ? reason : null } };
 }
 
-/** The fields that differ from the pool; undefined = none. */
 function difference(known: MachineConfigPool, wanted: PoolChange): PoolChange | undefined {
   const annotations = Object.entries(wanted.annotations).filter(
     ([key, value]) => (known.metadata.annotations?.[key] ?? null) !== value,

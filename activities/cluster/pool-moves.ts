@@ -5,7 +5,7 @@ import type { DepartedNode, RememberedNode } from '../../workflows/cluster-contr
 import type { ClusterPorts } from './ports';
 import { inParallel } from './in-parallel';
 
-/** Hundreds of machines may be deleted at once, and a check must be short. */
+/** Hundreds of machines may be deleted at once. */
 const PARALLEL_READS = 10;
 
 type Departure = NonNullable<ReturnType<typeof departure>>;
@@ -15,13 +15,13 @@ type MovePorts = Pick<ClusterPorts, 'nodes' | 'run'> & {
 
 interface Moves {
   readonly departed: readonly DepartedNode[];
-  /** Nodes that had left, as far as the rollout knows, and are members again. */
+  /** Nodes that the rollout thinks gone, and that are members again. */
   readonly returned: readonly string[];
 }
 
 /**
  * Which nodes have left the pool, and which are back. The cache may be older than the rollout's
- * knowledge, so the server is asked for each such node; without an answer nothing changes.
+ * knowledge, so the server is asked for each; without an answer nothing changes.
  */
 export async function movesOf(
   ports: MovePorts,

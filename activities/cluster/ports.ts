@@ -1,7 +1,4 @@
-/**
- * The ports of the cluster activities, in their own terms. `adapters/kube` and the workers match these
- * types structurally; nothing here knows HTTP.
- */
+/** The ports of the cluster activities, in their own terms: nothing here knows HTTP. */
 
 import type { Pod, PodDisruptionBudget } from '../../core/drain';
 import type { MachineConfig } from '../../core/machine-config/types';
@@ -14,30 +11,30 @@ import type { PoolRollout, PoolRolloutStatus } from '../../core/rollout/pool-rol
 import type { UnwantedUpdate, WantedUpdate } from '../../core/rollout/running';
 import type { ConfigReference } from '../../workflows/host-contracts';
 
-/** A cache of one kind of object, fed by a watch: lookups cost no request. */
+/** A cache of one kind of object, fed by a watch. */
 export interface Lookup<T> {
   /** Resolves at the first complete list. */
   readonly synced: Promise<void>;
   get(name: string, namespace?: string): T | undefined;
   list(): readonly T[];
-  /** Calls back after every change; returns a function that stops. */
+  /** Returns a function that stops. */
   subscribe(listener: (event: { readonly object: T }) => void): () => void;
 }
 
-/** A cache with its version. Versions of one kind of object grow, in all caches alike. */
+/** Versions of one kind of object grow, in all caches alike. */
 export interface DatedLookup<T> extends Lookup<T> {
   readonly newest: number;
-  /** Milliseconds since the API server's last sign: the possible age of the cache. */
+  /** Milliseconds since the API server's last sign: how old the cache may be. */
   readonly silentMs: number;
   /**
-   * Waits until the cache has everything up to this version of another cache of the same kind.
+   * Waits until the cache is as new as this version.
    *
    * @returns false after `patienceMs`
    */
   reached(version: number, patienceMs: number): Promise<boolean>;
 }
 
-/** `operator.openshift.io` MachineConfiguration: a person's disruption policies, unchecked. */
+/** `operator.openshift.io` MachineConfiguration: disruption policies, unchecked. */
 interface DisruptionSource {
   readonly metadata: ObjectMeta;
   readonly spec?: { readonly nodeDisruptionPolicy?: unknown };
@@ -53,7 +50,7 @@ export interface ClusterView {
   readonly daemonSets: Lookup<{ readonly metadata: ObjectMeta }>;
 }
 
-/** Fields of a Node to change in one PATCH. `null` removes an annotation. */
+/** For one PATCH. `null` removes an annotation. */
 export interface NodeChange {
   readonly annotations?: Readonly<Record<string, string | null>>;
   readonly unschedulable?: boolean;
@@ -63,10 +60,10 @@ export interface NodeChange {
 
 interface NodeWriter {
   /**
-   * Decides on the newest known Node and writes on condition that it is unchanged; else reads it
-   * and decides again. Without a change it reads the Node once and writes nothing.
+   * Decides on the newest known Node and writes if it is unchanged; else reads it and decides
+   * again. Without a change it reads the Node once and writes nothing.
    *
-   * @param confirm - called before each write; a later change of the Node makes the write conflict
+   * @param confirm - called before each write
    * @throws `ObjectNotFound`, `Conflict` when it stays contended, and the errors of `decide` and
    *   `confirm`
    */
@@ -75,9 +72,9 @@ interface NodeWriter {
     decide: (node: Node) => NodeChange | undefined,
     confirm?: () => Promise<void>,
   ): Promise<Node>;
-  /** Reads the Node from the server. @throws `ObjectNotFound` */
+  /** @throws `ObjectNotFound` */
   read(name: string): Promise<Node>;
-  /** Lists all Nodes from the server into the cache. @throws `ApiUnavailable` */
+  /** Lists all Nodes into the cache. @throws `ApiUnavailable` */
   refresh(): Promise<void>;
 }
 
@@ -98,7 +95,7 @@ interface MachineConfigNodeWriter {
     spec: MachineConfigNode['spec'],
     unchangedSince?: string,
   ): Promise<MachineConfigNode>;
-  /** Reads the object from the server. @throws `ObjectNotFound` */
+  /** @throws `ObjectNotFound` */
   read(name: string): Promise<MachineConfigNode>;
   /** @throws `Conflict` when the object has another resourceVersion than `unchangedSince` */
   applyStatus(
@@ -108,7 +105,7 @@ interface MachineConfigNodeWriter {
   ): Promise<MachineConfigNode>;
 }
 
-/** Fields of a pool to change in one PATCH. `null` removes an annotation. */
+/** For one PATCH. `null` removes an annotation. */
 export interface PoolChange {
   readonly annotations: Readonly<Record<string, string | null>>;
   readonly paused?: boolean;
@@ -116,8 +113,8 @@ export interface PoolChange {
 
 interface PoolWriter {
   /**
-   * Reads the pool, decides, and writes on condition that it is unchanged; else decides again.
-   * Without a change it writes nothing.
+   * Reads the pool, decides, and writes if it is unchanged; else decides again. Without a change it
+   * writes nothing.
    *
    * @throws `ObjectNotFound`, `Conflict` when it stays contended, and the errors of `decide`
    */
@@ -129,20 +126,18 @@ interface PoolWriter {
 
 export type EvictionOutcome =
   | { readonly outcome: 'accepted' }
-  /** The pod is gone or replaced by another one of the same name. */
+  /** The pod is gone or replaced. */
   | { readonly outcome: 'gone' }
-  /** Its namespace is being deleted, and the pod with it. */
+  /** Its namespace is being deleted. */
   | { readonly outcome: 'namespaceTerminating' }
-  /**
-   * A budget or an admission policy refuses, or the server is busy; `said` is the API's message.
-   */
+  /** By a budget, an admission policy or a busy server; `said` is the API's message. */
   | { readonly outcome: 'refused'; readonly said: string; readonly retryAfterSeconds?: number };
 
 export interface PodPort {
   /**
-   * Follows the pods of one node until the signal aborts: `listed` once, then changes by UID. A
-   * broken connection resumes, or `listed` comes again. `failed` gets the reason of a retry;
-   * `heard` is called for each sign of the server.
+   * Until the signal aborts: `listed` once, then changes by UID. A broken connection resumes, or
+   * `listed` comes again. `failed` gets the reason of a retry; `heard` is called for each sign of
+   * the server.
    */
   follow(
     node: string,
@@ -154,7 +149,7 @@ export interface PodPort {
     },
     signal: AbortSignal,
   ): Promise<void>;
-  /** Requests the eviction of exactly this pod. */
+  /** Evicts exactly this pod, by UID. */
   evict(
     pod: { readonly namespace: string; readonly name: string; readonly uid: string },
     options: { readonly gracePeriodSeconds?: number; readonly signal: AbortSignal },
@@ -201,15 +196,13 @@ export interface NodeUpdates {
   cancel(update: UnwantedUpdate): Promise<void>;
 }
 
-/** The open node updates, from Temporal. */
 export interface RunningUpdates {
   isRunning(node: string): Promise<boolean>;
-  /** Whether this run is the open update of the node. */
   isOpen(node: string, runId: string): Promise<boolean>;
   ofPool(pool: string): Promise<readonly string[]>;
 }
 
-/** Kubernetes Events on a Node; a failed write is only logged. */
+/** A failed write is only logged. */
 interface EventWriter {
   onNode(
     node: { readonly name: string; readonly uid: string },
@@ -230,14 +223,13 @@ export interface ActivityRun {
   readonly scheduledAtMs: number;
   /**
    * Temporal's clock, ms since the epoch: when the attempt was scheduled, plus the time since it
-   * began here. Deadlines of workflows are compared with it, because the worker's clock may be
-   * wrong or change.
+   * began here. Deadlines are compared with it, because the worker's clock may be wrong.
    */
   readonly temporalNow: () => number;
   readonly attemptMs?: number;
   /**
-   * Asks Temporal whether it still waits for this attempt; one request. Not for local activities,
-   * which the server does not know.
+   * Asks Temporal whether it still waits for this attempt. Not for local activities, which the
+   * server does not know.
    *
    * @throws `TemporalUnavailable`
    */

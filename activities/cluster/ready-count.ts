@@ -1,7 +1,6 @@
 /**
- * Counts how long a node has been Ready, and how long it was waited for. The state at two checks
- * counts for the time between them. Time without checks, when the API server was absent, counts for
- * neither.
+ * Counts how long a node has been Ready, and how long it was waited for. Time without checks, when
+ * the API server was absent, counts for neither.
  */
 
 import { unreadyCondition } from '../../core/node/predicates';
@@ -12,13 +11,13 @@ type Awaited = Pick<AwaitReadyInput, 'bootId' | 'readySeconds' | 'timeoutSeconds
 
 type Verdict = { readonly isReady: true } | { readonly isReady: false; readonly why: string };
 
-/** Checks are more frequent; a longer gap means that none was possible. */
+/** Checks are more frequent: a longer gap means that none was possible. */
 const LONGEST_GAP_MS = 25_000;
 
 export class ReadyCount {
-  /** The missing condition in words; undefined = the node is Ready. */
+  /** Undefined = the node is Ready. */
   blocker: string | undefined;
-  /** All time in which the node's state was known. */
+  /** Time in which the node's state was known. */
   waitedMs: number;
   #readyMs = 0;
   /** The node's own time of becoming Ready. */
@@ -54,7 +53,7 @@ export class ReadyCount {
     this.#seenAt = at;
   }
 
-  /** The node's state is not known at that time; the next check starts anew. */
+  /** The node's state is unknown at that time; the next check starts anew. */
   lost(at: number): void {
     this.#seenAt = undefined;
     this.#lostAt = at;
@@ -91,7 +90,7 @@ export class ReadyCount {
   }
 }
 
-/** The missing condition. A cordon does not count, because it is the update's own. */
+/** A cordon does not count, because it is the update's own. */
 function blockerOf(node: Node, { bootId: expected }: Awaited): string | undefined {
   const bootId = node.status?.nodeInfo?.bootID;
   if (expected !== undefined && bootId !== expected) {

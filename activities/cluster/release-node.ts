@@ -13,7 +13,7 @@ import { written } from './written-node';
 
 /**
  * Returns a node to service after a failed or cancelled update, with the reason. Safe to run twice.
- * Does nothing for a deleted node.
+ * Skips a deleted node.
  */
 export function createReleaseNode(ports: ClusterPorts): ClusterActivities['releaseNode'] {
   return async (input) => {
@@ -58,8 +58,7 @@ interface Wanted {
 /**
  * @param found - receives whether the host keeps the node out of service
  *
- * @returns undefined = the server reports the node as gone or replaced by another one of the same
- *   name
+ * @returns undefined = the node is gone or replaced by another one of the same name
  */
 async function released(
   ports: ClusterPorts,

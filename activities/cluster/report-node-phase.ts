@@ -7,8 +7,8 @@ import { knownNode } from './known-node';
 import { showPhase } from './show-phase';
 
 /**
- * Shows a phase while the host works. The workflow does not wait for it, so it may be late: a node
- * that no longer works towards this config is not changed.
+ * Shows a phase while the host works. It may come late, so a node that has left this config is not
+ * changed.
  */
 export function createReportNodePhase(ports: ClusterPorts): ClusterActivities['reportNodePhase'] {
   return async ({ node: name, pool, config, phase, message }) => {

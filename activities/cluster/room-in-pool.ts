@@ -1,15 +1,14 @@
 /**
- * Checks at each cordon that the pool has a free slot, because the rollout's view, on which the slot
- * was granted, may be outdated. A node that an update left unavailable needs no further slot; one
- * that is unavailable for another reason does, because it may recover. So does one that serves half
- * done while an update works on it, unless slots are numbered.
+ * Checks at each cordon that the pool has a free slot, because the rollout granted the slot on an
+ * older view. A node that an update left unavailable needs no further slot, unless it serves half
+ * done while an update works on it and slots are not numbered. A node that is unavailable for
+ * another reason needs one, because it may recover.
  *
- * Several cluster workers cordon in parallel and do not see each other's pending writes. So a slot
- * has a number and names the nodes counted in it (`core/rollout/slots.ts`). Within one process, a
- * node counts from its accepted cordon until the cache shows it.
+ * Cluster workers cordon in parallel and do not see each other's pending writes. So a slot has a
+ * number and names the nodes counted in it (`core/rollout/slots.ts`). Within one process, a node
+ * counts from its accepted cordon until the cache shows it.
  *
- * A control-plane node also needs a free slot in the control plane of all pools, whose nodes are
- * read each time.
+ * A control-plane node also needs a free slot in the control plane of all pools.
  */
 
 import { fail, failureName } from '../../core/errors';
@@ -35,7 +34,7 @@ import { inParallel } from './in-parallel';
 import { LostRuns } from './lost-runs';
 import { SilentPicture } from './silent-picture';
 
-/** Concurrent reads of nodes; only when the pool seems to be full. */
+/** Only when the pool seems to be full. */
 const PARALLEL_READS = 10;
 /** With this many over the limit, the pool is full, and no node is read. */
 const TOO_MANY_TO_ASK = 20;
@@ -47,7 +46,7 @@ interface Ports {
 }
 type Place = Pick<CordonNodeInput, 'node' | 'pool' | 'slotNumber' | 'slotCounts' | 'slotsPending'>;
 
-/** The API server's answer for a node; counts until the cache is newer. */
+/** Counts until the cache is newer. */
 interface Answer {
   readonly version: number;
   /** Undefined = the node is deleted. */
@@ -66,11 +65,11 @@ interface Count {
   readonly limit: number;
   /** Other nodes that are out of service, or about to be. */
   readonly out: readonly string[];
-  /** Other nodes that earlier slots may take out of service. */
+  /** Other nodes for which earlier slots are granted. */
   readonly pending: readonly string[];
   /** Nodes of `out` that are not counted in the number of the slot. */
   readonly beside: readonly string[];
-  /** By how many nodes the limit would be exceeded with this one; 0 or less = a slot is free. */
+  /** By how many nodes the limit would be exceeded; 0 or less = a slot is free. */
   readonly tooMany: number;
 }
 
@@ -81,7 +80,6 @@ interface Count {
  */
 export type TakeRoom = (known: Node) => void;
 
-/** The free slots of all pools, for one process. */
 export class RoomInPools {
   readonly #beingCordoned = new Set<Place>();
   readonly #lostRuns: LostRuns;
@@ -93,8 +91,8 @@ export class RoomInPools {
   }
 
   /**
-   * Writes a cordon if a slot is free. Before a refusal it reads nodes, because the cache may show
-   * a recovered node as down; an old cache is refreshed first, because it may hide a failed one.
+   * Before a refusal it reads nodes, because the cache may show a recovered node as down; an old
+   * cache is refreshed first, because it may hide a failed one.
    *
    * @throws `SlotNeeded` naming the pool and the nodes that are out of service; `ApiUnavailable`;
    *   the errors of `write`
@@ -117,7 +115,7 @@ export class RoomInPools {
   }
 
   async #askIfFull(place: Place): Promise<Answers> {
-    // An old cache may lack this node, or show an old state of it.
+    // An old cache may lack this node.
     await this.#picture.bringUpToDate();
     const self = this.ports.view.nodes.get(place.node);
     if (self === undefined || isLeftUnavailable(self)) return new Map();
@@ -166,7 +164,7 @@ export class RoomInPools {
 
 interface Situation {
   readonly all: readonly Node[];
-  /** Nodes of the control plane; empty if this node does not belong to it. */
+  /** Empty if this node is not in the control plane. */
   readonly plane: readonly Node[];
   readonly down: readonly Node[];
   readonly cordoned: readonly Place[];
@@ -181,7 +179,7 @@ function shortageOfPool(
   const { down } = situation;
   const limit = limitOf(known, pools, situation);
   const cordoned = situation.cordoned.filter(({ pool }) => pool === place.pool);
-  // Usually enough: all pools together have fewer than the limit.
+  // Usually this check is enough.
   if (countOf(place, limit, down, cordoned).tooMany <= 0) return [];
   const count = countOf(place, limit, membersOf(down, known, pools), cordoned);
   return count.tooMany <= 0 ? [] : [{ ...count, said: noRoom(place, count) }];
@@ -224,8 +222,8 @@ function countOf(
 }
 
 /**
- * Nodes that failed after the slot was granted, so its number does not count them. A slot that
- * names no counted nodes counts all that an update left unavailable.
+ * Nodes that failed after the slot was granted. A slot that names no counted nodes counts all that
+ * an update left unavailable.
  */
 function besideNumber({ slotCounts }: Place, down: readonly Node[]): readonly string[] {
   const inNumber = new Set(slotCounts);
@@ -253,8 +251,8 @@ function membersOf(
 }
 
 /**
- * Needs the pool's members only for a percentage, and for a control-plane node, to see whether all
- * are in the control plane. An invalid limit allows no node.
+ * Needs the pool's members only for a percentage, and for a control-plane node. An invalid limit
+ * allows no node.
  */
 function limitOf(
   pool: MachineConfigPool,

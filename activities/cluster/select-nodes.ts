@@ -23,8 +23,8 @@ const MACHINE_CONFIGURATION = 'cluster';
 
 /**
  * Reads a pool from the cache; `core/rollout` decides. Requests: one GET per unknown rendered
- * config, one per node that seems to have left, and one LIST of nodes when their watch is silent
- * and behind.
+ * config and per node that seems to have left, and one LIST of nodes when their watch is silent and
+ * behind.
  */
 export function createSelectNodes(ports: ClusterPorts): ClusterActivities['selectNodes'] {
   const digests = new ConfigDigests(ports.configs);

@@ -1,4 +1,4 @@
-/** Shows the progress of an update on the MachineConfigNode: at most one status write per phase. */
+/** One status write per phase at most. */
 
 import { cut } from '../../core/encoding/one-line';
 import { fail, failureName, messageOf } from '../../core/errors';
@@ -20,29 +20,29 @@ interface ShownPhase {
   readonly message?: string;
   readonly failure?: string;
   /**
-   * The workflow does not wait for it, so it may be late: written only over the known version, and
-   * only while the update shows this config.
+   * The workflow does not wait for it: written only over the known version, while the update shows
+   * this config.
    */
   readonly mayBeLate?: true;
-  /** Called before each write; throws when the attempt was given up. */
+  /** Called before each write. */
   readonly throwIfGivenUp?: () => void;
-  /** Steps that are done without a phase of their own. */
+  /** Steps without a phase of their own. */
   readonly done?: readonly NodeCondition[];
 }
 
 /** Conditions that are True only before and after an update. */
 const ENDS: readonly string[] = [NodeCondition.UPDATED, NodeCondition.NODE_DEGRADED];
 
-/** The limit of Kubernetes; a list of blockers may be longer. */
+/** The limit of Kubernetes. */
 const MAX_MESSAGE_LENGTH = 8_000;
 
-/** Attempts on a MachineConfigNode that others write, too. */
+/** Others write the MachineConfigNode, too. */
 const ATTEMPTS = 5;
 
 type Ports = Pick<ClusterPorts, 'view' | 'machineConfigNodes' | 'now'>;
 
 /**
- * Writes the differences in spec and status, on condition that the object is unchanged. Idempotent.
+ * Writes the differences in spec and status, if the object is unchanged. Idempotent.
  *
  * @throws `Conflict` when it may be late and the MachineConfigNode has changed, or when it stays
  *   contended; `ObjectNotFound` when it may be late and was deleted, `ApiUnavailable` when it
@@ -58,14 +58,14 @@ export async function showPhase(ports: Ports, shown: ShownPhase): Promise<void> 
     } catch (error) {
       if (!isOvertaken(error) || shown.mayBeLate === true) throw error;
       if (attempt >= ATTEMPTS) throw isNotThere(error) ? notServed(name, error) : error;
-      // After a pause of the process the cache is old; a newer state must not be overwritten.
+      // After a pause of the process the cache is old.
       shown.throwIfGivenUp?.();
       known = await newest(ports, name);
     }
   }
 }
 
-/** Changed, or deleted with its Node: the next check of the Node decides about the update. */
+/** Changed, or deleted with its Node: the next check of the Node decides. */
 function isOvertaken(error: unknown): boolean {
   return ['Conflict', 'ObjectNotFound'].includes(failureName(error) ?? '');
 }
@@ -74,9 +74,7 @@ function isNotThere(error: unknown): boolean {
   return failureName(error) === 'ObjectNotFound';
 }
 
-/**
- * The first write creates the object, so the kind itself is missing, as while its CRD is replaced.
- */
+/** Creating it failed, so the kind itself is missing, as while its CRD is replaced. */
 function notServed(name: string, error: unknown): Error {
   const message = `write machineconfignode ${name}: ${messageOf(error)}; is its CustomResourceDefinition there?`;
   return fail('ApiUnavailable', message);
@@ -130,7 +128,6 @@ async function showOver(
   );
 }
 
-/** The update to this config has begun and is not shown to have ended. */
 function isUnderWay(
   known: MachineConfigNode | undefined,
   spec: MachineConfigNode['spec'],

@@ -1,7 +1,6 @@
 /**
- * Refreshes the cache of nodes when its watch is silent: a hanging API server or a dead connection
- * shows only after 90 seconds, while other requests succeed and machines fail. A working rollout
- * causes events all the time, so this costs requests only when all is quiet.
+ * Refreshes the cache of nodes when its watch is silent: a dead connection shows only after 90
+ * seconds. A working rollout causes events, so this rarely costs requests.
  */
 
 import type { ClusterPorts } from './ports';

@@ -4,9 +4,8 @@ import { fail } from '../../core/errors';
 import type { ClusterPorts } from './ports';
 
 /**
- * Captures the start of the attempt, and returns the check to make before each write. The check
- * also reads the clock, because a resumed process may write before its timers fire. The API server
- * refuses a write of a changed Node, because every write names the version that it was decided on.
+ * Call at the start of the attempt; make the returned check before each write. It also reads the
+ * clock, because a resumed process may write before its timers fire.
  *
  * @throws (the check) the reason of the cancellation, or `Conflict`
  */
@@ -27,9 +26,8 @@ export function whileWanted(
 }
 
 /**
- * The same for an object without a mark of the run. A process that was paused before the first line
- * of the attempt does not know its age, so Temporal is asked whether it still waits for this
- * attempt; a later change of the object makes the write conflict.
+ * For an object without a mark of the run. A process that was paused before the attempt's first
+ * line does not know its age, so Temporal is asked.
  *
  * @returns the check, to be made once the object was read
  * @throws (the check) the reason of the cancellation, `Conflict`, or `TemporalUnavailable`

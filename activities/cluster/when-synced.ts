@@ -2,16 +2,15 @@ import { fail } from '../../core/errors';
 import type { PictureVersions } from '../../workflows/cluster-contracts';
 import type { ClusterView, DatedLookup, Lookup } from './ports';
 
-/** A longer wait fails and is retried, so that it is visible. */
+/** A longer wait fails and is retried, so that it is seen. */
 const PATIENCE_MS = 8_000;
 
 /**
- * Processes have separate caches of different age; a lagging one usually catches up within this
- * time.
+ * The cache of this process may lag behind that of another one; it usually catches up in this time.
  */
 const CATCH_UP_MS = 5_000;
 
-/** Waits for the first complete list. @throws `ApiUnavailable` when it does not come */
+/** @throws `ApiUnavailable` when the first list does not come */
 export async function whenSynced(lookups: readonly Lookup<unknown>[]): Promise<void> {
   let timer: NodeJS.Timeout | undefined;
   const patience = new Promise<never>((_resolve, reject) => {
@@ -29,9 +28,9 @@ export async function whenSynced(lookups: readonly Lookup<unknown>[]): Promise<v
 type Dated = Pick<ClusterView, keyof PictureVersions>;
 
 /**
- * Waits until a cache is as new as another one was, so that a caller never sees an older state.
+ * Waits until a cache is as new as another one, so that a caller never sees an older state.
  *
- * @param bringUpToDate - refreshes the nodes when their watch alone does not
+ * @param bringUpToDate - refreshes the nodes when their watch does not
  * @throws `WatchBehind` when it stays behind; `ApiUnavailable`
  */
 export async function whenAsNew(

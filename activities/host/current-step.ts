@@ -1,16 +1,14 @@
-/** The running activity's cancellation and heartbeat, from Temporal's context. */
-
 import { Context } from '@temporalio/activity';
 import type { PullProgress } from '../../adapters/host';
 import type { StepContext } from '../../host/ports';
 
 interface HostHeartbeat {
-  /** The present action for people: a path, an image, a blocker. */
+  /** For people: a path, an image, a blocker. */
   readonly at: string;
   readonly pull?: PullProgress;
 }
 
-/** The last details of an activity: a heartbeat repeats them, because each one replaces them. */
+/** Repeated by each heartbeat, because it replaces the one before. */
 const LAST = new WeakMap<Context, HostHeartbeat>();
 
 /** @throws when called outside an activity */
@@ -27,8 +25,8 @@ export function currentStep(): StepContext {
 }
 
 /**
- * Sends heartbeats while an activity runs, because only their replies bring a cancellation. Always
- * waits for the work: a returned activity must not go on writing.
+ * Sends heartbeats while an activity runs: their replies bring a cancellation. Waits for the work,
+ * because a returned activity must not go on writing.
  */
 export function withHeartbeats<T extends object>(activities: T): T {
   const wrapped = Object.entries(activities).map(([name, activity]) => [

@@ -1,6 +1,6 @@
 /**
- * The effects on one machine. Every activity may be run twice: a finished order returns its
- * recorded answer, an interrupted one continues from the journal.
+ * The effects on one machine. Each is safe to run twice: a finished order returns its recorded
+ * answer, an interrupted one continues from the journal.
  */
 
 import type { HostActivities, HostOrder } from '../../workflows/host-contracts';
@@ -22,10 +22,7 @@ import { noteBack } from '../../host/records/accepted-runs';
 
 export { currentStep, withHeartbeats } from './current-step';
 
-/**
- * Giving these up because of the disk would leave the host between two configs. The text continues
- * "cannot …".
- */
+/** Giving these up would leave the host between two configs. The text continues "cannot …". */
 const UNTIL_NOTED: Partial<Record<keyof HostActivities, string>> = {
   commitUpdate: 'commit the update',
   goBack: 'roll the update back, or end its commit',
@@ -33,8 +30,8 @@ const UNTIL_NOTED: Partial<Record<keyof HostActivities, string>> = {
 };
 
 /**
- * The activities of the host behind the ports. They throw errors of the catalogue. No two run at
- * the same time: an attempt that Temporal has given up may still be writing when the next begins.
+ * The activities throw errors of the catalogue. No two run at the same time: an attempt that
+ * Temporal has given up may still be writing when the next begins.
  *
  * @param exclusive - one per host, shared by everything that changes it
  */
@@ -48,7 +45,7 @@ export function createHostActivities(
     carryOut: () => Promise<Result>,
   ): Promise<Result> =>
     exclusive(async () => {
-      // Cancelled or given up while it waited: nothing has begun.
+      // Cancelled while it waited: nothing has begun.
       ports.context().signal.throwIfAborted();
       const work = () => once(ports, step, order, carryOut);
       const what = UNTIL_NOTED[step];
@@ -77,14 +74,14 @@ export function createHostActivities(
   } satisfies HostActivities;
 }
 
-/** Ends this update for good: repeated or late orders cannot begin it again. */
+/** Ends this update for good: no order can begin it again. */
 async function overFor<Result>(
   ports: HostPorts,
   order: HostOrder & { readonly failed?: string },
   work: () => Promise<Result>,
 ): Promise<Result> {
   const note = () => noteBack(ports.files, order, order.failed);
-  // First, so that it survives a crash; but a full disk must not prevent the rollback.
+  // First, so that it survives a crash. A full disk must not prevent the rollback.
   await atBest(ports, 'cannot record the rollback of the update', note);
   const result = await work();
   await atBest(ports, 'cannot record that the update was rolled back', note);

@@ -1,7 +1,6 @@
 import { z } from 'zod';
 import { field, objectHead } from './object-schemas';
 
-/** The facts about the cluster that rendered configs depend on. */
 export const ControllerConfig = z.looseObject({
   ...objectHead,
   spec: z.looseObject({

@@ -1,6 +1,6 @@
 /**
  * The API objects as zod schemas: the fields that Slipway reads, as in `deploy/crds` (a test
- * compares the two). Unknown fields pass; `core` judges values that are well-formed but impossible.
+ * compares the two). Unknown fields pass.
  */
 
 export { ControllerConfig } from './controller-config';

@@ -17,7 +17,6 @@ const Configuration = z.looseObject({
   source: field(z.array(z.looseObject(reference))),
 });
 
-/** Ignored. */
 const Named = z.looseObject({ name: field(z.string()) });
 
 const Condition = z.looseObject({
@@ -28,7 +27,7 @@ const Condition = z.looseObject({
   lastTransitionTime: field(z.string().nullable()),
 });
 
-/** A MachineConfigPool. `core/pool/capacity` judges `maxUnavailable`. */
+/** `core/pool/capacity` judges `maxUnavailable`. */
 export const MachineConfigPool = z.looseObject({
   ...objectHead,
   spec: z.looseObject({

@@ -11,7 +11,7 @@ const Action = z.looseObject({
 
 const actions = z.array(Action).max(10);
 
-/** The disruption policies of the cluster; Slipway reads nothing else of this object. */
+/** Slipway reads only the disruption policies. */
 export const MachineConfiguration = z.looseObject({
   ...objectHead,
   spec: z.looseObject({

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 
-/** An optional field: absent or valid, but not `undefined`. */
+/** Absent or valid, but not `undefined`. */
 export function field<T extends z.ZodType>(schema: T): z.ZodExactOptional<T> {
   return z.exactOptional(schema);
 }
@@ -14,7 +14,7 @@ const OwnerReference = z.looseObject({
   blockOwnerDeletion: field(z.boolean()),
 });
 
-/** The API server checks metadata itself, so CRDs do not declare it. */
+/** The API server checks metadata itself. */
 export const ObjectMeta = z.looseObject({
   name: z.string().min(1),
   uid: field(z.string()),
@@ -43,7 +43,7 @@ export const LabelSelector = z.looseObject({
 
 export const ConditionStatus = z.enum(['True', 'False', 'Unknown']);
 
-/** An integer or a string such as `25%`; `core` decides which values are valid. */
+/** `core` decides which values are valid. */
 export const IntOrString = z.union([z.int(), z.string().max(32)]);
 
 export const ObjectName = z.string().max(253);

@@ -1,11 +1,9 @@
-/** Reads an API object by one of the schemas, or names its faults in one line. */
-
 import type { z } from 'zod';
 import { fail, type FailureName } from '../../core/errors';
 
 /**
- * The object as the schema's type; unknown fields stay. A refusal means an object that was stored
- * under an older CRD, because the API server checks the current one.
+ * Unknown fields stay. A refusal means an object that was stored under an older CRD, because the
+ * API server checks the current one.
  *
  * @param what - kind and name, for the message: `machineconfig 99-ssh`
  * @throws `failure`, naming the object, every wrong field and the expected value

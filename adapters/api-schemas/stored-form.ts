@@ -1,16 +1,14 @@
-/** The form in which the API server stores an object that a person wrote. */
-
 import { z } from 'zod';
 
 type Path = readonly (string | number)[];
 
 interface StoredForm {
   readonly value: unknown;
-  /** Fields that the schema lacks: the API server drops them, or refuses them in strict mode. */
+  /** The API server drops fields that the schema lacks, or refuses them in strict mode. */
   readonly unknown: readonly Path[];
 }
 
-/** Fields of `metadata` that Slipway does not read; the last two come from old exports. */
+/** Slipway does not read these; the last two come from old exports. */
 const METADATA = [
   'generateName',
   'namespace',
@@ -22,11 +20,12 @@ const METADATA = [
 ];
 
 /**
- * The object without unknown fields and null fields. A null label or annotation is empty; null
- * entries of other maps are dropped, and so is an empty map of labels or annotations.
+ * Without unknown fields and null fields. A null label or annotation is empty; null entries of
+ * other maps are dropped, and so is an empty map of labels or annotations.
  *
  * @param keeps - whether unknown fields directly below this path are kept
- * @see https://kubernetes.io/docs/tasks/extend-kubernetes/custom-resources/custom-resource-definitions/
+ * @see
+ *   https://kubernetes.io/docs/tasks/extend-kubernetes/custom-resources/custom-resource-definitions/
  */
 export function storedForm(
   schema: z.ZodType,

@@ -1,33 +1,33 @@
 /**
- * Extended attributes of files, such as SELinux labels, capabilities and ACLs. Node cannot read
- * them: one process of `getfattr` or `setfattr` serves many files.
+ * Extended attributes: SELinux labels, capabilities, ACLs. Node cannot read them: one process of
+ * `getfattr` or `setfattr` serves many files.
  */
 
 import { spawn } from 'node:child_process';
 import { hasCode } from './root-paths';
 
-/** Name → value in base64, as `security.selinux`. Empty when there are none. */
+/** Name → value in base64, as `security.selinux`. */
 export type Attributes = Readonly<Record<string, string>>;
 
 /** Works on open files, which other processes cannot swap. */
 export interface AttributePort {
   /** In the order of the descriptors. */
   read(fds: readonly number[]): Promise<readonly Attributes[]>;
-  /** False when this machine has no such program: nothing was written. */
+  /** False when this machine has no such program. */
   write(
     files: readonly { readonly fd: number; readonly attributes: Attributes }[],
   ): Promise<boolean>;
 }
 
-/** For simulated machines: hundreds of them would start too many processes. */
+/** Hundreds of simulated machines would start too many processes. */
 export const NO_ATTRIBUTES: AttributePort = {
   read: async (fds) => fds.map(() => ({})),
   write: async () => true,
 };
 
 /**
- * The attributes on disk. Without the package `attr` no file has attributes: a rewritten file gets
- * the label of its directory, and the caller relabels it.
+ * Without the package `attr` no file has attributes: a rewritten file gets the label of its
+ * directory, and the caller relabels it.
  */
 export function createAttributes(
   programs: { readonly get: string; readonly set: string } = { get: 'getfattr', set: 'setfattr' },
@@ -49,7 +49,7 @@ export function createAttributes(
   };
 }
 
-/** Attributes that belong to the old content or restrict its readers: the config decides those. */
+/** These belong to the old content or restrict its readers: the config decides those. */
 const OF_THE_CONTENT = ['security.capability', 'security.ima', 'security.evm'];
 
 export function attributesKept(attributes: Attributes): Attributes {
@@ -65,7 +65,7 @@ export function sameAttributes(a: Attributes, b: Attributes): boolean {
   return names.length === Object.keys(b).length && names.every((name) => a[name] === b[name]);
 }
 
-/** The child has its own descriptors; those of this process are below its process ID. */
+/** The child has descriptors of its own; those of this process are below its process ID. */
 function pathOf(fd: number): string {
   return `/proc/${process.pid}/fd/${fd}`;
 }
@@ -105,7 +105,7 @@ function run(
     const [out, errors]: [Buffer[], Buffer[]] = [[], []];
     child.stdout.on('data', (piece: Buffer) => out.push(piece));
     child.stderr.on('data', (piece: Buffer) => errors.push(piece));
-    // The exit code of a program that ends early says why.
+    // The exit code of a program that ends early is enough.
     child.stdin.on('error', () => undefined);
     child.on('error', (error) => (hasCode(error, 'ENOENT') ? resolve(undefined) : reject(error)));
     child.on('close', (code) => {
@@ -117,19 +117,19 @@ function run(
   });
 }
 
-/** A file system without attributes has none to copy: that is no failure. */
+/** A file system without attributes is no failure. */
 function isUnsupported(told: string): boolean {
   const lines = told.trim().split('\n');
   return lines.every((line) => line.endsWith(': Operation not supported'));
 }
 
-/** Messages of a full disk. The undo then uses its reserved space. */
+/** A full disk: the undo then uses its reserved space. */
 const FULL: Readonly<Record<string, string>> = {
   'No space left on device': 'ENOSPC',
   'Disk quota exceeded': 'EDQUOT',
 };
 
-/** With the error code of the system, because callers decide by it. */
+/** Callers decide by the system's error code. */
 function failureOf(program: string, line: string): Error {
   const error = new Error(`${program}: ${line}`);
   const code = Object.entries(FULL).find(([words]) => line.endsWith(`: ${words}`))?.[1];

@@ -1,5 +1,3 @@
-/** Before-images: taken before paths change, and compared with the disk later. */
-
 import { posix } from 'node:path';
 import { fail } from '../../core/errors';
 import { type Attributes, sameAttributes } from './attributes';
@@ -8,15 +6,15 @@ import { withEntryOf } from './host-users';
 import type { BeforeImage, ParentImage } from './journal-log';
 import type { FilePart, PathFacts } from './path-state';
 
-/** Larger contents are copied to the pack in pieces. */
+/** Larger contents go to the pack in pieces. */
 const IN_LOG_BYTES = 4096;
-/** All contents in one append to the log, which is one text in memory. */
+/** In one append, which is one text in memory. */
 const ALL_IN_LOG_BYTES = 1024 * 1024;
 
-/** Path → its state before the update; parents come before their entries. */
+/** Parents come before their entries. */
 export type BeforeImages = ReadonlyMap<string, BeforeImage>;
 
-/** Path → the existing directory, for parents of paths that change. */
+/** Existing parents of paths that change. */
 export type ParentImages = ReadonlyMap<string, ParentImage>;
 
 type Facts = ReadonlyMap<string, PathFacts>;
@@ -28,8 +26,8 @@ interface ImageOptions {
 }
 
 /**
- * Before-images of these paths and of their parent directories, for the log. Large contents go to
- * the pack, durably.
+ * Before-images of paths and of their parent directories, for the log. Large contents go to the
+ * pack, durably.
  *
  * @param options - `isKnown`, `isKnownParent`: such a path keeps its first image; `entryOf`: path →
  *   account, for files in which only the entry of that account will change
@@ -106,7 +104,7 @@ async function factsOf(
   return { facts, present };
 }
 
-/** One process reads them for all files, links and these directories. */
+/** With one process for all. */
 async function attributesIn(
   files: HostFiles,
   facts: Facts,
@@ -128,7 +126,7 @@ async function packContents(
   let inLog = 0;
   for (const [path, now] of facts) {
     if (now.kind !== 'file') continue;
-    // Only an entry of this file changes. A file too big to be an account file is restored whole.
+    // A file too big to be an account file is restored whole.
     if (path in entryOf && now.size <= ALL_IN_LOG_BYTES) continue;
     if (now.size > IN_LOG_BYTES || inLog + now.size > ALL_IN_LOG_BYTES) big.push(path);
     else inLog += now.size;
@@ -143,10 +141,7 @@ async function contentOf(files: HostFiles, path: string): Promise<string> {
   throw fail('ApplyFailed', `change ${path}: another program is changing it`, { path });
 }
 
-/**
- * The paths that differ from their images, and the unreadable ones: the undo reports why. Changes
- * nothing.
- */
+/** Unreadable paths count: the undo reports why. Changes nothing. */
 export async function differing(
   files: HostFiles,
   packPath: string,
@@ -165,8 +160,8 @@ export async function differing(
 }
 
 /**
- * Directories that did not exist before and hold entries of somebody else: the undo leaves them. Of
- * nested ones, the innermost. An unreadable directory, as behind a user's link, counts as one, too.
+ * Directories that did not exist before and hold entries of another program: the undo leaves them.
+ * Of nested ones, the innermost. An unreadable directory counts, too.
  */
 export async function keptDirectories(
   files: HostFiles,
@@ -179,7 +174,7 @@ export async function keptDirectories(
   return kept.filter((path) => !kept.some((other) => other.startsWith(`${path}/`))).sort();
 }
 
-/** True for a directory. The undo is verified by now, so nothing here may fail it. */
+/** The undo is verified by now, so nothing here may fail it. */
 async function isTaken(files: HostFiles, path: string): Promise<boolean> {
   try {
     return (await files.facts(path)).kind === 'directory';
@@ -191,7 +186,7 @@ async function isTaken(files: HostFiles, path: string): Promise<boolean> {
 type Found = Pick<Compared, 'facts' | 'attributes'>;
 
 /**
- * Reads paths, with one process for all attributes unless one path fails.
+ * With one process for all attributes unless one path fails.
  *
  * @param onFailure - called for each unreadable path, which is not returned
  */
@@ -256,10 +251,7 @@ export async function isAsBefore(
   }
 }
 
-/**
- * The content to restore, or where it is. Beside the entry of an account the current content stays,
- * because somebody else changed it.
- */
+/** Beside the entry of an account the current content stays. */
 export async function contentFor(
   files: HostFiles,
   packPath: string,

@@ -10,7 +10,7 @@ export type ConfigClientOptions = EndpointOptions;
 
 export interface ConfigClient {
   /**
-   * The bytes of a rendered config as the server sent them; the caller checks the digest.
+   * As the server sent them; the caller checks the digest.
    *
    * @throws `ConfigFetchFailed` when the server is unreachable or not ready, `ConfigForbidden` when
    *   it refuses this node or this config
@@ -18,7 +18,7 @@ export interface ConfigClient {
   fetch(name: string, signal?: AbortSignal): Promise<Buffer>;
 }
 
-/** Opens a connection per fetch: a host fetches once per update. */
+/** A connection per fetch: a host fetches once per update. */
 export function createConfigClient(options: ConfigClientOptions): ConfigClient {
   return {
     async fetch(name, signal) {
@@ -42,7 +42,7 @@ export function createConfigClient(options: ConfigClientOptions): ConfigClient {
 function refusalOf(name: string, host: string, answer: EndpointAnswer): Error {
   const text = `fetch ${name} from ${host}: ${answer.status} ${messageIn(answer.body)}`.trim();
   const details = { config: name, status: answer.status };
-  // 404 is transient, too: the server's cache can be a moment behind the render controller.
+  // 404 is transient: the server's cache may be behind the render controller.
   return answer.status === 401 || answer.status === 403
     ? fail('ConfigForbidden', text, details)
     : fail('ConfigFetchFailed', text, details);

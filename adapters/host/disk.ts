@@ -1,4 +1,4 @@
-/** The base of all work on a host's files: root, owners, and errors with host paths. */
+/** The base of work on a host's files: root, owners, and errors with host paths. */
 
 import type { FileHandle } from 'node:fs/promises';
 import { posix } from 'node:path';
@@ -13,13 +13,13 @@ export interface Disk {
   readonly fs: FileSystem;
   readonly ownership: Ownership;
   readonly attributes: AttributePort;
-  /** Sets the labels that the policy of the machine has for new paths. */
+  /** To the labels that the machine's policy has for new paths. */
   readonly relabel: (paths: readonly string[]) => Promise<void>;
   readonly sync: boolean;
   readonly parentOf: (path: string) => Parent | undefined;
 }
 
-/** @param root - directory that the host sees as `/`; resolved at first use */
+/** @param root - the host's `/`; resolved at first use */
 export function parentsBelow(fs: FileSystem, root: string): Disk['parentOf'] {
   let real: string | undefined;
   return (path) => openParent(fs, (real ??= fs.realpathSync(root, 'utf8')), path);
@@ -55,11 +55,11 @@ export async function withHandle<Result>(
   }
 }
 
-/** Syncs each directory once and skips missing ones. */
+/** Each directory once, without missing ones. */
 export async function syncDirectories(disk: Disk, directories: Iterable<string>): Promise<void> {
   if (!disk.sync) return;
   for (const directory of directories) {
-    // The extra component makes the directory itself the parent.
+    // Makes the directory itself the parent.
     const parent = disk.parentOf(posix.join(directory, 'any'));
     if (parent === undefined) continue;
     try {
@@ -74,8 +74,8 @@ export async function syncDirectories(disk: Disk, directories: Iterable<string>)
 }
 
 /**
- * The error with the host path in its message instead of the descriptor. Code and cause stay;
- * errors of the catalogue are returned unchanged.
+ * The message names the host path instead of the descriptor. Code and cause stay; errors of the
+ * catalogue are unchanged.
  */
 export function toldOf(path: string, error: unknown): unknown {
   if (failureName(error) !== undefined || typeof error !== 'object' || error === null) return error;

@@ -1,12 +1,10 @@
-/** One request over mutual TLS with the node's own certificate, mostly to the host endpoint. */
-
 import { readFile } from 'node:fs/promises';
 import { request } from 'node:https';
 
 export interface EndpointOptions {
-  /** Base URL of the host endpoint: `https://host:port`. */
+  /** `https://host:port` of the host endpoint. */
   readonly url: string;
-  /** PEM files, read per request, so that a rotated certificate is used at once. */
+  /** PEM, read per request, so that a rotated certificate is used at once. */
   readonly certificateFile: string;
   readonly keyFile: string;
   readonly authorityFile: string;
@@ -19,18 +17,18 @@ export interface EndpointAnswer {
   readonly retryAfter?: number;
 }
 
-/** More than the API server can store; a larger answer is not from the endpoint. */
+/** A larger answer is not from the endpoint. */
 const MAX_BYTES = 16 * 1024 * 1024;
 
 interface EndpointInput {
   readonly signal?: AbortSignal | undefined;
-  /** Sent as JSON; without `put` and `patch` the request is a GET. */
+  /** JSON; without `put` and `patch` the request is a GET. */
   readonly put?: object;
-  /** A strategic merge patch, for an API server. */
+  /** A strategic merge patch. */
   readonly patch?: object;
 }
 
-/** Opens a connection per request, because a host asks seldom. @throws when there is no answer */
+/** A connection per request, because a host asks seldom. @throws when there is no answer */
 export async function askEndpoint(
   path: string,
   options: EndpointOptions,
@@ -87,7 +85,7 @@ export async function askEndpoint(
   });
 }
 
-/** The message of the server; any other body could come from a stranger. */
+/** Any other body could come from a stranger. */
 export function messageIn(body: Buffer): string {
   try {
     const parsed: unknown = JSON.parse(body.toString('utf8'));
@@ -96,7 +94,7 @@ export function messageIn(body: Buffer): string {
     }
     return '';
   } catch {
-    // Not JSON: the status is enough.
+    // The body is not JSON; the status is enough.
     return '';
   }
 }

@@ -14,13 +14,13 @@ import type { FileSystem } from './file-system';
 import { hasCode, lookUp, type Parent } from './root-paths';
 import type { AttributesWish, PathChange, WantedDirectory, WantedState } from './path-state';
 
-/** Called between changes: stops at the signal, and reports the change that was made. */
+/** Called between changes: stops at the signal. */
 export interface ChangeStep {
   readonly signal?: AbortSignal;
   readonly onChange?: (path: string) => void;
 }
 
-/** Open files of a batch stay below the usual limit of a process. */
+/** Stays below the usual limit of open files. */
 const BATCH = 64;
 
 const LABEL = 'security.selinux';
@@ -30,7 +30,7 @@ const NEW_FILE = constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | con
 const NEW_DIRECTORY_MODE = 0o700;
 const DIRECTORY = constants.O_RDONLY | constants.O_DIRECTORY | constants.O_NOFOLLOW;
 
-/** Makes changes in their order. @throws an error with the `path` at fault */
+/** In their order. @throws an error with the `path` at fault */
 export async function changeAll(
   disk: Disk,
   changes: readonly PathChange[],
@@ -48,11 +48,11 @@ export async function changeAll(
 
 interface Made {
   readonly directories: Set<string>;
-  /** Paths that were written with no label of their own. */
+  /** Written with no label of their own. */
   readonly labelless: string[];
 }
 
-/** A path that is twice in a batch would share its temporary name. */
+/** A path twice in a batch would share its temporary name. */
 function batchesOf(changes: readonly PathChange[]): readonly (readonly PathChange[])[] {
   const batches: PathChange[][] = [];
   let paths = new Set<string>();
@@ -69,11 +69,10 @@ function batchesOf(changes: readonly PathChange[]): readonly (readonly PathChang
   return batches;
 }
 
-/** A change that lacks only the rename. */
 interface Prepared {
   readonly change: PathChange;
   readonly parent: Parent;
-  /** Replaces the target; without it the target is removed. */
+  /** Without it the target is removed. */
   readonly temporary?: string;
   readonly handle?: FileHandle;
 }
@@ -173,7 +172,7 @@ async function writeTemporary(
   }
 }
 
-/** Sets attributes before the file takes its place. */
+/** Before the file takes its place. */
 async function giveAttributes(
   disk: Disk,
   prepared: readonly Prepared[],
@@ -255,7 +254,7 @@ async function finish({ fs }: Disk, one: Prepared, made: Made): Promise<void> {
 
 /**
  * Made under a temporary name until owner, mode and attributes are set, unless root's defaults are
- * right: a crash leaves all of it or nothing.
+ * right.
  *
  * @returns `there` when something exists already; it is not changed
  */
@@ -269,7 +268,7 @@ export async function makeDirectory(
   if (parent === undefined) throw missingParent(path);
   let isLabelled = false;
   try {
-    // A link to a directory will do: on image-based systems `/home` is one.
+    // A link to a directory will do.
     if (lookUp(fs, parent.target) !== undefined) return 'there';
     const isAsMade = isMadeSo({ mode, owner }) && Object.keys(exactly).length === 0;
     const made = isAsMade ? parent.target : temporaryIn(parent);
@@ -283,7 +282,7 @@ export async function makeDirectory(
         isLabelled = isWritten && exactly[LABEL] !== undefined;
         if (disk.sync) await handle.sync();
       });
-      // A rename would replace an empty directory that somebody made meanwhile.
+      // A rename would replace an empty directory that another program made meanwhile.
       if (!isAsMade && lookUp(fs, parent.target) !== undefined) {
         await fs.rmdir(made);
         return 'there';
@@ -303,13 +302,13 @@ function isMadeSo({ mode, owner: { uid, gid } }: WantedDirectory): boolean {
   return mode === NEW_DIRECTORY_MODE && uid === 0 && gid === 0;
 }
 
-/** Removes what a crash left of a write or of a new directory. */
+/** Removes the leftovers of a crash. */
 export async function removeTemporary(fs: FileSystem, temporary: string): Promise<void> {
   if (lookUp(fs, temporary)?.isDirectory() === true) await fs.rmdir(temporary);
   else await removeAny(fs, temporary);
 }
 
-/** Whether there was something to remove. The system refuses directories. */
+/** False when there was nothing. The system refuses directories. */
 async function removeAny(fs: FileSystem, target: string): Promise<boolean> {
   try {
     if (lookUp(fs, target) === undefined) return false;
@@ -321,7 +320,7 @@ async function removeAny(fs: FileSystem, target: string): Promise<boolean> {
   }
 }
 
-/** One name per target, so that the next write or an undo finds the leftovers of a crash. */
+/** One name per target: the next write or an undo finds the leftovers of a crash. */
 export function temporaryIn(parent: Pick<Parent, 'directory' | 'name'>): string {
   const name = createHash('sha256').update(parent.name).digest('hex').slice(0, 16);
   return `${parent.directory}/.slipway-${name}`;

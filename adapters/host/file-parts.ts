@@ -1,4 +1,4 @@
-/** Copies, compares and packs files in pieces, without holding them in memory. */
+/** Without holding files in memory. */
 
 import { createHash } from 'node:crypto';
 import { constants } from 'node:fs';
@@ -47,7 +47,7 @@ export async function* piecesOf(disk: Disk, part: FilePart): AsyncGenerator<Buff
   }
 }
 
-/** Whether a part exists and has its checksum. */
+/** The part exists and has its checksum. */
 export async function isWhole(disk: Disk, part: FilePart): Promise<boolean> {
   let size = 0;
   try {
@@ -90,7 +90,7 @@ export async function holds(
   if (Buffer.isBuffer(content)) return holdsBuffer(disk, path, content);
   const ours = piecesOf(disk, { path });
   for await (const theirs of piecesOf(disk, content)) {
-    // Both come in pieces of the same size, because regular files are read in full pieces.
+    // Regular files are read in full pieces, so both have the same size.
     const piece = await ours.next();
     if (piece.done === true || !theirs.equals(piece.value)) return await stop(ours);
   }
@@ -102,7 +102,7 @@ async function stop(pieces: AsyncGenerator<Buffer>): Promise<false> {
   return false;
 }
 
-/** Small files are compared at once, because a drift check does this for every file. */
+/** A drift check does this for every small file. */
 async function holdsBuffer(disk: Disk, path: string, content: Buffer): Promise<boolean> {
   if (content.length <= PIECE_BYTES) return readSmall(disk, path).equals(content);
   let at = 0;

@@ -1,9 +1,8 @@
 /**
- * The calls of Node that touch a host's files. Passed in, so that a test can end the process
- * between any two of them.
+ * The calls of Node that touch a host's files, passed in, so that a test can end the process
+ * between any two.
  *
- * Reads are synchronous: they take microseconds, a promise and a thread take many times that.
- * Writes are not, because a sync takes as long as the disk needs.
+ * Reads take microseconds, so they are synchronous.
  */
 
 import * as sync from 'node:fs';

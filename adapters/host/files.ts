@@ -1,6 +1,6 @@
 /**
- * Files below a host's root directory. A crash leaves the old or the new content: temporary file in
- * the same directory, owner and mode before data, fsync, rename, fsync of the directory.
+ * Files below a host's root. A crash leaves the old or the new content: temporary file in the same
+ * directory, owner and mode before data, fsync, rename, fsync of the directory.
  */
 
 import { constants } from 'node:fs';
@@ -27,59 +27,52 @@ interface HostFilesOptions {
   readonly fs?: FileSystem;
   readonly ownership?: Ownership;
   /**
-   * False: nothing is synced, so files survive a killed process but no power failure. For simulated
-   * machines that share one disk.
+   * False: files survive a killed process but no power failure. For simulated machines that share
+   * one disk.
    */
   readonly sync?: boolean;
-  /** Default: `getfattr` and `setfattr`. */
   readonly attributes?: AttributePort;
 }
 
-/** All paths are host paths: absolute, normalised, below the root. */
+/** Paths are host paths: absolute, normalised, below the root. */
 export interface HostFiles {
-  /** The state of the path, with its content; a link at the last component is not followed. */
+  /** With its content; a link at the last component is not followed. */
   look(path: string): Promise<PathState>;
-  /** The same without the content. */
+  /** Without the content. */
   facts(path: string): Promise<PathFacts>;
-  /** Whether the file at a path has exactly these bytes. False when it is no file. */
+  /** Exactly these bytes. False when it is no file. */
   holds(path: string, content: Buffer | FilePart): Promise<boolean>;
-  /** Whether a part exists and has its checksum. */
+  /** The part exists and has its checksum. */
   isWhole(part: FilePart): Promise<boolean>;
-  /** The first bytes of a file, or all of a shorter one; undefined when there is no file. */
+  /** Undefined when there is no file. */
   start(path: string, length: number): Promise<Buffer | undefined>;
   attributesOf(paths: readonly string[]): Promise<readonly Attributes[]>;
-  /** Names in a directory, sorted and without temporary names; empty when there is none. */
+  /** Sorted, without temporary names; empty when there is no directory. */
   list(path: string): Promise<readonly string[]>;
-  /**
-   * Identifies the file that a path names or will name: the same text for all paths that lead to it
-   * by links or mounts.
-   */
+  /** The same text for all paths that lead to one file by links or mounts. */
   place(path: string): Promise<string>;
-  /** Free bytes on the file system of the path. @throws with code `EROFS` */
+  /** Free bytes. @throws with code `EROFS` */
   room(path: string): Promise<{ readonly device: number; readonly bytes: number }>;
-  /**
-   * Makes changes in their order, with few syncs: each file before its rename, each directory once
-   * at the end. After a failure, exactly the earlier changes are made.
-   */
+  /** In their order, with few syncs. After a failure, exactly the earlier changes are made. */
   change(changes: readonly PathChange[], step?: ChangeStep): Promise<void>;
-  /** Replaces a file or link. The parent directory must exist. */
+  /** The parent directory must exist. */
   writeFile(
     path: string,
     file: { readonly content: Buffer; readonly mode: number; readonly owner: Owner },
   ): Promise<void>;
   writeLink(path: string, target: string): Promise<void>;
   remove(path: string): Promise<void>;
-  /** Makes one directory with these attributes; an existing one is not changed. */
+  /** An existing directory is not changed. */
   makeDirectory(path: string, attributes: { mode: number; owner: Owner }): Promise<void>;
   setDirectory(path: string, attributes: { mode: number; owner: Owner }): Promise<void>;
   removeDirectory(path: string): Promise<void>;
-  /** Removes what a crash left of a write of this path. */
+  /** Removes leftovers of a crash in a write of this path. */
   sweep(path: string): Promise<void>;
-  /** Appends and syncs; a new file is readable by root alone. */
+  /** Syncs; a new file is readable by root alone. */
   append(path: string, data: Buffer): Promise<void>;
-  /** Overwrites existing bytes in place and syncs: takes no space. */
+  /** In place, with a sync: takes no space. */
   overwrite(path: string, offset: number, data: Buffer): Promise<void>;
-  /** Appends the bytes of other files, in pieces, with one sync; returns where each begins. */
+  /** Appends other files in pieces, with one sync; returns where each begins. */
   pack(path: string, sources: readonly string[]): Promise<readonly Packed[]>;
   truncate(path: string, length: number): Promise<void>;
   syncFile(path: string): Promise<void>;
@@ -158,12 +151,10 @@ export function createHostFiles(options: HostFilesOptions): HostFiles {
   };
 }
 
-/** The longest time for which reads block the process, but for a single read. */
+/** The longest time for which reads block the process. */
 const TURN_MS = 50;
 
-/**
- * Yields now and then: reads are synchronous, and many files on a slow disk would block heartbeats.
- */
+/** Reads are synchronous, and many files on a slow disk would block heartbeats. */
 function breathing(): () => Promise<void> | undefined {
   let turn = performance.now();
   return () => {
@@ -174,7 +165,7 @@ function breathing(): () => Promise<void> | undefined {
   };
 }
 
-/** Does not block on a device that is swapped in between two calls. */
+/** Does not block on a device that is swapped in. */
 const READ_ONLY = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
 
 function factsAt(disk: Disk, path: string): PathFacts {
@@ -275,7 +266,7 @@ function list({ fs, parentOf }: Disk, path: string): readonly string[] {
 
 function placeOf(disk: Disk, path: string): string {
   return inNearest(disk, path, ({ fd, name }, below) => {
-    // On some file systems these numbers exceed the safe integers.
+    // These numbers may exceed the safe integers.
     const { dev, ino } = disk.fs.fstatSync(fd, { bigint: true });
     return posix.join(`${dev}:${ino}`, name, below);
   });
@@ -286,13 +277,13 @@ function roomAt(disk: Disk, path: string): { device: number; bytes: number } {
   return inNearest(disk, path, ({ fd, directory }) => {
     fs.accessSync(directory, constants.W_OK);
     const { bavail, blocks, bsize } = fs.statfsSync(directory);
-    // A file system in memory may have no limit, and then reports zero blocks.
+    // A file system without a limit reports zero blocks.
     const bytes = blocks === 0 ? Number.MAX_SAFE_INTEGER : bavail * bsize;
     return { device: fs.fstatSync(fd).dev, bytes };
   });
 }
 
-/** Works in the nearest existing directory; `below` = the rest of the path. */
+/** `below` = the rest of the path. */
 function inNearest<Result>(
   { parentOf }: Disk,
   path: string,
@@ -368,7 +359,7 @@ async function sweep(disk: Disk, path: string): Promise<void> {
   try {
     await removeTemporary(disk.fs, temporaryIn(parent));
   } catch (error) {
-    // Temporary directories of Slipway are empty: one with entries belongs to somebody else.
+    // A temporary directory with entries is not Slipway's.
     if (!hasCode(error, 'ENOTEMPTY', 'EEXIST')) throw error;
   } finally {
     parent.close();

@@ -1,12 +1,10 @@
-/** Users and groups of the host, read from its own files, and the shadow entry of one user. */
-
 import { posix } from 'node:path';
 import { fail } from '../../core/errors';
 import { isPasswordHash } from '../../core/machine-config';
 import type { HostFiles } from './files';
 import type { FileState } from './path-state';
 
-/** Image-based systems keep the accounts of the image in `/usr/lib` (nss-altfiles). */
+/** Image-based systems keep the image's accounts in `/usr/lib` (nss-altfiles). */
 const DIRECTORIES = ['/etc', '/usr/lib'] as const;
 
 interface HostUser {
@@ -21,14 +19,12 @@ export interface HostUsers {
   /** @throws `ApplyFailed` when the host has no such group */
   groupId(name: string): Promise<number>;
   /**
-   * `/etc/shadow` with this password hash for the user, changed now; an empty hash locks the
-   * password.
+   * `/etc/shadow` with this password hash for the user; an empty hash locks the password.
    *
-   * The file is replaced as a whole, as the shadow tools do. Their lock is not taken, because Node
-   * has no such lock: a password that somebody changes in the same moment is lost.
+   * Without the lock of the shadow tools, which Node cannot take: a password that is changed in the
+   * same moment is lost.
    *
-   * @param now - the day for the age of the password: without it, or with an old one, a login may
-   *   be refused
+   * @param now - the day for the age of the password: with an old one, a login may be refused
    * @throws `ApplyFailed` when the user has no entry, or the hash is invalid
    */
   shadowWith(user: string, hash: string, now: Date): Promise<FileState>;
@@ -39,10 +35,7 @@ export const SHADOW_PATH = '/etc/shadow';
 
 const MS_PER_DAY = 24 * 60 * 60 * 1000;
 
-/**
- * A locked password as Ignition and MCO's daemon write it. For an sshd without PAM, `!` locks the
- * whole account and its keys, too.
- */
+/** As Ignition and MCO write it. For an sshd without PAM, `!` locks the keys, too. */
 const LOCKED = '*';
 
 export function createHostUsers(files: Pick<HostFiles, 'look'>): HostUsers {
@@ -99,7 +92,7 @@ export function createHostUsers(files: Pick<HostFiles, 'look'>): HostUsers {
   };
 }
 
-/** The current file of accounts, with the earlier entry of one user. */
+/** With the earlier entry of one user. */
 export function withEntryOf(user: string, before: Buffer, now: Buffer): Buffer {
   const isIts = (line: string): boolean => line.startsWith(`${user}:`);
   // Every byte of other entries stays.
@@ -108,7 +101,7 @@ export function withEntryOf(user: string, before: Buffer, now: Buffer): Buffer {
   const lines = now.toString('latin1').split('\n');
   const at = lines.findIndex(isIts);
   if (at !== -1) lines[at] = entry;
-  // The last line is empty when the file ends with a newline.
+  // Before the newline at the end.
   else lines.splice(lines.at(-1) === '' ? -1 : lines.length, 0, entry);
   return Buffer.from(lines.join('\n'), 'latin1');
 }

@@ -1,7 +1,4 @@
-/**
- * The host side of the ports of `activities/host`: files, undo journal, systemd, accounts, OS
- * drivers, the client of the host endpoint. Nothing here decides what to change.
- */
+/** Nothing here decides what to change. */
 
 export { type ConfigClient, type ConfigClientOptions, createConfigClient } from './config-client';
 export { type FileSystem, NODE_FILE_SYSTEM } from './file-system';

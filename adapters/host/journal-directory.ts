@@ -1,5 +1,3 @@
-/** The directory of a journal: its files, and how it is made and dropped. */
-
 import { posix } from 'node:path';
 import type { HostFiles } from './files';
 import { SEAL_BYTES } from './journal-seal';
@@ -8,7 +6,7 @@ import { ROOT_OWNER } from './path-state';
 /** One directory per unfinished update. */
 export const JOURNAL_DIRECTORY = '/var/lib/slipway/journal';
 
-/** The directory of a journal; people recognise the order by its name. */
+/** People recognise the order by its name. */
 export function directoryFor(name: string): string {
   const plain = name.replace(/[^A-Za-z0-9._-]+/g, '_').slice(0, 200) || 'order';
   return posix.join(JOURNAL_DIRECTORY, plain);
@@ -23,12 +21,12 @@ export function packPath(directory: string): string {
   return posix.join(directory, 'pack');
 }
 
-/** How much of the log is durable; also reserves space for the marks of an undo on a full disk. */
+/** How much of the log is durable; reserves space for the marks of an undo. */
 export function sealPath(directory: string): string {
   return posix.join(directory, 'seal');
 }
 
-/** Makes the directories that lead to the journal, for root alone. */
+/** Only root may enter them. */
 export async function makeDirectories(files: HostFiles, directory: string): Promise<void> {
   for (const path of pathsDownTo(directory)) {
     const mode = path.startsWith('/var/lib/slipway') ? 0o700 : 0o755;
@@ -47,7 +45,7 @@ export async function giveUpReserve(files: HostFiles, directory: string): Promis
 
 /**
  * The log goes first: without it the seal closes the rest. The seal goes when that is durable,
- * because a power cut may keep any name that is removed together with others.
+ * because a power cut may keep any of several removed names.
  */
 export async function dropJournal(files: HostFiles, directory: string): Promise<void> {
   for (const parts of [[logPath, packPath], [sealPath]]) {

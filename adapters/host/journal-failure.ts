@@ -1,9 +1,7 @@
-/** Disk errors of the journal itself: the file, the failed call, and the fix. */
-
 import { fail, failureName, messageOf } from '../../core/errors';
 
 /**
- * Turns a disk error of the journal into `JournalFailed`; other errors are returned unchanged.
+ * Other errors are unchanged.
  *
  * @param directory - of the journal, for errors that name no file
  */
@@ -18,7 +16,7 @@ export function journalFailure(directory: string, error: unknown): unknown {
   return Object.assign(fail('JournalFailed', text, { path, operation, code }), { cause: error });
 }
 
-/** Runs work on the journal. @throws `JournalFailed` when the disk refuses it */
+/** @throws `JournalFailed` when the disk refuses the journal */
 export async function onJournal<Result>(
   directory: string,
   work: () => Promise<Result>,
@@ -40,7 +38,7 @@ export function hostPathOf(error: unknown): string | undefined {
   return path?.startsWith('/proc/self/fd/') === true ? undefined : path;
 }
 
-/** For an error with a rewritten path, the call is in its cause. */
+/** An error with a rewritten path has the call in its cause. */
 function systemCallOf(error: unknown): string | undefined {
   const inner = typeof error === 'object' && error !== null && 'cause' in error ? error.cause : {};
   return textIn(error, 'syscall') ?? textIn(inner, 'syscall');

@@ -1,6 +1,6 @@
 /**
- * The format of the journal's log: one line per entry, `<checksum> <JSON>`. Each checksum covers
- * the previous one, so that a changed, missing or swapped line is noticed.
+ * The journal's log: one line per entry, `<checksum> <JSON>`. Each checksum covers the previous
+ * one, so that a changed, missing or swapped line is noticed.
  */
 
 import { createHash } from 'node:crypto';
@@ -8,10 +8,10 @@ import type { Attributes } from './attributes';
 import type { Packed } from './file-parts';
 import type { Seal } from './journal-seal';
 
-/** Bytes of a before-image: in base64, or a part of the pack beside the log. */
+/** In base64, or a part of the pack. */
 type ImageContent = { readonly content: string } | { readonly packed: Packed };
 
-/** The state of a path before its first change. */
+/** Before the first change of a path. */
 export type BeforeImage =
   | { readonly kind: 'absent' }
   | ({
@@ -19,9 +19,9 @@ export type BeforeImage =
       readonly mode: number;
       readonly uid: number;
       readonly gid: number;
-      /** Absent: it had none. */
+      /** Absent: the path had none. */
       readonly attributes?: Attributes;
-      /** The update changes only the entry of this account; absent: the whole file. */
+      /** Only the entry of this account changes. */
       readonly entryOf?: string;
     } & ImageContent)
   | { readonly kind: 'symlink'; readonly target: string; readonly attributes?: Attributes }
@@ -43,23 +43,22 @@ export interface ParentImage {
 export type JournalEntry =
   | { readonly type: 'begin'; readonly version: number; readonly header: unknown }
   | { readonly type: 'before'; readonly path: string; readonly image: BeforeImage }
-  /** To make it again if it is missing at the undo. */
+  /** To make it again if it is missing. */
   | { readonly type: 'parent'; readonly path: string; readonly image: ParentImage }
-  /** A file that only reserves disk space for the undo. */
+  /** Reserves disk space for the undo. */
   | { readonly type: 'room'; readonly path: string }
-  /** A step of the update, named by the activities. */
+  /** Named by the activities. */
   | { readonly type: 'mark'; readonly mark: unknown };
 
 export interface ReadLog {
   readonly entries: readonly JournalEntry[];
-  /** Checksum of the last entry; the next entry continues from it. */
+  /** Of the last entry; the next one continues from it. */
   readonly checksum: string;
-  /** Bytes of whole entries. The torn end of an unfinished append may follow. */
+  /** Of whole entries. The torn end of an append may follow. */
   readonly length: number;
   readonly torn: boolean;
 }
 
-/** Why a log cannot be used. */
 interface LogFault {
   readonly fault: string;
 }
@@ -75,13 +74,12 @@ export function encodeEntry(
   return { line: `${checksum} ${json}\n`, checksum };
 }
 
-/** The part of a log that is known to be durable. */
+/** Known to be durable. */
 type SealedPart = Pick<Seal, 'length' | 'checksum'>;
 
 /**
- * Reads a log. Drops an append that a crash cut off: an entry is synced before its change, so the
- * change was never made. Anything else that does not verify is a fault, and nothing of such a log
- * may be used.
+ * Drops an append that a crash cut off: its change was never made. Anything else that does not
+ * verify is a fault, and nothing of the log may be used.
  *
  * @param sealed - absent: not known; the end is then judged by its form
  */
@@ -117,17 +115,12 @@ function readEntries(bytes: Buffer, sealed: SealedPart | undefined): ReadLog | L
   return { entries, checksum, length, torn: false };
 }
 
-/**
- * Nothing was done for entries after the sealed part. A file that is too short counts as cut off.
- */
+/** A file that is too short counts as cut off. */
 function isCutOff(bytes: Buffer, from: number, sealed: SealedPart): boolean {
   return from >= sealed.length || bytes.length < sealed.length;
 }
 
-/**
- * Whether a crash can leave such an end: no line end, or zeros of reserved blocks. A whole line
- * that is wrong is damage.
- */
+/** No line end, or zeros of reserved blocks. A whole line that is wrong is damage. */
 function isTorn(bytes: Buffer, from: number): boolean {
   const rest = bytes.subarray(from);
   const zero = rest.indexOf(0);
@@ -140,7 +133,7 @@ function decodeEntry(line: string, previous: string): JournalEntry | undefined {
   const checksum = line.slice(0, 64);
   const json = line.slice(65);
   if (line[64] !== ' ' || checksum !== checksumOf(previous, json)) return undefined;
-  // By its checksum, this is the output of `encodeEntry`.
+  // The checksum shows that `encodeEntry` wrote it.
   return JSON.parse(json) as JournalEntry;
 }
 

@@ -1,16 +1,15 @@
 /**
- * The seal of a journal: how much of its log is durable, and the checksum there. A fault before the
- * sealed length is damage; after it, an append that was cut off. The log alone cannot tell these
- * apart.
+ * How much of the journal's log is durable, and the checksum there. A fault before the sealed
+ * length is damage; after it, a cut-off append.
  *
  * Two slots are written in turn, each in its own sector: a crash during one write leaves the other
- * seal, one append older.
+ * seal.
  */
 
 import { createHash } from 'node:crypto';
 
 export interface Seal {
-  /** Numbers the seals of a journal; the highest counts. */
+  /** The highest count is valid. */
   readonly count: number;
   readonly length: number;
   readonly checksum: string;

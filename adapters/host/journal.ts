@@ -1,6 +1,6 @@
 /**
  * The undo journal of a host: the before-image of a path is written and synced before the path
- * changes. Undo puts everything back, newest first. It can be repeated after a crash at any byte.
+ * changes. Undo puts everything back, newest first, and can be repeated after a crash at any byte.
  */
 
 import { posix } from 'node:path';
@@ -32,59 +32,53 @@ import { hasCode } from './root-paths';
 import { putBack } from './put-back';
 import { roomBeside, roomFor, takeRoom } from './undo-room';
 
-/** Version of the log, its entries, and the headers and marks in them. */
+/** Of the log, its entries, and the headers and marks in them. */
 const JOURNAL_VERSION = 1;
 
-/** Not zeros: a file system may store those without using space. */
+/** A file system may store zeros without using space. */
 const RESERVE = Buffer.alloc(64 * 1024, 'slipway ');
 
-/** The journal of an unfinished update. */
 export interface OpenJournal<Header, Mark> {
   readonly header: Header;
-  /** The marks so far, in order. */
   marks(): readonly Mark[];
   /**
-   * Records these paths, with one sync: what is there, which parent directories are missing, and
-   * the attributes of the others. A path keeps its first before-image.
+   * With one sync: present state, missing parent directories, and the attributes of the others. A
+   * path keeps its first before-image.
    *
    * @param entryOf - path → account: in such a file only the entry of that account changes and is
    *   put back
    */
   record(paths: readonly string[], entryOf?: Readonly<Record<string, string>>): Promise<void>;
-  /** Adds a mark, durably. */
+  /** Adds a mark durably. */
   mark(mark: Mark): Promise<void>;
   /**
-   * The paths that differ from their before-images. Changes nothing.
+   * Changes nothing.
    *
    * @throws `RollbackFailed` naming the path
    */
   differing(): Promise<readonly string[]>;
   /**
-   * Puts every path back. Safe to repeat.
+   * Safe to repeat.
    *
    * @returns whether anything differed
    * @throws `RollbackFailed` naming the path
    */
   undo(): Promise<boolean>;
-  /** Directories of the update that the undo left, because they hold entries of somebody else. */
+  /** The undo leaves directories with entries of other programs. */
   kept(): Promise<readonly string[]>;
-  /** Drops the journal: the update is finished or undone. */
+  /** The update is finished or undone. */
   close(): Promise<void>;
 }
 
-/** A disk error of the journal itself is `JournalFailed`, naming the file and the call. */
+/** Disk errors of the journal itself are `JournalFailed`. */
 export interface Journal<Header, Mark> {
-  /**
-   * The journal of the unfinished update, if there is one.
-   *
-   * @throws `RollbackFailed` when it is damaged; nothing is changed then
-   */
+  /** @throws `RollbackFailed` when the journal is damaged; nothing is changed then */
   open(): Promise<OpenJournal<Header, Mark> | undefined>;
-  /** Starts a journal; none may be open. People read `name`. */
+  /** None may be open. People read `name`. */
   begin(name: string, header: Header): Promise<OpenJournal<Header, Mark>>;
 }
 
-/** The journal of the host behind `files`. Headers and marks are plain JSON. */
+/** Headers and marks are plain JSON. */
 export function createJournal<Header, Mark>(files: HostFiles): Journal<Header, Mark> {
   return {
     async open() {
@@ -115,7 +109,7 @@ export function createJournal<Header, Mark>(files: HostFiles): Journal<Header, M
   };
 }
 
-/** Every open journal; the remains of others are dropped. */
+/** Drops the remains of journals that are not open. */
 async function readAll(files: HostFiles): Promise<({ directory: string } & ReadJournal)[]> {
   const found: ({ directory: string } & ReadJournal)[] = [];
   for (const name of await files.list(JOURNAL_DIRECTORY)) {
@@ -146,13 +140,13 @@ function openJournal<Header, Mark>(
     if (entry.type === 'before') before.set(entry.path, entry.image);
     if (entry.type === 'parent') parents.set(entry.path, entry.image);
     if (entry.type === 'room') rooms.add(entry.path);
-    // Headers and marks are those that the callers wrote: the checksum verifies it.
+    // The checksum verifies that callers wrote it.
     if (entry.type === 'mark') marks.push(entry.mark as Mark);
   }
   let { checksum, length, torn } = input.log;
   let { seal } = input;
 
-  /** Seals the whole log: a later loss of entries is then damage. */
+  /** A later loss of entries is then damage. */
   async function sealAll(isClosed = false): Promise<void> {
     // A process that died in `begin` may have left a log whose name is not durable.
     if (seal.length === 0) await files.syncDirectories([directory]);
@@ -161,7 +155,7 @@ function openJournal<Header, Mark>(
     seal = next;
   }
 
-  /** A process may have died between write and sync: its entries are not durable yet. */
+  /** A process may have died between write and sync. */
   async function sealUnsynced(): Promise<void> {
     if (seal.length >= length) return;
     await files.syncFile(logPath(directory));
@@ -187,7 +181,7 @@ function openJournal<Header, Mark>(
     await sealAll();
   }
 
-  /** On a full disk, gives up the reserve, so that the undo can still record its progress. */
+  /** On a full disk, frees the reserve, so that the undo can record its progress. */
   async function appendInReserve(data: Buffer): Promise<void> {
     try {
       await files.append(logPath(directory), data);
@@ -199,7 +193,7 @@ function openJournal<Header, Mark>(
     }
   }
 
-  /** On a full disk, gives up the reserved space, so that the before-images can still be put back. */
+  /** On a full disk, frees the reserved space for the before-images. */
   async function putBackInReserve(): Promise<boolean> {
     const pack = packPath(directory);
     try {
@@ -222,7 +216,7 @@ function openJournal<Header, Mark>(
     async record(paths, entryOf) {
       try {
         const isKnown = (path: string) => before.has(path);
-        // A directory that the update creates is removed by the undo, so it needs no image.
+        // The undo removes a directory that the update creates.
         const isCreated = (path: string) => before.get(path)?.kind === 'absent';
         const isKnownParent = (path: string) => parents.has(path) || isCreated(path);
         const options = { isKnown, isKnownParent, ...(entryOf === undefined ? {} : { entryOf }) };
@@ -275,7 +269,7 @@ function openJournal<Header, Mark>(
   };
 }
 
-/** The log in a directory; undefined when no change was made under it, or it is over. */
+/** Undefined when no change was made under the log, or it is over. */
 async function readJournal(files: HostFiles, directory: string): Promise<ReadJournal | undefined> {
   const sealed = await files.start(sealPath(directory), SEAL_BYTES);
   const seal = sealed === undefined ? undefined : readSeal(sealed);
@@ -286,7 +280,7 @@ async function readJournal(files: HostFiles, directory: string): Promise<ReadJou
   return log === undefined || log.entries.length === 0 ? undefined : { log, seal };
 }
 
-/** Without a seal: never begun, almost dropped – or damaged. */
+/** Without a seal, a journal is unbegun, almost dropped, or damaged. */
 async function refuseUnsealed(files: HostFiles, directory: string): Promise<undefined> {
   const log = await readLogIn(files, directory);
   const [begin] = log?.entries ?? [];
@@ -326,7 +320,7 @@ function refuseLater(directory: string, { entries: [begin] }: ReadLog): void {
   if (later !== undefined) throw fail('RollbackFailed', later, { path, directory });
 }
 
-/** A seal of an empty log, with the space that is freed on a full disk. */
+/** A seal of an empty log, with space to free on a full disk. */
 function unsealed(): Buffer {
   const { bytes } = encodeSeal({ count: 0, length: 0, checksum: '', isClosed: false });
   return Buffer.concat([bytes, RESERVE]);
@@ -337,7 +331,7 @@ async function writeSeal(files: HostFiles, directory: string, seal: Seal): Promi
   await files.overwrite(sealPath(directory), offset, bytes);
 }
 
-/** A partial undo is worse than none: a person must decide. */
+/** A partial undo is worse than none. */
 function damaged(directory: string, why: string): Error {
   const path = logPath(directory);
   return fail(
@@ -348,15 +342,15 @@ function damaged(directory: string, why: string): Error {
   );
 }
 
-/** Removes a journal that could not be begun, as far as the disk allows. */
+/** As far as the disk allows. */
 async function abandoned(files: HostFiles, directory: string, error: unknown): Promise<unknown> {
-  // The remains are closed or have no whole entry: the next read of the journals drops them.
+  // The next read of the journals drops the remains.
   await sealAbandoned(files, directory).catch(() => undefined);
   await dropJournal(files, directory).catch(() => undefined);
   return journalFailure(directory, error);
 }
 
-/** The log may be sealed, and a missing sealed log is damage: the seal is closed first. */
+/** A missing sealed log is damage, so the seal is closed first. */
 async function sealAbandoned(files: HostFiles, directory: string): Promise<void> {
   if ((await files.facts(sealPath(directory))).kind === 'absent') return;
   await writeSeal(files, directory, { count: 2, length: 0, checksum: '', isClosed: true });

@@ -1,4 +1,4 @@
-/** The files of a machine that show which programs run on it. Read anew for each question. */
+/** Files that show which programs run on a machine. Read anew for each question. */
 
 import { lstatSync, readdirSync, readlinkSync, realpathSync, type Stats } from 'node:fs';
 import { posix } from 'node:path';
@@ -8,7 +8,7 @@ import { UNIT_DIRECTORIES } from './unit-links';
 import { realPath } from './watch-probe';
 
 const MAX_LINKS = 40;
-/** Directories whose links start a unit. */
+/** Links in these start a unit. */
 const STARTING = /\.(wants|requires|upholds)$/;
 
 export function createMachineTree(root: string): MachineTree {
@@ -40,7 +40,7 @@ export function createMachineTree(root: string): MachineTree {
   };
 }
 
-/** Where this process finds a path of the machine, with all links resolved inside the root. */
+/** With all links resolved inside the root. */
 export function realFile(root: string, path: string): string | undefined {
   const base = realpathSync(root);
   let at = path;

@@ -1,16 +1,16 @@
 /**
- * The files of a machine as they will be when another ostree deployment has booted. Its tree is on
- * disk once it is staged; its `/etc` is merged from the running one at shutdown.
+ * The files of a machine after the boot of another ostree deployment. Its tree is on disk once it
+ * is staged; its `/etc` is merged from the running one at shutdown.
  */
 
 import { posix } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 import type { HostFiles } from './files';
 
-/** Deployments by OS name; the second path is a link to the first. */
+/** The second path is a link to the first. */
 const DEPLOYMENTS = ['/sysroot/ostree/deploy', '/ostree/deploy'] as const;
 
-/** These differ by deployment or are empty at boot; all other paths stay. */
+/** These differ by deployment or are empty at boot. */
 const OF_THE_BOOT = ['/usr/', '/lib/', '/run/'] as const;
 /** A link into `/var` on ostree systems. */
 const LOCAL = '/usr/local/';
@@ -59,17 +59,14 @@ async function treeOf(files: HostFiles, deployment: string): Promise<string | un
   return undefined;
 }
 
-/**
- * Where to read a path of the next boot. A path of `/etc` that equals the running image's comes
- * from the new image.
- */
+/** A path of `/etc` that equals the running image's comes from the new image. */
 async function placeAfterBoot(files: HostFiles, tree: string, path: string): Promise<string> {
   if (!path.startsWith('/etc/')) {
     const isOfTheBoot = OF_THE_BOOT.some((start) => path.startsWith(start));
     return isOfTheBoot && !path.startsWith(LOCAL) ? posix.join(tree, path) : path;
   }
   const [mine, brought] = [await files.look(path), await files.look(posix.join('/usr', path))];
-  // The directory stays for local additions; its entries are checked on their own.
+  // Its entries are checked on their own.
   if (mine.kind === 'directory') return path;
   return isDeepStrictEqual(mine, brought) ? posix.join(tree, 'usr', path) : path;
 }

@@ -1,6 +1,6 @@
 /**
- * Enables units by writing links below the root, as `systemctl enable --root` does, without a
- * running systemd. Actions on running services go to `onServiceAction`.
+ * Enables units by writing links, as `systemctl enable --root` does. Actions on running services go
+ * to `onServiceAction`.
  */
 
 import { posix } from 'node:path';
@@ -33,37 +33,32 @@ export interface ServiceAction {
   readonly service?: string;
 }
 
-/** Which units a boot starts: links below `/etc`, and the unit files. */
 export interface UnitEnablement {
   enablementPaths(changes: readonly EnablementChange[]): Promise<readonly string[]>;
-  /**
-   * Makes the changes in order: of two changes of one link the later counts. The links are durable
-   * afterwards.
-   */
+  /** Of two changes of one link the later counts. The links are durable afterwards. */
   setEnablement(changes: readonly EnablementChange[]): Promise<void>;
   enablement(unit: string): Promise<Enablement>;
-  /** The units that `Also` enables and disables together with this one. */
+  /** `Also` enables and disables them with this one. */
   also(unit: string): Promise<readonly string[]>;
   presetEnables(unit: string): Promise<boolean>;
   isVendorUnit(unit: string): Promise<boolean>;
 }
 
-/** The units of a host, whether or not its systemd runs. */
+/** Whether or not the host's systemd runs. */
 export interface HostSystemd extends UnitEnablement {
   /**
-   * The same for the boot of a staged deployment, whose units or `[Install]` sections may differ.
-   * Without its tree: for the running one.
+   * Units or `[Install]` sections of a staged deployment may differ. Without its tree: as running.
    */
   atBootOf(deployment: string): Promise<UnitEnablement>;
   daemonReload(): Promise<void>;
   reload(service: string): Promise<void>;
   restart(service: string): Promise<void>;
   stop(service: string): Promise<void>;
-  /** Lets a service start that has failed too often; absent: failures are not counted. */
+  /** For a service that has failed too often; absent: failures are not counted. */
   resetFailed?(service: string): Promise<void>;
-  /** The state of the unit; undefined where no systemd runs. */
+  /** Undefined where no systemd runs. */
   state(unit: string): Promise<UnitState | undefined>;
-  /** Trusts the certificates below `/etc/pki/ca-trust`, without a unit. */
+  /** The certificates below `/etc/pki/ca-trust`, without a unit. */
   updateTrust(): Promise<void>;
 }
 
@@ -71,7 +66,7 @@ const VENDOR_UNIT_DIRECTORY = '/usr/lib/systemd/system';
 
 const DIRECTORY_ATTRIBUTES = { mode: 0o755, owner: { uid: 0, gid: 0 } } as const;
 
-/** systemd of a host that does not run; `onServiceAction` receives each action. */
+/** For a host that does not run. */
 export function createOfflineSystemd(
   files: HostFiles,
   onServiceAction: (action: ServiceAction) => void = () => undefined,
@@ -128,7 +123,7 @@ export function createOfflineEnablement(files: HostFiles): UnitEnablement {
   };
 }
 
-/** Whether a change makes the same links by either set of files. */
+/** A change makes the same links by either set of files. */
 export async function comesToSame(
   [one, other]: readonly [HostFiles, HostFiles],
   change: EnablementChange,
@@ -173,7 +168,7 @@ export async function enablementOf(
 }
 
 /**
- * Whether a link enables its unit: of a template's instances only the default one does.
+ * Of a template's instances only the default one counts.
  *
  * @see systemd src/shared/install.c, is_symlink_with_known_name
  */
@@ -200,12 +195,11 @@ interface PlannedLinks {
   readonly remove: readonly string[];
 }
 
-/** The change for its unit and for each unit of `Also`. */
 async function withAlso(files: HostFiles, change: EnablementChange): Promise<readonly LinkWish[]> {
   const enable =
     change.wish === 'enable' ||
     (change.wish === 'preset' && (await presetEnables(files, change.unit)));
-  // A preset that enables a unit keeps its other links.
+  // A preset that enables a unit keeps its links.
   const wish = !enable ? 'disable' : change.wish === 'preset' ? 'add' : 'enable';
   // A preset that disables a unit does not concern others.
   if (change.wish === 'preset' && !enable) return [{ unit: change.unit, wish }];
@@ -214,7 +208,7 @@ async function withAlso(files: HostFiles, change: EnablementChange): Promise<rea
 
 async function togetherWith(files: HostFiles, unit: string): Promise<readonly string[]> {
   const units = new Set([unit]);
-  // The loop also reaches the names that are added to the set meanwhile.
+  // Names that are added meanwhile are reached, too.
   for (const name of units) {
     const found = await findUnit(files, name);
     const install = found === undefined ? undefined : parseInstallSection(found.contents);
@@ -223,7 +217,7 @@ async function togetherWith(files: HostFiles, unit: string): Promise<readonly st
   return [...units];
 }
 
-/** Links of an older `[Install]` section are removed even if the unit stays enabled. */
+/** Removes links of an older `[Install]` section. */
 async function planLinks(files: HostFiles, change: LinkWish): Promise<PlannedLinks> {
   const present = await presentLinks(files, change.unit);
   const found = await findUnit(files, change.unit);

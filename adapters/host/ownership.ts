@@ -3,17 +3,14 @@ import type { FileHandle } from 'node:fs/promises';
 import { fail } from '../../core/errors';
 import type { Owner } from './path-state';
 
-/** `path` is the host path, for messages and records. */
+/** `path` is for messages and records. */
 export interface Ownership {
   of(path: string, stats: Stats): Owner;
-  /** Sets the owner of an open file or directory before its data is written. */
+  /** Called before data is written. */
   set(path: string, handle: FileHandle, wanted: Owner): Promise<void>;
 }
 
-/**
- * The owners on disk. An unchanged owner makes no call, so that an unprivileged process can write
- * its own files.
- */
+/** An unchanged owner makes no call: an unprivileged process can write its own files. */
 export const REAL_OWNERSHIP: Ownership = {
   of: (_path, stats) => ({ uid: stats.uid, gid: stats.gid }),
   async set(path, handle, wanted) {

@@ -1,4 +1,4 @@
-/** Collects failures of single paths until all others are done. */
+/** Failures of single paths do not stop the rest. */
 
 import { messageOf } from '../../core/errors';
 import { fewSentences } from '../../core/few';
@@ -8,12 +8,12 @@ export class PathFailures {
   readonly #endsWhenFull: boolean;
   readonly #all = new Map<string, unknown>();
 
-  /** @param options - `endsWhenFull`: a full disk concerns all paths, and is thrown at once */
+  /** @param options - `endsWhenFull`: a full disk is thrown at once */
   constructor({ endsWhenFull }: { readonly endsWhenFull: boolean }) {
     this.#endsWhenFull = endsWhenFull;
   }
 
-  /** The first failure of a path counts. */
+  /** The first of a path counts. */
   note(path: string, error: unknown): void {
     if (this.#endsWhenFull && hasCode(error, 'ENOSPC', 'EDQUOT')) throw error;
     if (!this.#all.has(path)) this.#all.set(path, error);

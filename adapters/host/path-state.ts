@@ -1,5 +1,3 @@
-/** The present and the wanted state of a path. */
-
 import type { Attributes } from './attributes';
 
 export interface Owner {
@@ -9,7 +7,7 @@ export interface Owner {
 
 export const ROOT_OWNER: Owner = { uid: 0, gid: 0 };
 
-/** A regular file; `mode` has the permission bits only. */
+/** `mode` has the permission bits only. */
 export interface FileState {
   readonly kind: 'file';
   readonly content: Buffer;
@@ -17,7 +15,7 @@ export interface FileState {
   readonly owner: Owner;
 }
 
-/** The state of a path. A link at the last component is never followed. */
+/** A link at the last component is never followed. */
 export type PathState =
   | FileState
   | { readonly kind: 'absent' }
@@ -25,14 +23,11 @@ export type PathState =
   | { readonly kind: 'directory'; readonly mode: number; readonly owner: Owner }
   | { readonly kind: 'other' };
 
-/** The state of a path without its content; `size` in bytes. */
+/** `size` in bytes. */
 export type PathFacts =
   Exclude<PathState, FileState> | (Omit<FileState, 'content'> & { readonly size: number });
 
-/**
- * A file of the host, or a part of one, that is copied in pieces. With `sha256` (hex), a copy of
- * other bytes is refused.
- */
+/** Copied in pieces. With `sha256` (hex), a copy of other bytes is refused. */
 export interface FilePart {
   readonly path: string;
   readonly offset?: number;
@@ -50,11 +45,10 @@ export type WantedState =
       readonly content: Buffer | FilePart;
       readonly mode: number;
       readonly owner: Owner;
-      /** Absent: those of a new file. */
       readonly attributes?: AttributesWish;
     }
   | { readonly kind: 'symlink'; readonly target: string; readonly attributes?: AttributesWish }
-  /** A file or a link is removed; a directory is refused. */
+  /** A directory is refused. */
   | { readonly kind: 'absent' }
   /** Made unless something exists there. */
   | ({ readonly kind: 'directory' } & WantedDirectory);
@@ -62,7 +56,6 @@ export type WantedState =
 export interface WantedDirectory {
   readonly mode: number;
   readonly owner: Owner;
-  /** Absent: those of a new directory. */
   readonly attributes?: { readonly exactly: Attributes };
 }
 

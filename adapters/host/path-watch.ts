@@ -1,6 +1,6 @@
 /**
  * Watches paths through inotify on the directories that lead to them, because files are replaced by
- * renaming and directories come and go. Nothing runs while nothing happens.
+ * renaming and directories come and go.
  */
 
 import { type FSWatcher, statSync, watch } from 'node:fs';
@@ -9,25 +9,20 @@ import { hasCode } from './root-paths';
 import { realPath } from './watch-probe';
 
 export interface PathWatch {
-  /**
-   * Replaces the set of watched paths. A path and its parents need not exist. In a directory, every
-   * name counts.
-   */
+  /** A path and its parents need not exist. In a directory, every name counts. */
   set(wanted: { readonly paths: Iterable<string>; readonly directories?: Iterable<string> }): void;
   close(): void;
 }
 
 export interface PathWatchOptions {
   readonly root: string;
-  /** A path or directory may have changed. Called many times for one change. */
+  /** Called many times for one change. */
   readonly onTouched: (path: string) => void;
-  /**
-   * A directory is not watched, usually because of the kernel's limit. Called once per directory.
-   */
+  /** The directory is not watched, usually because of the kernel's limit. Once per directory. */
   readonly onTrouble: (directory: string, reason: string) => void;
 }
 
-/** One watched directory. `identity` shows when another one has taken its place. */
+/** `identity` shows when another directory has taken its place. */
 interface Watched {
   readonly watcher: FSWatcher;
   readonly identity: string;
@@ -39,7 +34,7 @@ export function createPathWatch(options: PathWatchOptions): PathWatch {
 
 class DirectoryWatch implements PathWatch {
   readonly #options: PathWatchOptions;
-  /** Directory → names to watch in it; true: the name is itself a wanted path. */
+  /** Directory → names in it; true: the name is itself a wanted path. */
   #chain = new Map<string, Set<string>>();
   #paths = new Set<string>();
   #directories = new Set<string>();
@@ -80,7 +75,7 @@ class DirectoryWatch implements PathWatch {
   }
 
   #arm(directory: string, isAnother = false): void {
-    // Resolves the last component, too: `/home` may be a link.
+    // `/home` may be a link.
     const inside = realPath(this.#options.root, posix.join(directory, 'any'));
     const place = inside === undefined ? undefined : posix.dirname(inside);
     const identity = place === undefined ? undefined : identityOf(place);
@@ -109,12 +104,12 @@ class DirectoryWatch implements PathWatch {
     for (const each of touched) this.#changed(posix.join(directory, each));
   }
 
-  /** A wanted path, or a directory on the way to wanted paths, which may all have changed then. */
+  /** All wanted paths below a directory may have changed. */
   #changed(path: string): void {
     if (this.#paths.has(path)) this.#options.onTouched(path);
     if (!this.#chain.has(path)) return;
     const isBelow = (other: string): boolean => other === path || other.startsWith(`${path}/`);
-    // Inode numbers are reused, so a new directory may look like the old one.
+    // Inode numbers are reused.
     for (const directory of this.#chain.keys()) if (isBelow(directory)) this.#arm(directory, true);
     for (const wanted of [...this.#paths, ...this.#directories]) {
       if (isBelow(wanted)) this.#options.onTouched(wanted);

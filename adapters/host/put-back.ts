@@ -1,5 +1,3 @@
-/** Puts before-images back. A failure of one path does not stop the others. */
-
 import { posix } from 'node:path';
 import { fail, messageOf } from '../../core/errors';
 import {
@@ -30,8 +28,8 @@ interface Undo {
 }
 
 /**
- * Puts images back. First it removes new paths, newest first, which frees space; then it restores
- * the others. Paths that are right are not touched. Safe to repeat.
+ * Puts before-images back. First it removes new paths, newest first, which frees space. A failure
+ * of one path does not stop the others. Safe to repeat.
  *
  * @param options - `oneByOne`: makes one change at a time, to need little space
  * @returns whether anything differed
@@ -52,13 +50,13 @@ export async function putBack(
   for (const path of paths) await failures.during(path, () => files.sweep(path));
   const removed = await removeAll(undo, newestFirst);
   const restored = await restoreAll(undo, newestFirst);
-  // The changes of an earlier attempt may not be durable, and are not made again.
+  // Changes of an earlier attempt may not be durable.
   await files.syncDirectories(new Set([...paths].map((path) => posix.dirname(path))));
   failures.throwIfAny();
   return removed + restored > 0;
 }
 
-/** A crash may have left temporary names beside the parent directories, too. */
+/** A crash may have left temporary names beside the parents, too. */
 function withParents(images: Images): ReadonlySet<string> {
   const paths = new Set<string>();
   for (const [path] of images) {
@@ -67,7 +65,7 @@ function withParents(images: Images): ReadonlySet<string> {
   return paths;
 }
 
-/** Verifies the pack before any change: a partial undo is worse than none. */
+/** A partial undo is worse than none. */
 async function refuseDamaged(files: HostFiles, packPath: string, images: Images): Promise<void> {
   for (const [path, image] of images) {
     if (image.kind !== 'file' || !('packed' in image)) continue;
@@ -87,7 +85,7 @@ async function faultOf(files: HostFiles, part: FilePart): Promise<string | undef
   }
 }
 
-/** Removes paths that did not exist before. Returns their number. */
+/** Returns the number of removed paths. */
 async function removeAll(undo: Undo, images: Images): Promise<number> {
   const { files, failures } = undo;
   const directories: string[] = [];
@@ -113,7 +111,7 @@ async function restoreAll(undo: Undo, images: Images): Promise<number> {
   // Directories come before their entries.
   for (const [path, image] of directoriesFirst(images)) {
     const found = now.get(path);
-    // An unreadable path is among the failures.
+    // It is among the failures.
     if (found === undefined) continue;
     const at = { path, image, ...found };
     await failures.during(path, async () => {
@@ -134,10 +132,7 @@ function directoriesFirst(images: Images): Images {
   ];
 }
 
-/**
- * The change that restores a path; undefined when it is right. Removes empty directories in its
- * place.
- */
+/** Undefined when the path is right. Removes empty directories in its place. */
 async function restoring(undo: Undo, at: Compared): Promise<PathChange | undefined> {
   const { files, packPath } = undo;
   const { path, image, facts } = at;
@@ -160,7 +155,7 @@ async function restoring(undo: Undo, at: Compared): Promise<PathChange | undefin
   return { path, state: { kind: 'file', content, mode, owner: { uid, gid }, ...exactly } };
 }
 
-/** Makes parent directories that have disappeared, for example with another OS image. */
+/** Another OS image may lack them. */
 async function makeParents(undo: Undo, path: string): Promise<void> {
   const { files, present } = undo;
   const missing: string[] = [];
@@ -175,7 +170,7 @@ async function makeParents(undo: Undo, path: string): Promise<void> {
   }
 }
 
-/** The attributes of a parent directory that the journal does not name. */
+/** For a parent that the journal does not name. */
 const UNKNOWN: ParentImage = { mode: 0o755, ...ROOT_OWNER };
 
 async function makeAgain(
@@ -190,7 +185,7 @@ async function makeAgain(
   ]);
 }
 
-/** Removes an empty directory; one with entries is not ours. */
+/** A directory with entries is not ours. */
 async function clear(files: HostFiles, path: string): Promise<void> {
   await files.removeDirectory(path);
   if ((await files.facts(path)).kind === 'directory') {
@@ -202,7 +197,7 @@ function inTheWay(path: string, what: string): Error {
   return Object.assign(new Error(`${path}: ${what}: move it away`), { path });
 }
 
-/** Makes changes with few syncs; after a failure, repeats without the failed path. */
+/** After a failure, repeats without the failed path. */
 async function changeWhatGoes(undo: Undo, changes: readonly PathChange[]): Promise<void> {
   const { files, failures } = undo;
   let left = changes;
@@ -214,7 +209,7 @@ async function changeWhatGoes(undo: Undo, changes: readonly PathChange[]): Promi
       left = left.filter(({ path }) => !made.has(path));
       const bad = hostPathOf(error);
       if (bad === undefined || !left.some(({ path }) => path === bad)) {
-        // The error names no path: after the last change, it belongs to that one.
+        // An error without a path after the last change belongs to that one.
         const last = changes.at(-1);
         if (left.length === 0 && last !== undefined) failures.note(last.path, error);
         return changeEach(undo, left);

@@ -1,6 +1,6 @@
 /**
- * Reboots the machine through systemd. Inhibitors of mode `block` are honoured up to a limit and
- * named; systemd handles those of mode `delay`, like the kubelet's graceful shutdown.
+ * Reboots through systemd. Inhibitors of mode `block` are honoured up to a limit and named; systemd
+ * handles those of mode `delay`, like the kubelet's graceful shutdown.
  */
 
 import { execFile } from 'node:child_process';
@@ -18,9 +18,9 @@ export interface Inhibitor {
 
 interface RebootOptions {
   readonly inhibitorSeconds: number;
-  /** How long systemd may take to end this process after the request. */
+  /** From the request to the end of this process. */
   readonly shutdownSeconds: number;
-  /** Called when an inhibitor blocks the reboot, and when the limit is over. */
+  /** Also called when the limit is over. */
   readonly onBlocked: (blockers: readonly Inhibitor[], isOver: boolean) => void;
   readonly systemctl?: string;
   readonly busctl?: string;
@@ -38,7 +38,7 @@ const LIST_INHIBITORS = [
 const COMMAND_TIMEOUT_MS = 60_000;
 
 /**
- * Reboots; resolves when the signal aborts, because systemd ends this process like that.
+ * Resolves when the signal aborts, as systemd ends this process.
  *
  * @throws an Error with the cause when the machine does not go down in time
  */
@@ -52,7 +52,7 @@ export async function rebootThroughSystemd(
   const { systemctl = 'systemctl', shutdownSeconds } = options;
   const words = ['reboot', '--check-inhibitors=no', '--no-wall', `--message=slipway: ${reason}`];
   await run(systemctl, words, { timeout: COMMAND_TIMEOUT_MS }).catch((error: unknown) => {
-    // systemd may end the command together with all other processes.
+    // systemd may end the command, too.
     if (!signal.aborted) throw new Error(`systemctl reboot: ${messageOf(error)}`, { cause: error });
   });
   await delay(shutdownSeconds * 1000, undefined, { signal }).catch(() => undefined);
@@ -76,19 +76,18 @@ async function waitForInhibitors(signal: AbortSignal, options: RebootOptions): P
   }
 }
 
-/** The programs that block a shutdown; none without logind. */
 async function listBlockers(busctl: string): Promise<readonly Inhibitor[]> {
   try {
     const { stdout } = await run(busctl, LIST_INHIBITORS, { timeout: COMMAND_TIMEOUT_MS });
     return blockersIn(stdout);
   } catch {
-    // No logind: a minimal system, or one that is going down.
+    // A minimal system, or one that is going down.
     return [];
   }
 }
 
 /**
- * Reads logind's answer `a(ssssuu)`: what, who, why, mode, user, process.
+ * From logind's answer `a(ssssuu)`: what, who, why, mode, user, process.
  *
  * @returns the inhibitors of mode `block`
  */

@@ -4,7 +4,7 @@ import { askEndpoint, type EndpointOptions, messageIn } from './endpoint-request
 
 export interface ReportClient {
   /**
-   * Sends the whole state of the host; the answer is what its pool wants.
+   * The answer is what the pool of the host wants.
    *
    * @throws `ConfigFetchFailed` when the server is unreachable, not ready or called too often
    *   (`details.retryAfter`, seconds), `ConfigForbidden` when it refuses this host or its report
@@ -34,7 +34,7 @@ export function createReportClient(options: EndpointOptions): ReportClient {
   };
 }
 
-/** Checks the fields that the host relies on: an invalid answer changes nothing on disk. */
+/** An invalid answer changes nothing on disk. */
 function readAnswer(body: Buffer, host: string): DriftAnswer {
   const parsed: unknown = JSON.parse(body.toString('utf8'));
   const drift = field(parsed, 'drift');

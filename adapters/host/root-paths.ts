@@ -1,7 +1,7 @@
 /**
- * Host paths below a root directory, as after `chroot`, safe from other writers: a path is walked
- * through open directories, and its last component is reached through the open parent
- * (`/proc/self/fd/N/name`), as `openat` does. No rename or link meanwhile can lead elsewhere.
+ * Host paths below a root, as after `chroot`: a path is walked through open directories, and its
+ * last component is reached through the open parent (`/proc/self/fd/N/name`), as `openat` does. No
+ * rename or link of another writer can lead elsewhere.
  */
 
 import { constants, type Stats } from 'node:fs';
@@ -11,7 +11,7 @@ import type { FileSystem } from './file-system';
 
 const MAX_LINKS = 40;
 
-/** Opens a name without reading it; Node has no such constant. */
+/** Node has no such constant. */
 const O_PATH = 0o10000000;
 const DIRECTORY_ONLY = O_PATH | constants.O_DIRECTORY;
 const WHATEVER_IT_IS = O_PATH | constants.O_NOFOLLOW;
@@ -19,30 +19,29 @@ const WHATEVER_IT_IS = O_PATH | constants.O_NOFOLLOW;
 const WRITABLE_BY_OTHERS = 0o002;
 const WRITABLE_BY_GROUP = 0o020;
 
-/** Whether a config may name this path: absolute, normalised, not the root itself. */
+/** Absolute, normalised, not the root itself. */
 export function isPlainPath(path: string): boolean {
   return (
     path.startsWith('/') && path !== '/' && !path.includes('\0') && posix.normalize(path) === path
   );
 }
 
-/** The open parent directory of a path. The caller closes it. */
+/** The caller closes it. */
 export interface Parent {
   readonly fd: number;
-  /** The directory, as a path of this process. */
   readonly directory: string;
   readonly name: string;
-  /** The path itself, through the open directory. */
+  /** The path, through the open directory. */
   readonly target: string;
   close(): void;
 }
 
 /**
- * Opens the parent of a host path; undefined when it is missing or is no directory.
+ * Undefined when the parent is missing or is no directory.
  *
- * Links among the parents are followed inside the root, because image-based systems use them
- * (`/home` → `var/home`); but only root's links, in places where only root can make them. The last
- * component is not followed, because it gets replaced.
+ * Links among the parents are followed inside the root (`/home` → `var/home`), but only root's
+ * links, in places where only root can make them. The last component is not followed, because it
+ * gets replaced.
  *
  * @param root - a real path without links
  * @throws `ApplyFailed` naming a parent link that is not root's, or a loop of links (code `ELOOP`);
@@ -61,9 +60,8 @@ export function openParent(fs: FileSystem, root: string, path: string): Parent |
 }
 
 /**
- * The usual case with one call: a path without links, as the open directory itself confirms. Only
- * below the machine's own root, a missing directory is surely missing; below other roots, links may
- * lead elsewhere.
+ * A path without links takes one call. Only below the machine's own root, a missing directory is
+ * surely missing; below other roots, links may lead elsewhere.
  */
 function openDirect(fs: FileSystem, root: string, parent: string): number | 'missing' | undefined {
   const expected = parent === '/' ? root : `${root === '/' ? '' : root}${parent}`;
@@ -71,7 +69,7 @@ function openDirect(fs: FileSystem, root: string, parent: string): number | 'mis
   try {
     fd = openIfThere(fs, expected, DIRECTORY_ONLY);
   } catch (error) {
-    // A loop of links; the walk names the path.
+    // The walk names the path.
     if (hasCode(error, 'ELOOP')) return undefined;
     throw error;
   }
@@ -83,7 +81,6 @@ function openDirect(fs: FileSystem, root: string, parent: string): number | 'mis
   return undefined;
 }
 
-/** Whether a directory is missing in a parent that is reached without links. */
 function isPlainlyMissing(fs: FileSystem, root: string, directory: string): boolean {
   if (directory === '/') return false;
   const above = posix.dirname(directory);
@@ -108,7 +105,7 @@ class Walk {
     this.#path = path;
   }
 
-  /** The open parent directory; undefined when it is missing. */
+  /** Undefined when the parent is missing. */
   toParent(): number | undefined {
     try {
       const root = openIfThere(this.#fs, this.#root, DIRECTORY_ONLY);
@@ -158,7 +155,7 @@ class Walk {
     return this.#fs.readlinkSync(next, 'utf8');
   }
 
-  /** If link and directory are trusted, only root can change the link between two reads. */
+  /** Only root can then change the link between two reads. */
   #refuseForeign(part: string, link: Stats, directory: Stats): void {
     const why = !isTrusted(link)
       ? `user ${link.uid} made it`
@@ -182,7 +179,7 @@ function componentsOf(path: string): string[] {
   return path.split('/').filter((piece) => piece !== '' && piece !== '.');
 }
 
-/** Owned by root, or by this process, which is unprivileged with a root directory of its own. */
+/** Owned by root, or by an unprivileged process with a root directory of its own. */
 function isTrusted({ uid }: Stats): boolean {
   return uid === 0 || uid === process.geteuid?.();
 }

@@ -7,9 +7,8 @@ import { hasCode } from './root-paths';
 const ENFORCE_FILE = '/sys/fs/selinux/enforce';
 
 /**
- * Sets the labels of the machine's policy on new paths: after a rename they would have the label of
- * the directory. Does nothing without SELinux or the program, or for a root of another machine,
- * which has another policy.
+ * After a rename new paths would have the label of the directory. Does nothing without SELinux or
+ * the program, or for another machine's root, which has another policy.
  */
 export function createRelabel(
   root: string,
@@ -20,7 +19,7 @@ export function createRelabel(
 ): (paths: readonly string[]) => Promise<void> {
   return async (paths) => {
     if (root !== '/' || paths.length === 0 || !existsSync(machine.enforceFile)) return;
-    // Paths go to standard input, separated by zeros: there may be many.
+    // Separated by zeros on standard input, because there may be many.
     await restorecon(machine.program, paths);
   };
 }
@@ -30,7 +29,7 @@ function restorecon(program: string, paths: readonly string[]): Promise<void> {
     const child = spawn(program, ['-0', '-f', '-'], { stdio: ['pipe', 'ignore', 'pipe'] });
     let errors = '';
     child.stderr.on('data', (piece: Buffer) => (errors += piece.toString('utf8')));
-    // The exit code of a program that ends early says why.
+    // The exit code of a program that ends early is enough.
     child.stdin.on('error', () => undefined);
     child.on('error', (error) => (hasCode(error, 'ENOENT') ? resolve() : reject(error)));
     child.on('close', (code) => {

@@ -1,5 +1,3 @@
-/** The running systemd of this machine, through `systemctl`. */
-
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 import { fail } from '../../core/errors';
@@ -18,20 +16,14 @@ import { parseUnitState, UNIT_PROPERTIES } from './unit-state';
 
 const run = promisify(execFile);
 
-/**
- * Commands per wish. Links of an older `[Install]` section are removed first; `reenable` would
- * overlook the drop-ins of the unit.
- */
+/** Links of an older `[Install]` section are removed first; `reenable` would overlook drop-ins. */
 const VERBS = {
   enable: ['disable', 'enable'],
   disable: ['disable'],
   preset: ['preset'],
 } as const;
 
-/**
- * The same for a unit on this host. A linked unit would be gone once it is disabled, because
- * systemd knows it only by its link.
- */
+/** systemd knows a linked unit only by its link: disabling it would remove it. */
 export async function verbsFor(
   files: Pick<HostFiles, 'facts'>,
   { unit, wish }: EnablementChange,
@@ -41,12 +33,12 @@ export async function verbsFor(
 
 const TIMEOUT_MS = 300_000;
 
-/** `coreos-update-ca-trust.service` runs it; other distributions have it without the unit. */
+/** Some distributions have it without `coreos-update-ca-trust.service`. */
 const TRUST_COMMAND = 'update-ca-trust';
 
 /**
- * systemd of this machine. The links that a change may touch are predicted as offline, so that the
- * journal has their before-images; systemd makes the change itself.
+ * systemd makes a change itself. The touched links are predicted as offline, so that the journal
+ * has their before-images.
  */
 export function createSystemctl(files: HostFiles, command = 'systemctl'): HostSystemd {
   const offline = createOfflineEnablement(files);
@@ -99,8 +91,7 @@ export function createSystemctl(files: HostFiles, command = 'systemctl'): HostSy
 }
 
 /**
- * systemd does not sync its links, and later records rely on them. Which links changed depends on
- * `Also` of each unit, so all directories are synced.
+ * systemd does not sync its links, and `Also` decides which change: all directories are synced.
  */
 async function syncLinks(files: HostFiles): Promise<void> {
   await files.syncDirectories(await linkDirectories(files));
@@ -109,13 +100,13 @@ async function syncLinks(files: HostFiles): Promise<void> {
 interface RunningEnablement {
   readonly files: HostFiles;
   readonly here: UnitEnablement;
-  /** Makes one change through systemctl; its links are not synced. */
+  /** Does not sync the links. */
   readonly tell: (change: EnablementChange) => Promise<void>;
 }
 
 /**
- * systemctl knows only the running system. Changes whose links differ in the next deployment, or
- * whose unit exists only there, are made by files.
+ * systemctl knows only the running system. Changes whose links differ in the next deployment are
+ * made by files.
  */
 function enablementAfterBoot(
   { files, here, tell }: RunningEnablement,
@@ -124,13 +115,13 @@ function enablementAfterBoot(
   const there = createOfflineEnablement(next);
   const isForSystemctl = async (change: EnablementChange): Promise<boolean> => {
     if ((await enablementOf(files, change.unit)) === 'absent') return false;
-    // A unit that only the running system has is disabled by its section there.
+    // Only the running system has the unit.
     const isLeaving = change.wish === 'disable' && !(await findUnit(next, change.unit));
     return isLeaving || comesToSame([files, next], change);
   };
   return {
     ...there,
-    // The choice may depend on links that the earlier changes leave.
+    // The choice may depend on links of earlier changes.
     async enablementPaths(changes) {
       const paths = [await here.enablementPaths(changes), await there.enablementPaths(changes)];
       return [...new Set(paths.flat())].sort();
@@ -148,7 +139,7 @@ function enablementAfterBoot(
   };
 }
 
-/** The clock of systemd's monotonic times; `performance.now()` starts with the process. */
+/** systemd's clock; `performance.now()` starts with the process. */
 function monotonicMs(): number {
   return Number(process.hrtime.bigint() / 1_000_000n);
 }

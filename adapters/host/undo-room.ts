@@ -1,6 +1,6 @@
 /**
- * Reserves disk space for the undo: before any change, as much as the before-images need on each of
- * their file systems. An undo that finds the disk full frees it.
+ * Reserves disk space before any change, as much as the before-images need on each file system. An
+ * undo that finds the disk full frees it.
  */
 
 import { posix } from 'node:path';
@@ -8,15 +8,15 @@ import type { HostFiles } from './files';
 import type { BeforeImages } from './before-images';
 import type { BeforeImage } from './journal-log';
 
-/** The least that a file takes on a disk. */
+/** The least that a file takes. */
 const BLOCK_BYTES = 4096;
-/** The limit of the reserve: with less space, the undo restores one file after another. */
+/** With less space, the undo restores one file after another. */
 const ENOUGH_BYTES = 16 * 1024 * 1024;
 const PIECE_BYTES = 1024 * 1024;
 const ROOM_NAME = '.slipway-room';
 
 /**
- * Files to make for the reserve, with their bytes.
+ * Files to make, with their bytes.
  *
  * @param directory - of the journal, which holds the reserve of its own file system
  */
@@ -57,7 +57,7 @@ export function roomBeside(directory: string): string {
   return posix.join(directory, ROOM_NAME);
 }
 
-/** In `/etc` itself: some program may read all files of a directory below it. */
+/** In `/etc` itself: programs may read all files of a directory below. */
 async function placeFor(
   deviceOf: (path: string) => Promise<number>,
   path: string,
@@ -75,7 +75,7 @@ function bytesOf(image: BeforeImage): number {
   return Math.max(1, Math.ceil(size / BLOCK_BYTES)) * BLOCK_BYTES;
 }
 
-/** Lengthens a file; not by zeros, which a file system may store without using space. */
+/** A file system may store zeros without using space. */
 export async function takeRoom(files: HostFiles, path: string, bytes: number): Promise<void> {
   for (let left = bytes; left > 0; left -= PIECE_BYTES) {
     await files.append(path, Buffer.alloc(Math.min(left, PIECE_BYTES), 'slipway '));

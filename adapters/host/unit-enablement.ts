@@ -1,4 +1,4 @@
-/** `preset` = as the distribution's preset files say. */
+/** `preset` = as the distribution's preset files. */
 export interface EnablementChange {
   readonly unit: string;
   readonly wish: 'enable' | 'disable' | 'preset';

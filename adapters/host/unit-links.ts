@@ -1,11 +1,9 @@
-/** The links that enable a systemd unit, and where a host has them and the unit. */
-
 import { posix } from 'node:path';
 import { enablingLinks, templateOf, UNIT_DIRECTORY, type InstallSection } from '../../core/systemd';
 import type { HostFiles } from './files';
 import type { PathFacts } from './path-state';
 
-/** In the order of systemd: the first one wins. */
+/** systemd takes the first. */
 export const UNIT_DIRECTORIES = [
   UNIT_DIRECTORY,
   '/run/systemd/system',
@@ -13,9 +11,9 @@ export const UNIT_DIRECTORIES = [
   '/usr/lib/systemd/system',
   '/lib/systemd/system',
 ];
-/** Units of portable services: portablectl attaches them, and they are enabled as others are. */
+/** portablectl attaches these units, which are enabled as others are. */
 const ATTACHED_DIRECTORIES = ['/etc/systemd/system.attached', '/run/systemd/system.attached'];
-/** Units of generators (at each boot) and of running programs: these cannot be enabled. */
+/** Units of generators and running programs cannot be enabled. */
 const GENERATED_DIRECTORIES = [
   '/run/systemd/generator.early',
   '/run/systemd/generator',
@@ -24,7 +22,7 @@ const GENERATED_DIRECTORIES = [
 ];
 const PRESET_DIRECTORIES = UNIT_DIRECTORIES.map((directory) => `${directory}-preset`);
 
-/** Whether a unit has links of its own; a section with only `Also` enables other units. */
+/** A section with only `Also` enables other units. */
 export function hasOwnLinks(install: InstallSection): boolean {
   const { wantedBy, requiredBy, upheldBy, alias } = install;
   return [wantedBy, requiredBy, upheldBy, alias].some((list) => list.length > 0);
@@ -39,10 +37,10 @@ function isTemplate(unit: string): boolean {
   return unit.includes('@.');
 }
 
-/** A unit file of the host: the owner's before the distribution's, a template for its instances. */
+/** The owner's file before the distribution's, a template for its instances. */
 interface FoundUnit {
   readonly path: string;
-  /** With its drop-ins, which may have `[Install]` sections, too. */
+  /** Drop-ins may have `[Install]` sections, too. */
   readonly contents: string;
 }
 
@@ -51,12 +49,12 @@ export type SeePath = (
 ) => Promise<{ readonly kind: Exclude<PathFacts['kind'], 'symlink'> } | LinkFacts>;
 type LinkFacts = Extract<PathFacts, { kind: 'symlink' }>;
 
-/** Whether systemd finds this name: as a unit, an alias, the template of an instance, or a mask. */
+/** A unit, an alias, the template of an instance, or a mask. */
 export function hasUnit(see: SeePath, unit: string): Promise<boolean> {
   return isInOneOf([...UNIT_DIRECTORIES, ...ATTACHED_DIRECTORIES], see, unit);
 }
 
-/** Whether a generator or a program has made this unit until the next boot. */
+/** Generators and programs make such units until the next boot. */
 export function isGenerated(see: SeePath, unit: string): Promise<boolean> {
   return isInOneOf(GENERATED_DIRECTORIES, see, unit);
 }
@@ -79,7 +77,6 @@ async function isInOneOf(
   return false;
 }
 
-/** An instance has a unit file of its own, or that of its template. */
 function namesOf(unit: string): readonly string[] {
   const template = templateOf(unit);
   return template === undefined ? [unit] : [unit, template];
@@ -106,7 +103,7 @@ export async function findUnit(
   return undefined;
 }
 
-/** The file of a unit that `systemctl link` made; a link to another name is an alias. */
+/** Made by `systemctl link`; a link to another name is an alias. */
 function linkedFile(link: string, target: string): string | undefined {
   if (posix.basename(link) !== posix.basename(target)) return undefined;
   return posix.resolve(posix.dirname(link), target);
@@ -114,7 +111,7 @@ function linkedFile(link: string, target: string): string | undefined {
 
 /**
  * The link in the owner's directory that stands for the unit: an alias, or a unit kept elsewhere.
- * Undefined when there is none, or it masks the unit. Disabling the unit removes the link.
+ * Undefined when there is none, or it masks the unit. Disabling the unit removes it.
  */
 export async function ownLink(
   files: Pick<HostFiles, 'facts'>,
@@ -125,7 +122,7 @@ export async function ownLink(
   return facts.kind === 'symlink' && facts.target !== '/dev/null' ? path : undefined;
 }
 
-/** Drop-ins by file name, each from the first directory that has it. */
+/** Each from the first directory that has it. */
 async function dropins(
   files: Pick<HostFiles, 'look' | 'list'>,
   units: readonly string[],
@@ -153,15 +150,14 @@ function hasDependencies(name: string): boolean {
   return /\.(wants|requires|upholds)$/.test(name);
 }
 
-/** Every directory with links that enable units; aliases are beside the units. */
+/** Aliases are beside the units. */
 export async function linkDirectories(files: Pick<HostFiles, 'list'>): Promise<readonly string[]> {
   const names = (await files.list(UNIT_DIRECTORY)).filter(hasDependencies);
   return [UNIT_DIRECTORY, ...names.map((name) => posix.join(UNIT_DIRECTORY, name))];
 }
 
 /**
- * The present links that enable a unit: `*.wants`, `*.requires`, `*.upholds` and aliases; for a
- * template, those of all its instances.
+ * `*.wants`, `*.requires`, `*.upholds` and aliases; for a template, those of all its instances.
  */
 export async function presentLinks(
   files: Pick<HostFiles, 'look' | 'list'>,
@@ -193,12 +189,12 @@ function isOf(template: string, link: string): boolean {
   return link.startsWith(`${start}@`) && link.endsWith(`.${end}`);
 }
 
-/** In a `.wants` directory the name of the link counts: an instance links to its template. */
+/** In `.wants`, an instance links to its template, so the name of the link counts. */
 function linkedUnit(path: string, target: string, unit: string): string {
   return posix.basename(path) === unit ? unit : target;
 }
 
-/** Whether preset files enable a unit. Without a matching line they do, as in systemd. */
+/** True without a matching line, as in systemd. */
 export async function presetEnables(
   files: Pick<HostFiles, 'look' | 'list'>,
   unit: string,

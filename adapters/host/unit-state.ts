@@ -1,4 +1,4 @@
-/** Properties of a unit, in systemd's words. */
+/** In systemd's words. */
 export interface UnitState {
   /** `loaded`, `not-found`, `masked`, `error`, … */
   readonly load: string;
@@ -8,20 +8,17 @@ export interface UnitState {
   readonly sub: string;
   /** `success`, `exit-code`, `signal`, `timeout`, … */
   readonly result: string;
-  /** `simple`, `notify`, `oneshot`, …; empty for units that are no services. */
+  /** Empty for units that are no services. */
   readonly type: string;
-  /** Restarts by systemd since the last start by a person or by Slipway. */
+  /** By systemd, since the last start by a person or by Slipway. */
   readonly restarts: number;
   /** Of the main process; 0 while it runs. */
   readonly exitStatus: number;
-  /**
-   * `no`, `always`, `on-failure`, …: when systemd restarts it; empty for units that are no
-   * services.
-   */
+  /** When systemd restarts it; empty for units that are no services. */
   readonly restartPolicy: string;
-  /** Milliseconds since it became active; 0 while it is not. */
+  /** 0 while it is not active. */
   readonly upMs: number;
-  /** Its main process has ended and none runs; systemd forgets this of unneeded units. */
+  /** systemd forgets this of unneeded units. */
   readonly hasRun: boolean;
 }
 
@@ -41,7 +38,7 @@ export const UNIT_PROPERTIES = [
 type Property = (typeof UNIT_PROPERTIES)[number];
 
 /**
- * Reads `Key=value` lines; properties that a kind of unit lacks are empty or 0.
+ * Properties that a kind of unit lacks are empty or 0.
  *
  * @param nowMs - by the clock of systemd's times (`CLOCK_MONOTONIC`)
  */

@@ -1,8 +1,3 @@
-/**
- * The vital signs of a running machine: its boot, the kernel's command line and the health of its
- * kubelet.
- */
-
 import { readFile } from 'node:fs/promises';
 import { get } from 'node:http';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -12,9 +7,9 @@ import { readBootId } from './os/boot-id';
 import type { StepContext } from './os/os-status';
 
 interface VitalsOptions {
-  /** File with the command line of the running kernel; absent: it is not compared. */
+  /** Of the running kernel; absent: not compared. */
   readonly commandLineFile?: string;
-  /** Health endpoint of the kubelet, `http://127.0.0.1:10248/healthz`; absent: it is not asked. */
+  /** `http://127.0.0.1:10248/healthz`; absent: not asked. */
   readonly kubeletHealthUrl?: string;
   readonly kubeletHealthSeconds: number;
   readonly pollMs?: number;

@@ -1,4 +1,4 @@
-/** Checks watched paths cheaply: by `lstat`, and on request by a digest that is read in pieces. */
+/** By `lstat`, and on request by a digest that is read in pieces. */
 
 import { createHash } from 'node:crypto';
 import { constants, lstatSync, readlinkSync, realpathSync } from 'node:fs';
@@ -6,7 +6,7 @@ import { open } from 'node:fs/promises';
 import { posix } from 'node:path';
 import { hasCode } from './root-paths';
 
-/** The state of a path. Equal stamps mean that nothing was written there. */
+/** Equal stamps mean that nothing was written. */
 interface ProbedPath {
   readonly kind: 'absent' | 'file' | 'directory' | 'symlink' | 'other';
   /** Permission bits; 0 when absent. */
@@ -18,7 +18,7 @@ interface ProbedPath {
 export interface PathProbe {
   /** @throws an error with a code when the path is unreadable */
   look(path: string): ProbedPath;
-  /** Hex digest of a file. @throws an error with a code when it is unreadable or is not a file */
+  /** Hex. @throws an error with a code when the path is unreadable or no file */
   sha256(path: string): Promise<string>;
 }
 

@@ -1,17 +1,15 @@
-/** Maps answers of the API server, or their absence, to the failure catalogue. */
-
 import { fail, type DomainError } from '../../core/errors';
 
 export interface ApiStatus {
   readonly code: number;
   readonly reason?: string;
   readonly message?: string;
-  /** `details.causes`; an eviction names its disruption budget here. */
+  /** An eviction names its disruption budget in `details.causes`. */
   readonly causes: readonly { readonly reason?: string; readonly message?: string }[];
   readonly retryAfterSeconds?: number;
 }
 
-/** Reads a `Status` from a reply; also accepts other answers, as proxies send. */
+/** Accepts other answers, as proxies send. */
 export function readStatus(code: number, body: string, retryAfter?: string): ApiStatus {
   const seconds = Number(retryAfter);
   const wait = retryAfter !== undefined && seconds >= 0 ? { retryAfterSeconds: seconds } : {};
@@ -34,10 +32,9 @@ export function statusFrom(value: unknown, code: number): ApiStatus {
 }
 
 /**
- * The catalogue entry for a refusal. `details` carry `code` and the API's `reason`.
+ * `details` carry `code` and the API's `reason`.
  *
- * 401 and 403 are transient: a starting API server refuses everything until its roles are loaded,
- * and a rollout must survive that.
+ * 401 and 403 are transient: a starting API server refuses everything until its roles are loaded.
  *
  * @param what - the request in words: `patch Node worker-1`
  */
@@ -52,7 +49,7 @@ export function refusal(what: string, status: ApiStatus): DomainError {
   if (status.code === 404) return fail('ObjectNotFound', message, details);
   if (status.code === 409) return fail('Conflict', message, details);
   if (status.code === 401 || status.code === 403) return fail('ApiForbidden', message, details);
-  // 410 ends a watch or a paged list; the caller starts again.
+  // After 410 the caller starts the watch or list again.
   if (status.code === 410 || status.code === 429 || status.code >= 500) {
     return fail('ApiUnavailable', message, details);
   }
@@ -64,7 +61,7 @@ export function unreachable(what: string, cause: string): DomainError {
   return fail('ApiUnavailable', `${what}: ${cause}`, { code: 0, reason: 'Unreachable' });
 }
 
-/** The HTTP status in an error of this module; 0 = no answer; undefined = another error. */
+/** 0 = no answer; undefined = another error. */
 export function codeOf(error: unknown): number | undefined {
   if (!isRecord(error) || !isRecord(error['details'])) return undefined;
   const code = error['details']['code'];
@@ -75,7 +72,7 @@ function parse(body: string): unknown {
   try {
     return JSON.parse(body) as unknown;
   } catch {
-    // A proxy's HTML page; only the code counts.
+    // A proxy's HTML page.
     return undefined;
   }
 }

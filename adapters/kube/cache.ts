@@ -1,6 +1,6 @@
 /**
  * A cache of one kind of object, fed by a watch: lookups cost no request. Replies to own writes are
- * added at once, so a process reads what it wrote.
+ * added at once.
  */
 
 import type { Backoff } from '../../core/backoff';
@@ -14,9 +14,9 @@ import { followChanges, type WatchSource, type WatchTarget } from './watch';
 
 interface CacheOptions<T extends KubeObject> extends Omit<WatchTarget<T>, 'shrink'> {
   readonly log: Log;
-  /** Keeps only the fields that are read; changes of others are no change. Must be idempotent. */
+  /** Keeps only the fields that are read. Must be idempotent. */
   readonly transform?: (object: T) => T;
-  /** Names of secondary lookups, and the keys of an object in each. */
+  /** Secondary lookups: name → keys of an object. */
   readonly indexes?: Readonly<Record<string, (object: T) => readonly string[]>>;
   readonly backoff?: Backoff;
 }
@@ -31,12 +31,12 @@ type CacheListener<T> = (event: CacheEvent<T>) => void;
 export interface CacheView<T> {
   readonly synced: Promise<void>;
   readonly isSynced: boolean;
-  /** The newest resource version of any object in the cache, also of removed ones. */
+  /** The newest resource version, also of removed objects. */
   readonly newest: number;
   get(name: string, namespace?: string): T | undefined;
   list(): readonly T[];
   byIndex(index: string, key: string): readonly T[];
-  /** Calls back for every change; returns a function that stops. */
+  /** Returns a function that stops. */
   subscribe(listener: CacheListener<T>): () => void;
 }
 
@@ -50,9 +50,9 @@ export class WatchCache<T extends KubeObject> implements CacheView<T> {
   readonly #markSynced: () => void;
   #isSynced = false;
   #snapshot: readonly T[] | undefined;
-  /** The newest version that the watch has shown: an older object that is absent is deleted. */
+  /** An older object that is absent is deleted. */
   #seen = 0;
-  /** The version of the last `takeOver`: older events of the watch are not new. */
+  /** Older events of the watch are not new. */
   #takenOverAt = -Infinity;
   #newest = 0;
   readonly #waiting = new Set<{ readonly version: number; readonly reached: () => void }>();
@@ -84,8 +84,7 @@ export class WatchCache<T extends KubeObject> implements CacheView<T> {
   }
 
   /**
-   * Milliseconds since the server's last sign. It sends one each minute: a longer silence is the
-   * age of the cache, a shorter one means that the cache is current.
+   * Milliseconds. The server sends a sign each minute: a longer silence is the age of the cache.
    */
   get silentMs(): number {
     return performance.now() - this.#heardAt;
@@ -96,11 +95,7 @@ export class WatchCache<T extends KubeObject> implements CacheView<T> {
     return this.#newest;
   }
 
-  /**
-   * Waits until the watch has shown every change up to this version.
-   *
-   * @returns false after `patienceMs`
-   */
+  /** @returns false after `patienceMs` */
   async reached(version: number, patienceMs: number): Promise<boolean> {
     if (version <= this.#seen) return true;
     return new Promise((resolve) => {
@@ -117,7 +112,7 @@ export class WatchCache<T extends KubeObject> implements CacheView<T> {
     });
   }
 
-  /** Follows the cluster until the signal aborts; survives an absent API server. */
+  /** Until the signal aborts; survives an absent API server. */
   async run(source: WatchSource, signal: AbortSignal): Promise<void> {
     const { log, backoff } = this.#options;
     await followChanges(
@@ -144,7 +139,7 @@ export class WatchCache<T extends KubeObject> implements CacheView<T> {
     return this.#objects.get(cacheKey(name, namespace));
   }
 
-  /** All objects; the same array until a change, so do not modify it. */
+  /** The same array until a change, so do not modify it. */
   list(): readonly T[] {
     this.#snapshot ??= [...this.#objects.values()];
     return this.#snapshot;
@@ -164,8 +159,8 @@ export class WatchCache<T extends KubeObject> implements CacheView<T> {
   }
 
   /**
-   * Adds the reply to an own write, unless the watch has shown something newer. A late reply does
-   * not bring a deleted object back.
+   * Adds the reply to an own write, unless the watch has shown something newer. A deleted object
+   * stays deleted.
    */
   absorb(object: T): void {
     const kept = this.#keep(object);
@@ -178,7 +173,6 @@ export class WatchCache<T extends KubeObject> implements CacheView<T> {
     if (isNewer) this.#put(kept);
   }
 
-  /** Adds a separate list, unless the watch is as new. */
   takeOver(list: ListResult<T>): void {
     const listedAt = Number(list.resourceVersion);
     if (!(listedAt > this.#seen)) return;
@@ -198,7 +192,7 @@ export class WatchCache<T extends KubeObject> implements CacheView<T> {
       if (known === undefined || versionOf(kept) > versionOf(known)) this.#put(kept);
     }
     for (const [key, known] of this.#objects) {
-      // An own creation that is newer than the list stays.
+      // An own creation may be newer than the list.
       if (!present.has(key) && versionOf(known) <= listedAt) this.#remove(key, known);
     }
     this.#hasSeen(listedAt);
@@ -213,7 +207,7 @@ export class WatchCache<T extends KubeObject> implements CacheView<T> {
     const known = this.#objects.get(key);
     const version = versionOf(kept);
     if (event.type === 'DELETED') {
-      // A deletion of an earlier object of this name does not remove the new one.
+      // A deletion of an earlier object of this name keeps the new one.
       if (known !== undefined && version >= versionOf(known)) this.#remove(key, kept);
     } else {
       const isOld = version <= (known === undefined ? this.#takenOverAt : versionOf(known));

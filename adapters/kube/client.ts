@@ -1,5 +1,3 @@
-/** Typed requests to the Kubernetes API. Failures are entries of the catalogue. */
-
 import type { IncomingMessage } from 'node:http';
 import { failureName, messageOf } from '../../core/errors';
 import { readStatus, refusal, statusFrom, unreachable, type ApiStatus } from './api-errors';
@@ -18,13 +16,13 @@ import { Transport, type Log } from './transport';
 export type { WatchEvent } from './event-stream';
 
 interface KubeSettings extends EndpointSettings {
-  /** For the API server's audit log: `slipway-cluster-worker/0.1.0`. */
+  /** In the API server's audit log. */
   readonly userAgent: string;
-  /** Requests at a time, without watches; default 64. */
+  /** Without watches; default 64. */
   readonly maxRequests?: number;
   /** Default 30 s. */
   readonly timeoutMs?: number;
-  /** Silence after which a watch is restarted; default 90 s. */
+  /** Then a watch is restarted; default 90 s. */
   readonly silenceMs?: number;
   readonly log: Log;
 }
@@ -36,12 +34,11 @@ export interface ListOptions {
   readonly signal?: AbortSignal;
 }
 
-/** Shrinks each object as soon as its page is read: lists are long. */
+/** Applied as soon as a page is read: lists are long. */
 export type Shrink<T> = (object: T) => T;
 
 export interface ListResult<T> {
   readonly items: readonly T[];
-  /** Where a watch continues. */
   readonly resourceVersion: string;
 }
 
@@ -50,7 +47,6 @@ export interface WatchOptions extends ListOptions {
   readonly signal: AbortSignal;
   /** The server then ends the watch, and the caller resumes. */
   readonly timeoutSeconds?: number;
-  /** The server has accepted the watch: all newer changes follow. */
   readonly opened?: () => void;
 }
 
@@ -64,16 +60,15 @@ const PATCH_TYPES: Readonly<Record<PatchKind, string>> = {
 
 /**
  * The API server sends a bookmark each minute (`defaultBookmarkFrequency` of its watch cache), so
- * longer silence means a hanging server or a dead connection. Without bookmarks, a quiet watch is
- * resumed this often, which costs no LIST.
+ * longer silence means a hanging server or a dead connection.
  */
 const SILENCE_MS = 90_000;
 
-/** Objects per page of a LIST: keeps one reply small at 5,000 nodes. */
+/** Keeps one reply small at 5,000 nodes. */
 const PAGE = 500;
 
 /**
- * Reads the credentials and makes a client; sends nothing, so the API server may be absent.
+ * Sends nothing, so the API server may be absent.
  *
  * @throws an `Error` named SettingsError that names the kubeconfig and its fault
  */
@@ -123,7 +118,7 @@ export class KubeClient {
   }
 
   /**
-   * Reads and shrinks every object, page by page.
+   * Page by page.
    *
    * @throws `ApiUnavailable` with `details.code` 410 when the snapshot expired between two pages
    */
@@ -160,7 +155,7 @@ export class KubeClient {
   }
 
   /**
-   * Replaces an object; its `resourceVersion` guards against a change in between.
+   * `resourceVersion` guards against a change in between.
    *
    * @throws `Conflict`
    */
@@ -178,7 +173,7 @@ export class KubeClient {
   }
 
   /**
-   * Patches an object in one request, conditional with a `metadata.resourceVersion`.
+   * Conditional with a `metadata.resourceVersion`.
    *
    * @throws `Conflict` when the condition does not hold, `ObjectNotFound`
    */
@@ -195,10 +190,7 @@ export class KubeClient {
     });
   }
 
-  /**
-   * Server-side apply: `fieldManager` owns exactly the fields of `object` afterwards. Creates an
-   * absent object.
-   */
+  /** `fieldManager` owns exactly the fields of `object` afterwards. Creates an absent object. */
   async apply<T extends KubeObject>(
     resource: Resource<T>,
     object: {
@@ -216,7 +208,7 @@ export class KubeClient {
     });
   }
 
-  /** Deletes an object if it exists; `uid` protects a new one of the same name. */
+  /** If it exists; `uid` protects a new object of the same name. */
   async delete(
     resource: Resource,
     key: ObjectKey & { readonly name: string },
@@ -234,7 +226,7 @@ export class KubeClient {
     }
   }
 
-  /** Posts to a path, and returns a refusal as a value: evictions are often refused. */
+  /** Returns a refusal as a value: evictions are often refused. */
   async post(
     path: string,
     body: object,
@@ -260,8 +252,8 @@ export class KubeClient {
   }
 
   /**
-   * The changes since a resource version, with bookmarks, until the server ends the watch or the
-   * signal aborts it. Both end the iteration normally.
+   * With bookmarks, until the server ends the watch or the signal aborts it. Both end the iteration
+   * normally.
    *
    * @throws `ApiUnavailable` with `details.code` 410 when the version is too old
    */

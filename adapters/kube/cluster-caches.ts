@@ -1,5 +1,3 @@
-/** The caches of a process, started together. */
-
 import type { PodDisruptionBudget } from '../../core/drain';
 import type { MachineConfigNode, Node } from '../../core/node/types';
 import type { MachineConfigPool, RolloutPolicy } from '../../core/pool/types';
@@ -20,7 +18,7 @@ import type { Log } from './transport';
 import { trimBudget, trimNode, trimToName } from './trim';
 import type { WatchSource } from './watch';
 
-/** The caches for decisions about the nodes of a pool. */
+/** For decisions about the nodes of a pool. */
 export interface PoolCaches {
   readonly nodes: WatchCache<Node>;
   readonly pools: WatchCache<MachineConfigPool>;
@@ -28,7 +26,6 @@ export interface PoolCaches {
   readonly policies: WatchCache<RolloutPolicy>;
 }
 
-/** The caches of the cluster worker. */
 export interface ClusterCaches extends PoolCaches {
   readonly machineConfigurations: WatchCache<MachineConfiguration>;
   readonly budgets: WatchCache<PodDisruptionBudget>;
@@ -47,7 +44,7 @@ export function createPoolCaches(log: Log): PoolCaches {
 export function createClusterCaches(log: Log): ClusterCaches {
   return {
     ...createPoolCaches(log),
-    // A cluster without OpenShift's operator API has no such policies.
+    // Only with OpenShift's operator API.
     machineConfigurations: new WatchCache({
       resource: MACHINE_CONFIGURATIONS,
       log,
@@ -79,7 +76,7 @@ export function unsyncedKinds<C extends Caches<C>>(caches: C): readonly string[]
     .map(({ resource }) => resource.plural);
 }
 
-/** Adds the reply to an own write, so that the next decision sees it. */
+/** The next decision sees an own write. */
 export function absorbInto<C extends Caches<C>>(
   caches: C,
   resource: Resource,

@@ -1,8 +1,7 @@
 /**
- * The address of the API server and the credentials for it, from a kubeconfig file or a pod's
- * service account.
+ * Address and credentials of the API server, from a kubeconfig file or a pod's service account.
  *
- * Client certificates and tokens are read here. Other methods (exec plugins, OIDC, proxies) load
+ * Other methods than certificates and tokens (exec plugins, OIDC, proxies) load
  * `@kubernetes/client-node`, which costs 80 MB and over a second.
  */
 
@@ -19,7 +18,7 @@ const SERVICE_ACCOUNT = '/var/run/secrets/kubernetes.io/serviceaccount';
 export interface KubeEndpoint {
   /** `https://host:port`, perhaps with a path. */
   readonly server: string;
-  /** Called again now and then, because tokens and certificates are rotated on disk. */
+  /** Call again now and then: tokens and certificates are rotated on disk. */
   read(): Promise<Credentials>;
 }
 
@@ -37,17 +36,17 @@ export interface Credentials {
 
 export interface EndpointSettings {
   /**
-   * Path of a kubeconfig, or several separated as in PATH and merged as kubectl does; absent: the
-   * pod's service account, then `~/.kube/config`.
+   * Or several, separated as in PATH and merged as kubectl does; absent: the pod's service account,
+   * then `~/.kube/config`.
    */
   readonly kubeconfig?: string;
   readonly context?: string;
-  /** The process environment, which shows whether this is a pod. */
+  /** It shows whether this is a pod. */
   readonly environment?: Readonly<Record<string, string | undefined>>;
 }
 
 /**
- * Finds the API server. A named file comes before a pod's service account.
+ * A named file precedes a pod's service account.
  *
  * @throws an `Error` that names the file and the missing field
  */
@@ -89,7 +88,7 @@ async function fromFile(setting: string, context: string | undefined): Promise<K
 
 type Section = Readonly<Record<string, unknown>>;
 
-/** A section, and the directory of its kubeconfig, which its file names are relative to. */
+/** File names are relative to the directory of the kubeconfig. */
 interface Located {
   readonly section: Section;
   readonly base: string;
@@ -100,7 +99,7 @@ interface Chosen {
   readonly user: Located;
 }
 
-/** The first file with a current-context, context, cluster or user counts. */
+/** The first file with an entry counts. */
 function readKubeconfig(setting: string, wanted: string | undefined): Chosen {
   const files = kubeconfigFiles(setting);
   const documents = files.map((file) => ({ section: readDocument(file), base: dirname(file) }));
@@ -169,7 +168,7 @@ function readCredentials(cluster: Located, user: Located): Credentials {
   };
 }
 
-/** `NAME-data` in base64, or the content of the file `NAME`. */
+/** `NAME-data` in base64, or the file `NAME`. */
 function material({ section, base }: Located, name: string): string | undefined {
   const data = text(section, `${name}-data`);
   if (data !== undefined) return Buffer.from(data, 'base64').toString('utf8');
@@ -177,7 +176,7 @@ function material({ section, base }: Located, name: string): string | undefined 
   return file === undefined ? undefined : readFileSync(absolute(base, file), 'utf8');
 }
 
-/** Passes only the chosen sections: the client's own merge refuses a name that is in two files. */
+/** Only the chosen sections: the client's own merge refuses a name that is in two files. */
 async function fromFullClient({ cluster, user }: Chosen, server: string): Promise<KubeEndpoint> {
   const { KubeConfig } = await import('@kubernetes/client-node');
   const config = new KubeConfig();
@@ -235,7 +234,7 @@ function withAbsolutePaths({ section, base }: Located): Section {
   return { ...section, ...Object.fromEntries(files) };
 }
 
-/** The `kind` section of this name, from the first document with one. */
+/** From the first document with this name. */
 function named(
   documents: readonly Located[],
   kind: string,

@@ -1,4 +1,4 @@
-/** Join tokens as Secrets, one each, in their own namespace. Only a hash is stored. */
+/** Join tokens as Secrets in their own namespace. Only a hash is stored. */
 
 import { fail, failureName } from '../../core/errors';
 import {
@@ -30,7 +30,7 @@ export const SECRETS: Resource<Secret> = {
 
 const NAME_PREFIX = 'join-token-';
 
-/** The Secrets that name a pool are the join tokens. */
+/** Secrets that name a pool. */
 const TOKENS = { namespace: JOIN_TOKEN_NAMESPACE, labelSelector: LABEL.JOIN_POOL };
 
 export function joinTokenSecret(record: JoinTokenRecord): Secret {
@@ -59,8 +59,8 @@ export class JoinTokenStore {
   ) {}
 
   /**
-   * Stores a token. Its Secret is immutable, so that a server that may note its use cannot prolong
-   * it or open another pool with it.
+   * Its Secret is immutable, so that a server that may note its use cannot prolong it or open
+   * another pool with it.
    *
    * @throws `Conflict` when this ID exists, `ObjectNotFound` when the namespace is missing
    */
@@ -109,7 +109,7 @@ export class JoinTokenStore {
   }
 }
 
-/** The valid tokens by ID, read from the API server. */
+/** By ID, from the API server. */
 export async function readJoinTokens(
   client: KubeClient,
 ): Promise<ReadonlyMap<string, JoinTokenRecord>> {
@@ -121,25 +121,20 @@ export async function readJoinTokens(
   );
 }
 
-/** The tokens in the memory of a server, fed by a watch. */
+/** In memory, fed by a watch. */
 interface WatchedJoinTokens {
   readonly isSynced: boolean;
   readonly synced: Promise<void>;
-  /** Milliseconds since the API server's last sign. */
+  /** Since the API server's last sign. */
   readonly silentMs: number;
   find(id: string): JoinTokenRecord | undefined;
-  /**
-   * Follows the cluster until the signal aborts; keeps the tokens while the API server is absent.
-   */
+  /** Keeps the tokens while the API server is absent. */
   run(source: WatchSource, signal: AbortSignal): Promise<void>;
-  /**
-   * Calls back with the ID of every token that was added, changed or removed; returns a function
-   * that stops.
-   */
+  /** Called with the ID of every changed token; returns a function that stops. */
   subscribe(listener: (id: string) => void): () => void;
 }
 
-/** Follows all join tokens. An invalid Secret is logged and admits no machine. */
+/** An invalid Secret is logged and admits no machine. */
 export function watchJoinTokens(log: Log): WatchedJoinTokens {
   const cache = new WatchCache<Secret>({ resource: SECRETS, ...TOKENS, log });
   const records = new Map<string, JoinTokenRecord>();
@@ -172,8 +167,6 @@ export function watchJoinTokens(log: Log): WatchedJoinTokens {
 }
 
 /**
- * Records the last use of a token.
- *
  * @param at - RFC 3339
  * @throws `ObjectNotFound` when it was revoked in between, `ApiUnavailable`
  */
@@ -190,7 +183,7 @@ export async function writeJoinTokenUse(
   );
 }
 
-/** The token in a Secret, or why it has none; does not quote the Secret. */
+/** Or why the Secret has none; does not quote it. */
 export function readJoinTokenSecret(secret: Secret): StoredJoinToken {
   const { metadata, type, data = {} } = secret;
   const id = idOf(secret);
@@ -207,7 +200,7 @@ export function readJoinTokenSecret(secret: Secret): StoredJoinToken {
   return { id, ...record, ...(createdAt === undefined ? {} : { createdAt }) };
 }
 
-/** The ID is in the name of the Secret, so that the API server keeps IDs unique. */
+/** In the name, so that the API server keeps IDs unique. */
 function idOf({ metadata: { name } }: Secret): string {
   return name.startsWith(NAME_PREFIX) ? name.slice(NAME_PREFIX.length) : name;
 }

@@ -1,4 +1,4 @@
-/** Whether the Machine Config Operator runs on this cluster: the two would fight over nodes. */
+/** Slipway and the Machine Config Operator would fight over nodes. */
 
 import { failureName } from '../../core/errors';
 import type { KubeClient } from './client';
@@ -15,7 +15,7 @@ const CLUSTER_OPERATORS: Resource = {
   namespaced: false,
 };
 
-/** The sign of MCO in words; undefined = none. */
+/** In words; undefined = MCO does not run here. */
 export async function findMco(client: KubeClient): Promise<string | undefined> {
   if (await exists(client, CLUSTER_OPERATORS, { name: 'machine-config' })) {
     return 'ClusterOperator machine-config';

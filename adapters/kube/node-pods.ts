@@ -1,5 +1,3 @@
-/** The pods of one node: followed by a watch of their own, evicted through the Eviction API. */
-
 import type { Pod } from '../../core/drain';
 import { isRecord, refusal, type ApiStatus } from './api-errors';
 import type { KubeClient } from './client';
@@ -24,7 +22,6 @@ export class NodePods {
     readonly log: Log,
   ) {}
 
-  /** LIST, then WATCH with resumption, for this node only, until the signal aborts. */
   async follow(
     node: string,
     handler: {
@@ -53,8 +50,8 @@ export class NodePods {
   }
 
   /**
-   * Asks once. The signal only keeps the request from being sent: the API server charges the budget
-   * before it deletes the pod, so an aborted request would block the budget for two minutes.
+   * The signal only keeps the request from being sent: the API server charges the budget before it
+   * deletes the pod, so an aborted request would block the budget for two minutes.
    *
    * @throws `ApiUnavailable`, `ApiForbidden` for unknown credentials: no answer about this pod
    */
@@ -89,10 +86,10 @@ function outcomeOf(what: string, status: ApiStatus): Eviction {
   if (status.code === 403 && status.causes.some(isNamespaceTerminating)) {
     return { outcome: 'namespaceTerminating' };
   }
-  // Unknown credentials: no answer about this pod.
+  // No answer about this pod.
   if (status.code === 401 || status.code < 400) throw refusal(what, status);
   // 429: a budget, or an overloaded server. 500: several budgets, or a fault. Others: admission
-  // policies and webhooks, which may allow the eviction later, as a budget does.
+  // policies, which may allow the eviction later.
   return {
     outcome: 'refused',
     said: wordsOf(status),
@@ -102,7 +99,7 @@ function outcomeOf(what: string, status: ApiStatus): Eviction {
   };
 }
 
-/** The message of the refusing budget: the outer message does not name it. */
+/** The outer message does not name the refusing budget. */
 function wordsOf({ code, message, causes }: ApiStatus): string {
   const budget = causes.find(({ reason }) => reason === 'DisruptionBudget');
   return budget?.message ?? message ?? `the API server answered ${code}`;

@@ -1,5 +1,3 @@
-/** The API resources that Slipway reads and writes, and their paths. */
-
 import type { Pod, PodDisruptionBudget } from '../../core/drain';
 import type { MachineConfig } from '../../core/machine-config/types';
 import {
@@ -20,9 +18,7 @@ export interface KubeObject {
   readonly metadata: ObjectMeta;
 }
 
-/**
- * The API path of a kind of object. `T` has the fields that Slipway reads, at compile time only.
- */
+/** `T` has the fields that Slipway reads. */
 export interface Resource<T extends KubeObject = KubeObject> {
   /** Empty = the core group. */
   readonly group: string;
@@ -44,7 +40,7 @@ function resource<T extends KubeObject>(
   return { group, version, plural, kind, namespaced };
 }
 
-/** `operator.openshift.io/v1` MachineConfiguration, with the disruption policies of a cluster. */
+/** With the disruption policies of a cluster. */
 export interface MachineConfiguration extends KubeObject {
   readonly spec?: { readonly nodeDisruptionPolicy?: unknown };
 }
@@ -116,7 +112,7 @@ export const MACHINE_CONFIGURATIONS = resource<MachineConfiguration>(
   'MachineConfiguration',
 );
 
-/** One object, or the collection when there is no name. */
+/** The collection when there is no name. */
 export interface ObjectKey {
   readonly name?: string;
   readonly namespace?: string;
@@ -137,7 +133,7 @@ export function pathOf(resource: Resource, key: ObjectKey = {}): string {
   return parts.join('/');
 }
 
-/** The name of an object in messages: `Node worker-3` or `Pod shop/cart`. */
+/** `Node worker-3` or `Pod shop/cart`. */
 export function describeObject(resource: Resource, key: ObjectKey): string {
   if (key.name === undefined) return resource.plural;
   const scope = key.namespace === undefined ? '' : `${key.namespace}/`;

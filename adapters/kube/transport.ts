@@ -9,7 +9,6 @@ import { messageOf } from '../../core/errors';
 import { unreachable } from './api-errors';
 import type { Credentials, KubeEndpoint } from './credentials';
 
-/** The part of a pino logger that the adapters use. */
 export interface Log {
   debug(fields: object, message: string): void;
   info(fields: object, message: string): void;
@@ -35,15 +34,15 @@ interface HttpReply {
 
 interface TransportOptions {
   readonly userAgent: string;
-  /** Concurrent requests, without watches; others wait. */
+  /** Without watches. */
   readonly maxRequests: number;
   readonly timeoutMs: number;
-  /** A watch ends after this long without a byte: its connection is dead or its server hangs. */
+  /** A watch without a byte for this long has a dead connection or a hanging server. */
   readonly silenceMs: number;
   readonly log: Log;
 }
 
-/** Credentials are read from disk again after this time. */
+/** Then credentials are read again. */
 const CREDENTIALS_MS = 60_000;
 
 export class Transport {
@@ -64,7 +63,7 @@ export class Transport {
   }
 
   /**
-   * Sends a request and reads the whole reply, whatever its status code.
+   * Reads the whole reply, whatever its status code.
    *
    * @throws `ApiUnavailable` when there is no reply
    */
@@ -83,8 +82,8 @@ export class Transport {
   }
 
   /**
-   * Sends a request and returns the reply as soon as its head has arrived: for watches. Aborting
-   * the signal ends the body; a silence of `silenceMs` ends it with an error.
+   * Returns at the head of the reply, for watches. Aborting the signal ends the body; a silence of
+   * `silenceMs` ends it with an error.
    */
   async stream(request: HttpRequest & { readonly signal: AbortSignal }): Promise<IncomingMessage> {
     const channel = await this.#open(request.what);
@@ -154,7 +153,7 @@ export class Transport {
     try {
       return await exchange(url, options, request.body);
     } catch (error) {
-      // The server closed an idle connection just before its reuse, so it has not seen the request.
+      // The server has not seen the request.
       if (!isStaleConnection(error)) throw error;
       return exchange(url, options, request.body);
     }
@@ -188,10 +187,7 @@ export class Transport {
     return unreachable(what, `the Kubernetes API at ${this.server} does not answer (${reason})`);
   }
 
-  /**
-   * The credentials are unreadable and nothing was sent: the server may be there, and a rotation
-   * may restore the files.
-   */
+  /** Nothing was sent: the server may be there, and a rotation may restore the files. */
   #locked(what: string, error: unknown): Error {
     const reason = messageOf(error);
     const about = 'credentials for the Kubernetes API';
@@ -238,7 +234,7 @@ class Channel {
     return this.credentials.headers;
   }
 
-  /** Whether the connections can stay: only headers differ. */
+  /** Only headers differ. */
   accepts(credentials: Credentials): boolean {
     return !this.#proxied && JSON.stringify(credentials.tls) === this.#tls;
   }
@@ -297,7 +293,7 @@ function isStaleConnection(error: unknown): boolean {
   );
 }
 
-/** `ECONNREFUSED`, `TimeoutError`, or the message: never the certificate or the token. */
+/** `ECONNREFUSED`, `TimeoutError`, or the message: never a secret. */
 function reasonOf(error: unknown): string {
   if (typeof error === 'object' && error !== null) {
     if ('code' in error && typeof error.code === 'string' && error.code !== 'ABORT_ERR') {

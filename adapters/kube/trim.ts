@@ -1,6 +1,4 @@
-/**
- * Keeps the fields of objects that Slipway reads: at 5,000 nodes whole objects cost hundreds of MB.
- */
+/** At 5,000 nodes whole objects cost hundreds of MB. */
 
 import type { Pod, PodDisruptionBudget } from '../../core/drain';
 import { MCO_GROUP, SLIPWAY_GROUP } from '../../core/names';
@@ -9,10 +7,7 @@ import type { ObjectMeta } from '../../core/object-meta';
 
 const OURS = [`${MCO_GROUP}/`, `${SLIPWAY_GROUP}/`];
 
-/**
- * Keeps labels, Slipway's annotations, schedulability, owners, conditions, boot and system; drops
- * heartbeat times.
- */
+/** Without heartbeat times. */
 export function trimNode(node: Node): Node {
   const { spec, status } = node;
   const { bootID, osImage } = status?.nodeInfo ?? {};

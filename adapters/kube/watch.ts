@@ -1,9 +1,9 @@
 /**
- * Follows one kind of object: LIST once, then WATCH with bookmarks. A broken watch resumes from the
- * last version; only an expired version (410) costs another LIST.
+ * LIST once, then WATCH with bookmarks. A broken watch resumes from the last version; only an
+ * expired version (410) costs another LIST.
  *
  * `ListWatch` of `@kubernetes/client-node` 2.0 requests no bookmarks, lists in one page, and stops
- * at the first connection error, so it is not used.
+ * at the first connection error.
  */
 
 import { setTimeout as delay } from 'node:timers/promises';
@@ -31,28 +31,27 @@ export interface WatchTarget<T extends KubeObject> {
   readonly namespace?: string;
   readonly labelSelector?: string;
   readonly fieldSelector?: string;
-  /** The kind may not be served: then it has no objects, and is requested again now and then. */
+  /** A kind that is not served has no objects, and is requested again now and then. */
   readonly optional?: boolean;
-  /** Applied to objects while they are read; `listed` gets the results. */
+  /** Applied while objects are read. */
   readonly shrink?: Shrink<T>;
 }
 
 interface WatchHandler<T> {
-  /** A complete list; all other objects are gone. */
+  /** All other objects are gone. */
   listed(list: ListResult<T>): void;
   changed(event: WatchEvent<T>): void;
-  /** The server has sent something, with or without changes. */
+  /** With or without changes. */
   heard?(): void;
-  /** A LIST or a WATCH failed; it is repeated. */
+  /** A LIST or a WATCH is repeated. */
   failed?(reason: string): void;
 }
 
 const BACKOFF: Backoff = { firstMs: 200, maxMs: 5_000 };
 
-/** How often a kind that is not served is requested. */
 const ABSENT_MS = 30_000;
 
-/** Runs until the signal aborts; never throws. */
+/** Until the signal aborts; never throws. */
 export async function followChanges<T extends KubeObject>(
   source: WatchSource,
   target: WatchTarget<T>,
@@ -91,7 +90,7 @@ export async function followChanges<T extends KubeObject>(
         version = versionOf(event.object) ?? version;
         if (event.type !== 'BOOKMARK') handler.changed(event);
       }
-      // Resumes a quiet watch that the server ended, but never in a tight loop.
+      // Never in a tight loop.
       await pause.wait();
     } catch (error) {
       if (signal.aborted) return;
@@ -106,7 +105,7 @@ export async function followChanges<T extends KubeObject>(
         continue;
       }
       const reason = messageOf(error);
-      // Logs the reason once: the cache stays empty or outdated.
+      // The cache stays empty or outdated.
       if ((code === 401 || code === 403) && reason !== refused) {
         refused = reason;
         log.warn({ resource: resource.plural, reason }, 'the API server refuses the watch');
@@ -144,7 +143,7 @@ function versionOf(object: unknown): string | undefined {
   return version === undefined || version === '' ? undefined : version;
 }
 
-/** Waits with growing, jittered delays; ends early on abort. */
+/** Growing, jittered delays; ends early on abort. */
 class Pause {
   #failures = 0;
 

@@ -1,7 +1,4 @@
-/**
- * Writes in one request each. The reply goes into the cache at once, so that the next decision sees
- * it.
- */
+/** One request per write. The reply goes into the cache at once. */
 
 import { cut } from '../../core/encoding/one-line';
 import { fail, failureName } from '../../core/errors';
@@ -19,10 +16,10 @@ import {
   type KubeObject,
 } from './resources';
 
-/** Attempts on a contended object before the caller's retry takes over. */
+/** After so many attempts the caller retries. */
 const ATTEMPTS = 5;
 
-/** Fields of a Node to change together. `null` removes an annotation. */
+/** `null` removes an annotation. */
 export interface NodePatch {
   readonly annotations?: Readonly<Record<string, string | null>>;
   readonly unschedulable?: boolean;
@@ -37,9 +34,9 @@ export class NodeWriter {
   ) {}
 
   /**
-   * Decides on the newest known Node and patches it on condition that it is still the newest; after
-   * a conflict it reads the Node and decides again. The condition guards only writes: a decision
-   * not to write, or to refuse, is always made on a fresh read.
+   * Decides on the newest known Node and patches it if it is still the newest; after a conflict it
+   * reads the Node and decides again. A decision not to write, or to refuse, is made on a fresh
+   * read.
    *
    * @param confirm - called between the decision and each write
    * @throws `ObjectNotFound`, `Conflict`, and the errors of `decide` and `confirm`
@@ -68,14 +65,13 @@ export class NodeWriter {
     }
   }
 
-  /** Reads the Node from the server, for decisions that need its current state. */
   async read(name: string): Promise<Node> {
     const node = await this.client.get(NODES, { name });
     this.cache.absorb(node);
     return node;
   }
 
-  /** Lists all Nodes into the cache, when its age is unknown. @throws `ApiUnavailable` */
+  /** Into the cache, when its age is unknown. @throws `ApiUnavailable` */
   async refresh(): Promise<void> {
     this.cache.takeOver(await this.client.list(NODES));
   }
@@ -85,7 +81,7 @@ function wants(decide: (node: Node) => NodePatch | undefined, known: Node): bool
   try {
     return decide(known) !== undefined;
   } catch {
-    // Decided again on a fresh Node, where an error counts.
+    // Decided again on a fresh Node.
     return false;
   }
 }
@@ -108,7 +104,7 @@ function specOf({ unschedulable, taints }: NodePatch): { readonly spec?: object 
   if (unschedulable === undefined && taints === undefined) return {};
   return {
     spec: {
-      // In Kubernetes an absent field means schedulable.
+      // An absent field means schedulable.
       ...(unschedulable === undefined ? {} : { unschedulable: unschedulable ? true : null }),
       ...(taints === undefined ? {} : { taints }),
     },
@@ -129,7 +125,7 @@ export class MachineConfigNodeWriter {
   ) {}
 
   /**
-   * Creates or updates the spec by server-side apply; the object is owned by its Node.
+   * By server-side apply; the object is owned by its Node.
    *
    * @param unchangedSince - the resourceVersion that the object must still have
    * @throws `Conflict` when it has another one
@@ -184,7 +180,7 @@ export class MachineConfigNodeWriter {
   }
 }
 
-/** Fields of a pool to change together. `null` removes an annotation. */
+/** `null` removes an annotation. */
 interface PoolPatch {
   readonly annotations: Readonly<Record<string, string | null>>;
   readonly paused?: boolean;
@@ -198,8 +194,8 @@ export class PoolWriter {
   ) {}
 
   /**
-   * Reads the pool, decides, and patches it on condition that it is unchanged since. Always reads,
-   * because a person's change of a moment ago counts.
+   * Patches the pool if it is unchanged. Always reads, because a person's change of a moment ago
+   * counts.
    *
    * @throws `ObjectNotFound`, `Conflict`, and the errors of `decide`
    */
@@ -227,7 +223,7 @@ export class PoolWriter {
   }
 }
 
-/** Kubernetes Events about cluster-scoped objects, in the usual namespace `default`. */
+/** About cluster-scoped objects, in the usual namespace `default`. */
 export class EventWriter {
   constructor(
     readonly client: KubeClient,
@@ -242,7 +238,7 @@ export class EventWriter {
       readonly message: string;
     },
   ): Promise<void> {
-    // `kubectl describe node` finds Events by the name in uid, as kubelets write it.
+    // `kubectl describe node` finds Events by the name in uid.
     await this.on({ apiVersion: 'v1', kind: 'Node', name: node.name, uid: node.name }, event);
   }
 

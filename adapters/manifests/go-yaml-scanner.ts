@@ -1,6 +1,6 @@
 /**
- * Finds what the scanner of go-yaml v2 (of kubectl) refuses and the parser here accepts: tabs in
- * the indentation, some escapes, directives, and documents without a beginning.
+ * Finds what kubectl's go-yaml v2 refuses and the parser here accepts: tabs in the indentation,
+ * some escapes, directives, and documents without a beginning.
  */
 
 import { CST, Lexer } from 'yaml';
@@ -13,7 +13,7 @@ interface ScannedProblem {
 
 type Lexeme = CST.TokenType | 'text';
 
-/** kubectl splits a file at these lines before it parses YAML. */
+/** kubectl splits a file here first. */
 const SEPARATOR_WITH_TEXT = /^---[ \t]*[^\s#]/gm;
 
 const ESCAPE = /\\(?:u([0-9a-fA-F]{4})|U([0-9a-fA-F]{8})|[^])/g;
@@ -29,7 +29,7 @@ export function scanAsGoYaml(text: string): readonly ScannedProblem[] {
   return [...separators, ...scanner.problems];
 }
 
-/** Keeps the state by which go-yaml allows a tab, under go-yaml's names. */
+/** The state by which go-yaml allows a tab, under its names. */
 class GoYamlScanner {
   readonly problems: ScannedProblem[] = [];
   #offset = 0;
@@ -178,7 +178,7 @@ class GoYamlScanner {
     for (const [i, line] of text.split('\n').entries()) {
       if (i >= first) {
         const blanks = /^[ \t]*/.exec(line)?.[0] ?? '';
-        // Behind the indentation, a tab is text of the block.
+        // Then a tab is text of the block.
         this.#checkTabs(blanks.slice(0, columnOf(line)), blanks.length, at);
       }
       at += line.length + 1;

@@ -1,8 +1,3 @@
-/**
- * Manifests: directories of YAML and JSON files, read as kubectl reads them, with the place of each
- * field.
- */
-
 export { readManifestFiles } from './manifest-files';
 export { readManifestObjects, type ManifestObject } from './manifest-objects';
 export { describeManifestProblem, type ManifestProblem } from './manifest-problem';

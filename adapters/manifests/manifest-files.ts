@@ -5,7 +5,7 @@ import type { ManifestProblem } from './manifest-problem';
 
 /** Larger than any list of objects that an API server stores. */
 const MAX_BYTES = 64 * 1024 * 1024;
-/** The last one is a name that kustomize accepts. */
+/** kustomize accepts the last one. */
 const MANIFEST = /\.(ya?ml|json)$|^Kustomization$/i;
 
 export interface ManifestFile {
@@ -19,9 +19,8 @@ interface ManifestFiles {
 }
 
 /**
- * Reads `*.yaml`, `*.yml`, `*.json` and `Kustomization` of a directory tree, sorted by path,
- * without hidden files. Follows links to directories; a link to an enclosing directory is a
- * problem.
+ * A directory tree, sorted by path, without hidden files. Follows links to directories; a link to
+ * an enclosing directory is a problem.
  *
  * @throws the error of the file system when the directory itself is unreadable
  */
@@ -64,7 +63,7 @@ async function manifestPaths(
 
 async function isDirectory(entry: Dirent, path: string): Promise<boolean> {
   if (!entry.isSymbolicLink()) return entry.isDirectory();
-  // A broken link is no directory; if it should be a manifest, reading it fails.
+  // Reading a broken link as a manifest fails.
   return stat(path).then(
     (found) => found.isDirectory(),
     () => false,

@@ -1,5 +1,3 @@
-/** The Kubernetes objects of manifest files, each with its place. */
-
 import type { ManifestFile } from './manifest-files';
 import type { ManifestProblem } from './manifest-problem';
 import { otherDocument, otherFiles } from './other-documents';
@@ -12,19 +10,19 @@ export interface ManifestObject {
   readonly name: string;
   readonly value: Readonly<Record<string, unknown>>;
   readonly file: string;
-  /** The place of a field, or of the nearest existing parent. */
+  /** Or of the nearest existing parent. */
   placeOf(path: readonly Step[]): Place;
 }
 
 interface ManifestObjects {
-  /** In the order of the files; lists are split into objects. */
+  /** In the order of the files; lists are split. */
   readonly objects: readonly ManifestObject[];
   readonly problems: readonly ManifestProblem[];
 }
 
 /**
- * Splits files into objects. A faulty object is a problem, not an exception; other documents are
- * returned without a name, with their description as kind.
+ * A faulty object is a problem, not an exception; other documents have no name, and their
+ * description as kind.
  */
 export function readManifestObjects(files: readonly ManifestFile[]): ManifestObjects {
   const objects: ManifestObject[] = [];
@@ -48,7 +46,6 @@ export function readManifestObjects(files: readonly ManifestFile[]): ManifestObj
 interface Found {
   readonly file: string;
   readonly document: YamlDocument;
-  /** The path of the object in its document. */
   readonly base: readonly Step[];
   readonly value: unknown;
 }
@@ -105,7 +102,7 @@ function withoutName(file: string, kind: string): ManifestObject {
   };
 }
 
-/** The items of a typed list (`MachineConfigList`) may leave their kind to the list. */
+/** Items of `MachineConfigList` may lack their kind. */
 function kindOfItems(list: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> {
   const { apiVersion, kind } = list;
   return kind === 'List' ? {} : { apiVersion, kind: String(kind).slice(0, -'List'.length) };

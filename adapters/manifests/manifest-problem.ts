@@ -1,19 +1,19 @@
-/** A fault that a person must correct in a manifest, with its place. Never quotes a config. */
+/** A fault in a manifest. Never quotes a config. */
 
 export interface ManifestProblem {
   readonly file: string;
   /** Counted from 1. */
   readonly line: number;
   readonly column: number;
-  /** `MachineConfig 99-ssh`; absent when the text is unreadable. */
+  /** Absent when the text is unreadable. */
   readonly object?: string;
-  /** `spec.config.storage.files[0].path`; absent: the whole object. */
+  /** Absent: the whole object. */
   readonly field?: string;
   readonly problem: string;
   readonly fix: string;
 }
 
-/** One line with a place that editors and CI logs can open. */
+/** Editors and CI logs can open the place. */
 export function describeManifestProblem(found: ManifestProblem): string {
   const { file, line, object, field, problem, fix } = found;
   const about = [object, field].filter((part) => part !== undefined).join(': ');

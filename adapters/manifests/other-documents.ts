@@ -1,6 +1,6 @@
 /**
- * Recognises documents among manifests that are no Kubernetes objects (files of tools, data), as
- * opposed to objects with a forgotten `kind` or `apiVersion`.
+ * Documents among manifests that are no Kubernetes objects (files of tools, data), as opposed to
+ * objects with a forgotten `kind` or `apiVersion`.
  */
 
 import { basename, dirname, join, sep } from 'node:path';
@@ -22,8 +22,8 @@ const OUR_KINDS =
   /^(MachineConfig(Pool|Node|uration)?|ControllerConfig|KubeletConfig|ContainerRuntimeConfig|RolloutPolicy)(List)?$/;
 
 /**
- * Describes a document without `apiVersion` or `kind`; undefined = a faulty object: one of
- * Slipway's kinds or groups, or one with `metadata`, `spec` or `items`.
+ * Undefined = a faulty object: one of Slipway's kinds or groups, or one with `metadata`, `spec` or
+ * `items`.
  */
 export function otherDocument(file: string, value: unknown): string | undefined {
   const tool = TOOL_FILES.find(([name]) => name.test(basename(file)));
@@ -36,10 +36,7 @@ export function otherDocument(file: string, value: unknown): string | undefined 
 
 const NOT_KUBERNETES = 'not of Kubernetes';
 
-/**
- * Files whose documents are never objects: templates of a Helm chart, and patches of a
- * kustomization. Path → description.
- */
+/** Templates of a Helm chart and patches of a kustomization. Path → description. */
 export function otherFiles(files: readonly ManifestFile[]): ReadonlyMap<string, string> {
   const named = (name: RegExp): readonly ManifestFile[] =>
     files.filter(({ path }) => name.test(basename(path)));

@@ -1,6 +1,6 @@
 /**
- * Writes a directory of files that hold secrets. All files are written to a temporary place and
- * then moved in order: a full disk changes nothing, and the next run completes an interrupted one.
+ * Writes a directory of files that hold secrets. They are written to a temporary place and moved in
+ * order: a full disk changes nothing, and the next run completes an interrupted one.
  */
 
 import type { Dirent } from 'node:fs';
@@ -10,25 +10,25 @@ import { dirname, join } from 'node:path';
 const DIRECTORY_MODE = 0o700;
 const FILE_MODE = 0o600;
 
-/** Lists every file that is ours: no other file is replaced or removed. */
+/** No file outside this list is replaced or removed. */
 const LIST = '.slipway-render.json';
 const STAGING = '.slipway-render-new';
 
 interface OutputDirectory {
   readonly directory: string;
-  /** By path below the directory; each starts with one of `folders`. */
+  /** Each path starts with one of `folders`. */
   readonly files: ReadonlyMap<string, string>;
-  /** Top folders; those that others refer to come first. */
+  /** Those that others refer to come first. */
   readonly folders: readonly string[];
-  /** Folders that may hold files of others, too. */
+  /** These may hold files of others. */
   readonly beside?: readonly string[];
 }
 
 /**
- * Makes the directory hold exactly these files, readable by their owner only. Other files of an
- * earlier run are removed last.
+ * Exactly these files, readable by their owner only. Other files of an earlier run are removed
+ * last.
  *
- * @returns paths of files that somebody else put there; if there are any, nothing was written
+ * @returns paths of files of others; if there are any, nothing was written
  */
 export async function writeOutputDirectory(output: OutputDirectory): Promise<readonly string[]> {
   const { directory, files, folders } = output;
@@ -52,7 +52,7 @@ export async function writeOutputDirectory(output: OutputDirectory): Promise<rea
     await makeDirectory(dirname(join(directory, path)));
     await rename(join(staging, path), join(directory, path));
   }
-  // Pools are removed before the objects that they name.
+  // Pools go before the objects that they name.
   for (const path of [...inOrder(earlier, rank)].reverse()) {
     if (!files.has(path)) await rm(join(directory, path), { force: true });
   }
@@ -62,7 +62,7 @@ export async function writeOutputDirectory(output: OutputDirectory): Promise<rea
   return [];
 }
 
-/** With its parents. Node's own `recursive` never ends below /proc. */
+/** Node's own `recursive` never ends below /proc. */
 async function makeDirectory(path: string): Promise<void> {
   const make = () => mkdir(path, { mode: DIRECTORY_MODE });
   try {

@@ -1,20 +1,20 @@
-/** Splits a file as kubectl does between its decoders of JSON and YAML. */
+/** Splits a file as kubectl does. */
 
 export interface TextPart {
-  /** Lines end with `\n` or `\r\n`; all offsets are those of the file. */
+  /** Lines end with `\n` or `\r\n`; offsets are those of the file. */
   readonly text: string;
   readonly offset: number;
-  /** Neither: kubectl accepts YAML after one JSON object, but not after several. */
+  /** Neither: kubectl accepts YAML after one JSON object only. */
   readonly format: 'json' | 'yaml' | 'neither';
 }
 
-/** For go-yaml these end a line and its comment, for the parser here they do not. */
+/** These end a line for go-yaml, but not for the parser here. */
 const OTHER_BREAKS = { json: /\r(?!\n)/g, yaml: /\r(?!\n)|\u0085/g };
 
-/** Concatenated files: a byte order mark begins a document, too. */
+/** A byte order mark begins a document. */
 const MARK_AFTER_SEPARATOR = /\n---[^\n]*\n(?=\ufeff)/g;
 
-/** A file that begins with JSON objects is JSON up to their end; YAML may follow. */
+/** JSON objects first; YAML may follow. */
 export function partsOf(text: string): readonly TextPart[] {
   const parts: TextPart[] = [];
   let offset = 0;
@@ -46,7 +46,7 @@ function partOf(format: TextPart['format'], text: string, offset: number): TextP
   return { format, text: text.replace(breaks, '\n'), offset };
 }
 
-/** The end of the JSON object that begins here after blanks; the given offset without one. */
+/** The given offset without an object. */
 function jsonObjectEnd(text: string, offset: number): number {
   const begin = offset + (/^\s*/.exec(text.slice(offset))?.[0].length ?? 0);
   if (text[begin] !== '{') return offset;
@@ -73,7 +73,7 @@ function isJson(text: string): boolean {
     JSON.parse(text);
     return true;
   } catch {
-    // kubectl then tries YAML, whose parser names the fault.
+    // kubectl then tries YAML.
     return false;
   }
 }

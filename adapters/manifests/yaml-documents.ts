@@ -1,6 +1,5 @@
 /**
- * Reads YAML and JSON as kubectl does, with the place of every field. No message quotes the text,
- * because manifests hold secrets.
+ * Reads YAML and JSON as kubectl does. No message quotes the text, because manifests hold secrets.
  */
 
 import { isMap, isSeq, LineCounter, parseAllDocuments, type Document, type ParsedNode } from 'yaml';
@@ -24,7 +23,7 @@ interface SyntaxProblem extends Place {
 export interface YamlDocument {
   /** As a JSON value. */
   readonly value: unknown;
-  /** The place of the field, or of the nearest existing parent. */
+  /** Or of the nearest existing parent. */
   placeOf(path: readonly Step[]): Place;
 }
 
@@ -37,7 +36,7 @@ interface YamlDocuments {
 // eslint-disable-next-line no-control-regex -- control characters are what no JSON holds
 const NOT_IN_JSON = /[\u0000-\u0008\u000b\u000c\u000e-\u001f]/;
 
-/** Characters that go-yaml refuses everywhere, also in quotes and comments. */
+/** Also in quotes and comments. */
 const NOT_IN_YAML = /[^\t\n\r\u0020-\u007e\u0085\u00a0-\ud7ff\ue000-\ufffd\u{10000}-\u{10ffff}]/u;
 
 export function readYaml(text: string): YamlDocuments {
@@ -82,7 +81,7 @@ function readPart({ text, format }: TextPart, placeAt: PlaceAt): YamlDocuments {
   const scanned = format === 'json' ? [] : scanAsGoYaml(text);
   if (scanned.length === 0) return parsed;
   const problems = scanned.map(({ offset, ...found }) => ({ ...placeAt(offset), ...found }));
-  // On the same line the scanner's problem comes first: it is the cause.
+  // The scanner's problem is the cause.
   const all = [...problems, ...parsed.problems].sort((a, b) => a.line - b.line);
   return { documents: [], problems: withoutFollowers(all) };
 }
@@ -128,7 +127,7 @@ function problemsOf(
   return { value: isFilled ? value : (value ?? null), problems };
 }
 
-/** One fault causes several problems on the same line; the first is enough. */
+/** One fault causes several problems on a line. */
 function withoutFollowers(problems: readonly SyntaxProblem[]): readonly SyntaxProblem[] {
   return problems.filter(({ line }, i) => i === 0 || problems[i - 1]?.line !== line);
 }

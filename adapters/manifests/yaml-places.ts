@@ -1,12 +1,10 @@
-/** Finds the node of a field, so that a problem can name its line. */
-
 import { isAlias, isMap, isScalar, isSeq, type Document, type ParsedNode } from 'yaml';
 import { offsetOf } from './yaml-reader';
 
-/** A step into a map or a list. */
+/** Into a map or a list. */
 export type Step = string | number;
 
-/** Offset of the field's name or of the list item, or of the nearest existing parent. */
+/** Of the field's name or of the list item, or of the nearest existing parent. */
 export function nearestNode(document: Document.Parsed<ParsedNode>, path: readonly Step[]): number {
   let node: unknown = document.contents;
   let found = offsetOf(node);

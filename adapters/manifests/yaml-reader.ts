@@ -1,4 +1,4 @@
-/** Converts nodes of a YAML document to plain values, by the rules of go-yaml v2 (of kubectl). */
+/** Nodes as plain values, by the rules of kubectl's go-yaml v2. */
 
 import {
   isAlias,
@@ -14,17 +14,17 @@ import {
 } from 'yaml';
 import { readPlain } from '../../core/yaml/read-plain';
 
-/** More than any manifest has: nested aliases grow without limit. */
+/** Nested aliases grow without limit. */
 const MAX_VALUES = 1_000_000;
 const MAX_DEPTH = 200;
 
 const PREFIX = 'tag:yaml.org,2002:';
-/** A scalar with one of these tags is read as if it had neither quotes nor a tag. */
+/** Read as if it had neither quotes nor a tag. */
 const PLAIN_TAGS = ['int', 'float', 'bool', 'null'].map((name) => PREFIX + name);
 const TEXT_TAG = `${PREFIX}str`;
 const KNOWN_TAGS = new Set([...PLAIN_TAGS, TEXT_TAG, `${PREFIX}map`, `${PREFIX}seq`]);
 
-/** A JSON escape can make half a character, which Go replaces. */
+/** Go replaces half characters of JSON escapes. */
 const HALF_CHARACTER = /\p{Cs}/gu;
 
 type ReportAt = (offset: number, problem: string, fix: string) => void;
@@ -32,7 +32,7 @@ type ReportAt = (offset: number, problem: string, fix: string) => void;
 export class YamlReader {
   readonly #document: Document.Parsed<ParsedNode>;
   readonly #report: ReportAt;
-  /** Found once: nested aliases would take hours otherwise. */
+  /** Nested aliases would take hours otherwise. */
   #anchors: ReadonlyMap<string, readonly ParsedNode[]> | undefined;
   #values = 0;
 
@@ -41,7 +41,7 @@ export class YamlReader {
     this.#report = report;
   }
 
-  /** The value; anything unreadable is reported and null. */
+  /** Anything unreadable is reported and null. */
   read(node: unknown, depth = 0): unknown {
     if (node === null || node === undefined || !this.#isBounded(node, depth)) return null;
     if (isAlias(node)) return this.#readAlias(node, depth);
@@ -61,7 +61,7 @@ export class YamlReader {
 
   #readAlias(node: Alias, depth: number): unknown {
     this.#anchors ??= anchorsOf(this.#document);
-    // An anchor may be defined again; an alias means the last definition before it.
+    // An alias means the last definition before it.
     const target = this.#anchors
       .get(node.source)
       ?.findLast((anchored) => offsetOf(anchored) < offsetOf(node));
@@ -70,10 +70,7 @@ export class YamlReader {
     return null;
   }
 
-  /**
-   * The last entry wins, as in go-yaml v2: a later `<<` overrides a field, against the YAML
-   * specification.
-   */
+  /** A later `<<` overrides a field, as in go-yaml v2 and against the YAML specification. */
   #readMap(map: YAMLMap, depth: number): Readonly<Record<string, unknown>> {
     const fields: [string, unknown][] = [];
     for (const { key, value } of map.items) {
@@ -90,7 +87,7 @@ export class YamlReader {
   #mergedFields(value: unknown, depth: number): readonly [string, unknown][] {
     const read = this.read(value, depth + 1);
     const sources: readonly unknown[] = Array.isArray(read) ? read : [read];
-    return [...sources].reverse().flatMap((source) => {
+    return sources.toReversed().flatMap((source) => {
       if (typeof source === 'object' && source !== null && !Array.isArray(source)) {
         return Object.entries(source);
       }

@@ -1,4 +1,4 @@
-/** Describes the problems of the YAML parser without quoting the text. */
+/** Never quotes the text. */
 
 import type { ErrorCode } from 'yaml';
 

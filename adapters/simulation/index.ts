@@ -1,4 +1,4 @@
-/** The simulated parts of a host; files, units and keys are real. */
+/** Files, units and keys of a simulated host are real. */
 
 export { createSimulatedKubelet, type SimulatedKubelet } from './kubelet';
 export { createSimulatedMachine, simulatedOwnership, type SimulatedMachine } from './machine';

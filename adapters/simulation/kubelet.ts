@@ -1,7 +1,7 @@
 /**
- * The kubelet of a simulated machine: its Node is not Ready while the machine is down, and Ready
- * with a new boot ID afterwards. It uses the node's own certificate; every condition that it writes
- * says that it is simulated.
+ * The Node of a simulated machine is not Ready while the machine is down, and Ready with a new boot
+ * ID afterwards. Written with the node's own certificate; every condition says that it is
+ * simulated.
  */
 
 import { fail, messageOf } from '../../core/errors';
@@ -16,16 +16,16 @@ interface SimulatedKubeletOptions {
   readonly certificateFile: string;
   readonly keyFile: string;
   readonly authorityFile: string;
-  /** Now as RFC 3339; for tests. */
+  /** RFC 3339. */
   readonly now?: () => string;
 }
 
 export interface SimulatedKubelet {
-  /** Writes the simulated OS name to the Node. @throws `ApiUnavailable` */
+  /** @throws `ApiUnavailable` */
   reportSystem(): Promise<void>;
-  /** The machine goes down. @throws `ApiUnavailable` */
+  /** @throws `ApiUnavailable` */
   reportDown(): Promise<void>;
-  /** The machine is up with this boot ID. @throws `ApiUnavailable` */
+  /** @throws `ApiUnavailable` */
   reportUp(bootId: string): Promise<void>;
 }
 

@@ -1,6 +1,6 @@
 /**
- * A simulated machine: a root directory with real files, a simulated operating system, and the
- * links of systemd. Everything else is production code.
+ * A directory with real files, a simulated operating system, and the links of systemd. The rest is
+ * production code.
  */
 
 import { mkdir } from 'node:fs/promises';
@@ -21,12 +21,12 @@ import { createRecordedOwnership } from './recorded-ownership';
 
 interface SimulatedMachineOptions {
   readonly node: string;
-  /** Real directory that the machine sees as `/`; made when it is missing. */
+  /** The machine's `/`; made when it is missing. */
   readonly root: string;
   readonly durations: SimulatedDurations;
   readonly failures: FailurePlan;
   readonly onServiceAction?: (action: ServiceAction) => void;
-  /** True: syncs to disk as a real machine does. */
+  /** True: as a real machine. */
   readonly sync?: boolean;
 }
 
@@ -37,16 +37,15 @@ export interface SimulatedMachine {
   readonly systemd: HostSystemd;
   readonly os: SimulatedOs;
   readonly pace: Pace;
-  /** Enables planned failures, which must not hit a first boot. */
+  /** Failures must not hit a first boot. */
   enableFailures(): void;
 }
 
 const CORE_OWNER = { uid: 1000, gid: 1000 } as const;
 
-/** Units are disabled by default, as on CoreOS. */
+/** As on CoreOS. */
 const PRESETS = '/usr/lib/systemd/system-preset/99-default.preset';
 
-/** The files of a new machine. */
 const FACTORY_FILES = [
   {
     path: '/etc/passwd',
@@ -65,7 +64,6 @@ const FACTORY_FILES = [
   { path: '/usr/lib/os-release', mode: 0o644, text: 'PLATFORM_ID="platform:el9"\n' },
 ] as const;
 
-/** Makes the machine, or opens an existing one. */
 export async function createSimulatedMachine(
   options: SimulatedMachineOptions,
 ): Promise<SimulatedMachine> {
@@ -97,7 +95,7 @@ export async function createSimulatedMachine(
   };
 }
 
-/** Real owners if the process may set them; else recorded owners. */
+/** Real if the process may set them; else recorded. */
 export function simulatedOwnership(root: string): Ownership {
   return process.getuid?.() === 0
     ? REAL_OWNERSHIP
@@ -115,7 +113,7 @@ async function furnish(files: HostFiles): Promise<void> {
   }
 }
 
-/** The disk of a host on which writing a configured file fails in the middle of an update. */
+/** Writing a configured file fails in the middle of an update. */
 function withDiskFaults(files: HostFiles, strikes: () => boolean): HostFiles {
   const isOurs = (path: string) =>
     path.startsWith('/var/lib/slipway/') || path.startsWith('/etc/machine-config-daemon/');
@@ -136,7 +134,6 @@ function withDiskFaults(files: HostFiles, strikes: () => boolean): HostFiles {
         try {
           refuse(path);
         } catch (error) {
-          // Earlier changes are written: the disk fails in the middle.
           await files.change(changes.slice(0, index), step);
           throw error;
         }

@@ -1,7 +1,6 @@
 /**
- * The simulated operating system of a host: deployments are staged, finalized and booted as with
- * rpm-ostree, without images. Its state is a file below the host's root, so it survives the
- * process.
+ * Deployments are staged, finalized and booted as with rpm-ostree, without images. The state is a
+ * file, so it survives the process.
  */
 
 import { randomUUID } from 'node:crypto';
@@ -12,13 +11,13 @@ import type { HostFiles } from '../host/files';
 import type { Deployment, OsStatus, StepContext } from '../host/os/os-status';
 import type { Pace } from './pace';
 
-/** Stands for the boot loader's files of a real machine. */
+/** Stands for the boot loader's files. */
 export const SIMULATED_OS_FILE = '/var/lib/slipway/simulated-os.json';
 
 interface MachineState extends OsStatus {
   /** Numbers the deployments. */
   readonly serial: number;
-  /** Set by a rollback: the next boot starts it instead of a staged deployment. */
+  /** After a rollback: boots instead of a staged deployment. */
   readonly next?: Deployment;
 }
 
@@ -31,7 +30,6 @@ const FACTORY: Omit<Deployment, 'id'> = {
   kernelType: 'default',
 };
 
-/** Reads the machine's state, or makes a new machine. */
 export async function createSimulatedOs({ files, pace }: { files: HostFiles; pace: Pace }) {
   let state = await readState(files);
 
@@ -40,7 +38,7 @@ export async function createSimulatedOs({ files, pace }: { files: HostFiles; pac
     state = next;
   }
 
-  /** Changes the staged deployment, which starts as a copy of the booted one. */
+  /** It starts as a copy of the booted one. */
   async function changeStaged(change: Partial<Deployment>): Promise<void> {
     const serial = state.serial + 1;
     const base = state.staged ?? { ...state.booted, locked: true };
@@ -104,8 +102,8 @@ export async function createSimulatedOs({ files, pace }: { files: HostFiles; pac
       });
     },
     /**
-     * Boots: a released staged deployment takes over, a locked one is lost. `broken` = it fails to
-     * boot and the boot loader falls back; the next boot tries it again.
+     * A released staged deployment takes over, a locked one is lost. `broken` = it fails to boot
+     * and the boot loader falls back; the next boot tries it again.
      */
     async boot({ broken }: { readonly broken: boolean }): Promise<string> {
       const { staged, next, pending, ...rest } = state;
@@ -118,7 +116,7 @@ export async function createSimulatedOs({ files, pace }: { files: HostFiles; pac
       else await save({ ...rest, bootId, booted: wanted, rollback: state.booted });
       return bootId;
     },
-    /** Sets the deployment that Ignition and the first boot leave. */
+    /** As Ignition and the first boot leave it. */
     async install(deployment: Omit<Deployment, 'id'>): Promise<void> {
       const serial = state.serial + 1;
       await save({
@@ -146,7 +144,7 @@ async function readState(files: HostFiles): Promise<MachineState> {
   return fresh;
 }
 
-/** @throws `OsCommandFailed` when the disk refuses, as with a real program */
+/** @throws `OsCommandFailed` when the disk refuses */
 async function writeState(files: HostFiles, state: MachineState): Promise<void> {
   const owner = { uid: 0, gid: 0 };
   const content = Buffer.from(`${JSON.stringify(state, null, 2)}\n`);

@@ -1,8 +1,8 @@
-/** Durations and failures of simulated steps. Seeded: equal runs are equal. */
+/** Durations and failures of simulated steps. Equal seeds give equal runs. */
 
 import { setTimeout as delay } from 'node:timers/promises';
 
-/** Seconds, each varied by up to `jitter` (0.2 = ±20 %). */
+/** Each varied by up to `jitter` (0.2 = ±20 %). */
 export interface SimulatedDurations {
   readonly stageSeconds: number;
   readonly applySeconds: number;
@@ -25,7 +25,7 @@ export const DEFAULT_DURATIONS: SimulatedDurations = {
 export const FAILURE_POINTS = ['prepare', 'apply', 'verify', 'boot'] as const;
 export type FailurePoint = (typeof FAILURE_POINTS)[number];
 
-/** Fails a step of one node, `times` times. */
+/** `times` times. */
 export interface SimulatedFailure {
   readonly node: string;
   readonly at: FailurePoint;
@@ -33,7 +33,7 @@ export interface SimulatedFailure {
 }
 
 export interface Pace {
-  /** Waits for the duration of the step; throws the signal's reason when it fires. */
+  /** Throws the signal's reason when it fires. */
   take(step: 'stage' | 'apply' | 'service' | 'reboot', signal?: AbortSignal): Promise<void>;
 }
 
@@ -56,9 +56,8 @@ export function createPace(node: string, durations: SimulatedDurations): Pace {
   };
 }
 
-/** The failures that are still to come. */
 export interface FailurePlan {
-  /** Whether this step of this node fails now; counts down. */
+  /** Counts down. */
   strikes(node: string, at: FailurePoint): boolean;
 }
 

@@ -1,4 +1,4 @@
-/** `slipway drift NODE`: the drift that the host of a node reported last. */
+/** `slipway drift NODE`: what the host of a node reported last. */
 
 import { driftCondition, resolveDriftPolicy, type DriftPolicy } from '../../core/drift';
 import type { DriftFinding, DriftRepair } from '../../core/drift';
@@ -17,7 +17,7 @@ interface DriftView {
   readonly node: string;
   readonly pool?: string;
   readonly drifted: boolean;
-  /** The rendered config that the disk was compared with; absent = the node never drifted. */
+  /** Absent = the node never drifted. */
   readonly config?: string;
   readonly reason?: string;
   readonly since?: string;
@@ -29,10 +29,7 @@ interface DriftView {
   readonly unrepaired?: string;
 }
 
-/**
- * Lists drifted and repaired paths of a node. Exit 4 on drift, or when a full re-apply is
- * requested.
- */
+/** Exit 4 on drift, or when a full re-apply is requested. */
 export async function showDrift(
   context: CliContext,
   name: string,
@@ -52,8 +49,7 @@ function driftView(view: ClusterView, name: string): DriftView {
   const condition = driftCondition(known);
   const drift = known?.status?.drift;
   const drifted = condition?.status === 'True';
-  // A host without drift does not report again after each update, so its last report may name an
-  // older config.
+  // A host without drift does not report after each update, so its report may name an older config.
   const config = drifted ? drift?.config : (currentConfigOf(node) ?? drift?.config);
   return {
     node: name,
@@ -71,7 +67,7 @@ function driftView(view: ClusterView, name: string): DriftView {
   };
 }
 
-/** The server resolves the policy in the same way. */
+/** As the server does. */
 function policyOf(view: ClusterView, pool: string | undefined): DriftPolicy {
   try {
     return resolveDriftPolicy(view.policies.find(({ metadata }) => metadata.name === pool)?.spec);

@@ -1,4 +1,4 @@
-/** `slipway get … --watch`: the whole list, then each row that changes, as kubectl does. */
+/** The whole list, then each row that changes, as kubectl does. */
 
 import { messageOf } from '../../core/errors';
 import { EXIT, type ExitCode } from '../exit-codes';
@@ -13,11 +13,11 @@ export interface KeyedListing<Row> extends Listing<Row> {
   key(row: Row): string;
 }
 
-/** A watch without events may be cut off, so the API server is probed this often. */
+/** A watch without events may be dead. */
 const PROBE_MS = 5_000;
 
 /**
- * Runs until Ctrl-C or the timeout. While the API server is away, it says so and waits.
+ * Until Ctrl-C or the timeout. Waits for an absent API server.
  *
  * @throws errors that waiting does not fix, and an unreachable API server at the start
  */
@@ -62,7 +62,7 @@ export async function followListing<Row>(
   return EXIT.OK;
 }
 
-/** Writes new and changed rows as data; names rows that are gone on standard error. */
+/** Rows that are gone are named on standard error. */
 class ChangeWriter<Row> {
   readonly #terminal: Terminal;
   readonly #output: OutputFormat;
@@ -126,7 +126,7 @@ class ChangeWriter<Row> {
   }
 }
 
-/** Reports once that the API server is away, and once that it is back. */
+/** Reports an absence of the API server, and its end, once each. */
 class Contact {
   readonly #terminal: Terminal;
   #isLost = false;

@@ -76,7 +76,7 @@ function poolListing(view: ClusterView, context: CliContext): KeyedListing<Machi
   };
 }
 
-/** At most so many nodes without a pool are named. */
+/** Of nodes without a pool. */
 const HINTS = 10;
 
 interface NodeLine {
@@ -123,7 +123,7 @@ function simulatedNote(rows: readonly NodeLine[]): string | undefined {
   return `simulated hosts: ${which} of ${rows.length}; no machines are behind them`;
 }
 
-/** Names the first nodes without a pool, with the command that fixes each. */
+/** With the command that fixes each. */
 function noPoolNote({ nodes, pools }: ClusterView): string | undefined {
   const left = nodesInNoPool(nodes, pools);
   if (left.length === 0) return undefined;
@@ -134,7 +134,7 @@ function noPoolNote({ nodes, pools }: ClusterView): string | undefined {
   ].join('\n');
 }
 
-/** `managedFields` is bookkeeping of the API server, and longer than the rest of the object. */
+/** Longer than the rest of the object. */
 function withoutManagedFields<T extends { readonly metadata: object }>(object: T): T {
   const metadata = Object.fromEntries(
     Object.entries(object.metadata).filter(([field]) => field !== 'managedFields'),

@@ -1,4 +1,4 @@
-/** `slipway host status|settle`: run on the console of a machine. No server is asked. */
+/** For the console of a machine. Asks no server. */
 
 import { printHostStatus, settleHere } from '../../workers/host/console';
 import type { ExitCode } from '../exit-codes';
@@ -9,9 +9,7 @@ export interface HostOptions {
   readonly configFile?: string;
 }
 
-/**
- * Shows config, operating system, open update and worker of this machine. Exit 4 when it is unwell.
- */
+/** Exit 4 when the machine has problems. */
 export async function hostStatus(
   { terminal }: CliContext,
   options: HostOptions,
@@ -24,7 +22,7 @@ export async function hostStatus(
   return isWell ? EXIT.OK : EXIT.FAILED;
 }
 
-/** Settles an unfinished update as at boot before the kubelet; may reboot. */
+/** As at boot before the kubelet; may reboot. */
 export async function hostSettle(
   { terminal, signal }: CliContext,
   options: HostOptions,

@@ -26,25 +26,24 @@ import { cliError, EXIT } from '../exit-codes';
 import { type OutputFormat, printData, printListing } from '../output';
 import type { CliCluster, CliContext } from '../ports';
 
-/** Absent fields have defaults. */
 interface JoinTokenRequest {
   readonly pool: string;
   readonly ttlSeconds?: number | undefined;
   readonly description?: string | undefined;
-  /** File for the Secret, instead of the cluster. */
+  /** The Secret goes to this file instead of the cluster. */
   readonly secretFile?: string | undefined;
 }
 
-/** A new token; `text` is its only copy. */
+/** `text` is the only copy. */
 interface MadeJoinToken {
   readonly text: string;
   readonly record: JoinTokenRecord;
 }
 
-/** IDs are 40 random bits: another try after a clash, and never a third. */
+/** IDs are 40 random bits: one more try after a clash. */
 const ATTEMPTS = 3;
 
-/** Creates a token. Only the token goes to standard output, so that a shell can capture it. */
+/** Only the token goes to standard output, so that a shell can capture it. */
 export async function createJoinToken(
   context: CliContext,
   request: JoinTokenRequest,
@@ -71,7 +70,7 @@ export function madeText({ id, pool, expiresAt }: JoinTokenRecord): string {
   return `join token ${id} lets machines into pool ${pool} until ${expiresAt}; slipway join-token revoke ${id} ends it`;
 }
 
-/** Checks the request, stores a new token, and removes those that expired long ago. */
+/** Also removes tokens that expired long ago. */
 export async function makeJoinToken(
   context: CliContext,
   request: JoinTokenRequest,
@@ -107,7 +106,7 @@ export async function makeJoinToken(
   return made;
 }
 
-/** For the server that installs a cluster, where there is no API yet. */
+/** For the server that installs a cluster. */
 async function writeNew(
   secretFile: string,
   fields: Omit<JoinTokenRecord, 'id' | 'hash'>,
@@ -115,7 +114,7 @@ async function writeNew(
   const { id, text, hash } = newJoinToken(randomBytes);
   const record = { id, hash, ...fields };
   try {
-    // A bootstrap directory has no directory for tokens before the first one.
+    // Before the first token there may be no directory.
     await mkdir(dirname(secretFile), { recursive: true, mode: 0o700 });
     await writeFile(secretFile, stringify(joinTokenSecret(record)), { flag: 'wx', mode: 0o600 });
   } catch (error) {
@@ -140,10 +139,10 @@ async function storeNew(
   }
 }
 
-/** A Kubernetes object name that also fits into a label value. */
+/** It must fit into a label value. */
 const POOL_NAME = /^[a-z0-9]([-a-z0-9.]{0,61}[a-z0-9])?$/;
 
-/** @throws the exit for an invalid pool name; needs no cluster */
+/** @throws the exit; needs no cluster */
 export function checkPoolName(pool: string): void {
   if (POOL_NAME.test(pool)) return;
   throw cliError(
@@ -152,7 +151,7 @@ export function checkPoolName(pool: string): void {
   );
 }
 
-/** @throws the exit for a pool that does not exist, with the names of the existing ones */
+/** @throws the exit, with the names of the existing pools */
 export async function checkPool(cluster: CliCluster, pool: string): Promise<void> {
   const names = await cluster.poolNames();
   if (names.includes(pool)) return;
@@ -227,15 +226,15 @@ function stateOf(token: StoredJoinToken, now: number): 'Valid' | 'Expired' | 'Un
   return isJoinTokenExpired(token, now) ? 'Expired' : 'Valid';
 }
 
-/** The hash is not secret, but useless to a reader. */
+/** The hash is useless to a reader. */
 function withoutHash(token: StoredJoinToken, now: number): object {
   const shown = Object.entries(token).filter(([key]) => key !== 'hash');
   return { ...Object.fromEntries(shown), state: stateOf(token, now) };
 }
 
-/** Deletes a token. Servers see that through their watch, within moments. */
+/** Servers see that through their watch, within moments. */
 export async function revokeJoinToken(context: CliContext, given: string): Promise<ExitCode> {
-  // A person may paste the whole token; it must not appear in a message.
+  // A pasted token must not appear in a message.
   const id = parseJoinToken(given)?.id ?? given;
   if (!isJoinTokenId(id)) {
     throw cliError(
@@ -261,7 +260,7 @@ export async function pruneJoinTokens(context: CliContext): Promise<ExitCode> {
   return EXIT.OK;
 }
 
-/** @throws the exit for a token that does not open this pool now; the message holds no secret */
+/** @throws the exit for a token that does not open this pool now; names no secret */
 export async function checkJoinToken(
   context: CliContext,
   { id, secret }: JoinTokenParts,

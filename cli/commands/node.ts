@@ -16,7 +16,7 @@ import { awaitAnswer, WORKER } from '../await-answer';
 import type { CliContext, ClusterView, HostWorkerRecord, PausedInTemporal } from '../ports';
 import { printMachineReadable } from './rollout';
 
-/** The node with its pool, or the exit that names the missing one. */
+/** Or the exit that names what is missing. */
 function findNode(
   view: ClusterView,
   name: string,
@@ -48,7 +48,7 @@ interface NodeReport {
   readonly conditions: readonly Condition[];
 }
 
-/** Shows the status of a node and of its update. Exit 4 when it failed. */
+/** Exit 4 when the update failed. */
 export async function nodeStatus(
   context: CliContext,
   name: string,
@@ -201,7 +201,7 @@ export async function nodeRequest(
   if (answer === undefined) {
     throw cliError(EXIT.NOT_FOUND, `no rollout of pool ${pool.metadata.name} runs`);
   }
-  // The update may have reached its reboot while the request was on its way.
+  // The update may have reached its reboot meanwhile.
   await refuseTooLate(context, verb, { node, pool });
   context.terminal.err.write(`${DONE[verb](name)}\n`);
   return EXIT.OK;
@@ -219,7 +219,7 @@ async function refuseTooLate(
   const update = await awaitAnswer(context, WORKER, temporal.nodeStatus(name));
   // A workflow that is paused in Temporal cannot answer.
   if (update === undefined || 'pausedInTemporal' in update || !update.pastPointOfNoReturn) return;
-  // Skip is about the current target of the pool, which may be newer than that of the update.
+  // Skip is about the pool's target, which may be newer than that of the update.
   if (verb === 'skip' && update.config !== pool.spec.configuration?.name) return;
   throw cliError(
     EXIT.FAILED,
@@ -233,8 +233,8 @@ interface Found {
 }
 
 /**
- * Starts a rollout for a retry when none runs (cancelled, or waiting for a person). A node with
- * nothing to retry is refused here: the rollout might end before it could refuse.
+ * Starts a rollout for a retry when none runs. Refuses a node with nothing to retry, because the
+ * rollout might end before it could.
  */
 async function startThen<Answer>(
   context: CliContext,

@@ -1,4 +1,4 @@
-/** Reasons that keep a rollout from starting a node now, in the sentences of the rollout. */
+/** Why a rollout could not start a node now, in the words of the rollout. */
 
 import { findProblems } from '../../controllers/pool-status/pool-problems';
 import { messageOf } from '../../core/errors';
@@ -10,7 +10,7 @@ import { compileSelector } from '../../core/selectors';
 import type { ClusterView } from '../ports';
 
 /**
- * The first blocker of the whole pool; undefined when a node could start, or when all are updated.
+ * Undefined when a node could start, or when all are updated.
  *
  * @param hasTarget - the rendered config of the pool exists
  */
@@ -35,7 +35,7 @@ function selectorProblem(view: ClusterView, pool: MachineConfigPool): string | u
   );
 }
 
-/** The blocker when all candidates are control-plane nodes and the quorum allows no other to go. */
+/** All candidates are control-plane nodes, and the quorum allows no other to go. */
 function allHeldByControlPlane({
   candidates,
   controlPlane,

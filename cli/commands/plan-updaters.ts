@@ -1,4 +1,4 @@
-/** Other updaters on machines of a pool, as their hosts report them. */
+/** As their hosts report them. */
 
 import { updatersShown } from '../../core/machine/updaters';
 import type { Node } from '../../core/node/types';

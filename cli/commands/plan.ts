@@ -36,7 +36,6 @@ const PORTS: ContentPorts = {
   parseToml: (text) => parseToml(text),
 };
 
-/** Nodes with the same current config share one plan. */
 interface PlanGroup {
   /** Absent = never configured. */
   readonly from?: string;
@@ -47,21 +46,21 @@ interface PlanGroup {
 interface PoolPlan {
   readonly pool: string;
   readonly target?: string;
-  /** Why the target is older than the MachineConfigs; absent = it is up to date. */
+  /** Absent = the target is up to date. */
   readonly notRendered?: string;
-  /** The reason that no node of the pool can start now; absent = none. */
+  /** Absent = a node can start now. */
   readonly blocker?: string;
   readonly maxUnavailable: number;
-  /** The quorum limit, when it is below maxUnavailable of the pool. */
+  /** When it is below the pool's maxUnavailable. */
   readonly controlPlane?: string;
   readonly machineCount: number;
   readonly simulatedCount: number;
   readonly updated: number;
   readonly order: readonly string[];
   readonly groups: readonly PlanGroup[];
-  /** Why a drain that the change asks for is left out; absent = it is not. */
+  /** Why a drain is left out; absent = it is not. */
   readonly noDrain?: string;
-  /** Pods and budgets that would hold up a drain now. */
+  /** Pods and budgets that would delay a drain now. */
   readonly blockers: readonly string[];
   readonly failed: readonly NamedReason[];
   readonly held: readonly NamedReason[];
@@ -133,7 +132,7 @@ function notRendered(pool: MachineConfigPool): Pick<PoolPlan, 'notRendered'> {
   return degraded === undefined ? {} : { notRendered: degraded.message ?? '' };
 }
 
-/** One plan per current config: a pool of any size has few of them. */
+/** A pool of any size has few current configs. */
 async function planGroups(
   cluster: CliCluster,
   view: PoolView,
@@ -161,7 +160,7 @@ async function planGroups(
   );
 }
 
-/** A deleted rendered config counts as unknown; at the update the copy on the node decides. */
+/** Undefined when the config is deleted: the node's copy decides at the update. */
 async function renderedSpec(cluster: CliCluster, name: string): Promise<RenderedSpec | undefined> {
   try {
     return (await cluster.machineConfig(name)).spec as RenderedSpec;
@@ -193,7 +192,7 @@ async function blockersOn(
   return predictBlockers(there, budgets, context).map(({ sentence }) => sentence);
 }
 
-/** `namespace/name` of DaemonSets that own one of the pods and are gone: such pods are evicted. */
+/** `namespace/name`. Pods of deleted DaemonSets are evicted. */
 function missingDaemonSets(pods: readonly Pod[], existing: ReadonlySet<string>): readonly string[] {
   const owners = pods.flatMap((pod) => {
     const owner = controllerOf(pod);
@@ -249,7 +248,7 @@ function named(reasons: readonly NamedReason[]): readonly string[] {
   return reasons.map(({ node, reason }) => `${node}: ${reason}`);
 }
 
-/** At most 20 lines; the rest is counted. */
+/** At most 20 lines. */
 function section(title: string, lines: readonly string[]): readonly string[] {
   if (lines.length === 0) return [];
   return ['', title, ...fewLines(lines, { most: 20 }).map((line) => `  ${line}`)];

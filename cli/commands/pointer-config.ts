@@ -22,19 +22,16 @@ export interface PointerOptions {
   readonly open?: boolean;
 }
 
-/** Reads a text file; `-` is standard input. */
+/** `-` is standard input. */
 export type ReadText = (path: string) => Promise<string>;
 
 const readText: ReadText = (path) =>
   path === '-' ? textOf(process.stdin) : readFile(path, 'utf8');
 
-/** The default port of the server, as in MCO. */
+/** As in MCO. */
 const SERVER_PORT = 22_623;
 
-/**
- * Prints the pointer config with a given or a new token. The cluster is asked (and checks token and
- * pool) only when token, authority or address is missing.
- */
+/** The cluster is asked only for a missing token, authority or address. */
 export async function printPointerConfig(
   context: CliContext,
   pool: string,
@@ -51,7 +48,7 @@ export async function printPointerConfig(
     serverUrl: serverUrlOf(options.serverUrl, facts),
     authority: await authorityOf(options.caFile, { facts, read, now: context.now() }),
   };
-  // Created last: an error above must not leave a token behind.
+  // Last: an error above must not leave a token behind.
   const token = needsToken ? await newToken(context, pool, options.ttl) : given;
   const config = checked({ ...pointer, ...(token === undefined ? {} : { token }) });
   context.terminal.out.write(`${JSON.stringify(config, null, 2)}\n`);
@@ -143,7 +140,7 @@ async function authorityOf(
 
 const CERTIFICATE = /-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g;
 
-/** Only the certificates of a PEM text: a key beside them must not be printed. */
+/** A key beside the certificates must not be printed. */
 function certificatesOf(pem: string, source: string, now: number): string {
   const blocks = pem.match(CERTIFICATE) ?? [];
   if (blocks.length === 0)
@@ -164,7 +161,7 @@ function endOf(block: string, source: string): number {
   }
 }
 
-/** Parses the config as the server parses configs of the cluster. */
+/** As the server parses configs. */
 function checked(pointer: Pointer): object {
   const config = pointerIgnition(pointer);
   const raw = readRawIgnition(config, { gunzip: gunzipSync });

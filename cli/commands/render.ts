@@ -1,4 +1,4 @@
-/** `slipway render`: renders from manifests as the controllers do, without a cluster. */
+/** `slipway render`: as the controllers do, without a cluster. */
 
 import {
   describeManifestProblem,
@@ -29,10 +29,10 @@ import { VERSION } from '../version';
 
 export interface RenderOptions {
   readonly manifestDir: readonly string[];
-  /** Output directory; not with `check`. */
+  /** Not with `check`. */
   readonly destDir?: string;
   readonly check: boolean;
-  /** With `check`: pools may select MachineConfigs that are only in the cluster. */
+  /** Pools may select MachineConfigs that are only in the cluster. */
   readonly partial: boolean;
   /** Warnings are errors. */
   readonly strict: boolean;
@@ -41,10 +41,7 @@ export interface RenderOptions {
   readonly output: 'text' | 'json';
 }
 
-/**
- * Renders every pool of the manifests, or lists with `--check` each problem that would prevent it.
- * Exit 4 on errors; warnings and notes are only printed.
- */
+/** With `--check`, lists each problem. Exit 4 on errors; warnings and notes are only printed. */
 export async function render(context: CliContext, options: RenderOptions): Promise<ExitCode> {
   if (options.check === (options.destDir !== undefined)) {
     throw cliError(EXIT.USAGE, 'give either --dest-dir DIRECTORY or --check');
@@ -200,7 +197,7 @@ function counts(
   return { errors: of('error'), warnings: of('warning'), notes: of('note') };
 }
 
-/** `2 errors, 1 warning`; empty = no findings. */
+/** Empty = no findings. */
 function summary(findings: readonly Finding[]): string {
   return Object.entries(counts(findings))
     .filter(([, count]) => count > 0)

@@ -13,7 +13,7 @@ import { renderTree } from '../tree';
 import { findPool, printMachineReadable } from './rollout';
 import { watchRollout } from './rollout-watch';
 
-/** Shows a rollout once, or until it ends, halts or times out. Ctrl-C only detaches. */
+/** Once, or until the rollout ends, halts or times out. Ctrl-C only detaches. */
 export async function rolloutStatus(
   context: CliContext,
   poolName: string,
@@ -28,7 +28,7 @@ export async function rolloutStatus(
   return exitCodeOf(snapshot);
 }
 
-/** Updates that are asked for their step, the longest-waiting first: no more fit on a screen. */
+/** The longest-waiting first; no more fit on a screen. */
 const MOST_STEPS = 20;
 
 async function observe(

@@ -1,6 +1,6 @@
 /**
- * `slipway rollout status POOL --watch`: the live tree, until the rollout ends, halts or times out.
- * A server that does not answer is named and asked again. Ctrl-C only detaches.
+ * The live tree, until the rollout ends, halts or times out. A server that does not answer is named
+ * and asked again. Ctrl-C only detaches.
  */
 
 import { messageOf } from '../../core/errors';
@@ -10,14 +10,13 @@ import type { WatchOptions } from '../options';
 import { awaitAnswer, isPassing, WORKER } from '../await-answer';
 import type { CliCluster, CliContext, ClusterView } from '../ports';
 import { exitCodeOf, isSettled, type RolloutSnapshot } from '../snapshot';
+import { whenAborted } from '../../process/when-aborted';
 
 type Look = (view: ClusterView) => Promise<RolloutSnapshot>;
 
-/**
- * A rollout can end, halt or be paused without a change in the cluster, so it is asked this often.
- */
+/** A rollout can end, halt or be paused without a change in the cluster. */
 const ASK_AGAIN_MS = 2_000;
-/** A watch without events may be cut off, so the API server is probed this often. */
+/** A watch without events may be dead. */
 const PROBE_MS = 5_000;
 
 /** @throws errors that waiting does not fix, and an unreachable server at the start */
@@ -45,12 +44,9 @@ async function begin(context: CliContext, look: Look): Promise<Begun> {
   return { cluster, view, first: await awaitAnswer(context, WORKER, look(view)) };
 }
 
-/** The result of the work, or undefined when the signal aborts first. */
+/** Undefined when the signal aborts first. */
 async function orAborted<T>(signal: AbortSignal, work: Promise<T>): Promise<T | undefined> {
-  const aborted = new Promise<undefined>((resolve) => {
-    if (signal.aborted) resolve(undefined);
-    else signal.addEventListener('abort', () => resolve(undefined), { once: true });
-  });
+  const aborted = whenAborted(signal).then(() => undefined);
   return Promise.race([work, aborted]).catch((error: unknown) => {
     // The question failed because of Ctrl-C.
     if (signal.aborted) return undefined;
@@ -117,7 +113,7 @@ class RolloutWatch {
     return this.#end();
   }
 
-  /** Asks and records whether an answer came. Never throws. */
+  /** Records whether an answer came. Never throws. */
   async #ask(whom: Whom, question: () => Promise<void>): Promise<void> {
     const { signal } = this.#stop;
     try {
@@ -210,9 +206,7 @@ function timedOut(latest: RolloutSnapshot, seconds: number, troubles: readonly s
   );
 }
 
-/**
- * Runs once at a time: calls during a run are folded into one further run. `work` does not throw.
- */
+/** Calls during a run are folded into one further run. `work` does not throw. */
 function latestOnly(work: () => Promise<void>): () => void {
   let isAsked = false;
   let isRunning = false;

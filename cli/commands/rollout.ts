@@ -10,7 +10,7 @@ import { printData, printListing } from '../output';
 import { awaitAnswer, WORKER } from '../await-answer';
 import type { CliContext, ClusterView, RolloutRecord } from '../ports';
 
-/** The pool by name, or the exit that names the existing ones. */
+/** Or the exit that names the existing pools. */
 export function findPool(view: ClusterView, name: string): MachineConfigPool {
   const pool = view.pools.find((candidate) => candidate.metadata.name === name);
   if (pool !== undefined) return pool;
@@ -21,7 +21,7 @@ export function findPool(view: ClusterView, name: string): MachineConfigPool {
   );
 }
 
-/** Starts the rollout or wakes the running one; lifts an earlier `rollout cancel`. */
+/** Or wakes the running rollout; lifts an earlier `rollout cancel`. */
 export async function rolloutStart(
   context: CliContext,
   poolName: string,
@@ -40,7 +40,7 @@ export async function rolloutStart(
   await cluster.clearRolloutCancelled(poolName);
   const progress = await awaitAnswer(context, WORKER, temporal.start(poolName, config));
   const { updated, machineCount } = progress;
-  // A rollout that has just begun has not counted its nodes yet.
+  // A new rollout has not counted its nodes yet.
   const nodes = machineCount === 0 ? '' : `${updated} of ${machineCount} nodes on `;
   const paused =
     pool.spec.paused === true
@@ -52,7 +52,7 @@ export async function rolloutStart(
   return EXIT.OK;
 }
 
-/** Pauses the pool: nodes in flight finish, no other starts. Needs no running rollout. */
+/** Running updates finish, no other starts. Needs no running rollout. */
 export async function rolloutPause(
   context: CliContext,
   poolName: string,
@@ -92,7 +92,7 @@ export async function rolloutResume(
   return EXIT.OK;
 }
 
-/** Cancels the running rollout: nodes before their reboot are undone, the others finish. */
+/** Nodes before their reboot are undone, the others finish. */
 export async function rolloutCancel(context: CliContext, poolName: string): Promise<ExitCode> {
   const cluster = await context.cluster();
   findPool(await cluster.read(), poolName);
@@ -148,7 +148,7 @@ export function printRollouts(
   );
 }
 
-/** Prints JSON or YAML when that is wanted; false for the forms for people. */
+/** False for the forms for people. */
 export function printMachineReadable(
   context: CliContext,
   output: OutputFormat,

@@ -1,5 +1,3 @@
-/** `slipway setup temporal`: creates the namespace and the search attributes that are missing. */
-
 import { formatDuration } from '../durations';
 import { EXIT, type ExitCode } from '../exit-codes';
 import type { CliContext, SetupStep } from '../ports';

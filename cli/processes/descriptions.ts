@@ -1,4 +1,4 @@
-/** Meaning of each setting of the processes, for help and docs/cli.md. */
+/** For help and docs/cli.md. */
 export const DESCRIPTIONS: Readonly<Record<string, string>> = {
   temporalAddress: 'host:port of the frontend of Temporal; default 127.0.0.1:7233',
   temporalNamespace: 'namespace in Temporal; default slipway',
@@ -35,7 +35,7 @@ export const DESCRIPTIONS: Readonly<Record<string, string>> = {
   plainPort: 'port of /healthz, /readyz and /metrics; default 8080',
   certificateFile:
     'PEM file: certificate of the endpoints for machines; read again when it changes',
-  keyFile: 'PEM file: key of that certificate',
+  keyFile: 'PEM file: key of the certificate',
   clientAuthorityFile:
     'PEM file: authority of the kubelet client certificates; not with --bootstrap-dir',
   maxConfigBytes: 'memory for rendered configs; default 64 MiB',
@@ -44,10 +44,12 @@ export const DESCRIPTIONS: Readonly<Record<string, string>> = {
   joinMode: 'tokens, or open: everybody gets a first config; default tokens',
   allowNetwork: 'network that machines may join from; repeat, or use commas; default: all',
   bootstrapKubeconfig: 'kubeconfig with which new machines request their certificate',
-  bootstrapTokenDirectory: 'directory with token and ca.crt, from which that kubeconfig is made',
-  apiServerUrl: 'https:// address of the API server in that kubeconfig',
+  bootstrapTokenDirectory:
+    'directory with token and ca.crt, from which --bootstrap-kubeconfig is made',
+  apiServerUrl: 'https:// address of the API server in --bootstrap-kubeconfig',
   registryAuthority: 'host[:port]=FILE: authority of a registry, for machines; repeatable',
   maxFirstConfigBytes: 'largest first config that is served; default 16 MiB',
   maxConnections: 'concurrent connections of joining machines; default 4096',
-  maxConnectionsPerAddress: 'the same from one address; default 2560',
+  maxConnectionsPerAddress:
+    'concurrent connections of joining machines from one address; default 2560',
 };

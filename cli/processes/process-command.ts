@@ -1,8 +1,6 @@
-/** A process of Slipway, as the command line sees it. */
-
-/** A flag of a process; its setting may also come from the environment. */
+/** Its setting may also come from the environment. */
 export interface ProcessFlag {
-  /** Name of the setting: `metricsPort` is `--metrics-port`. */
+  /** `metricsPort` is `--metrics-port`. */
   readonly setting: string;
   readonly variable: string;
   readonly description?: string;
@@ -13,9 +11,9 @@ export interface ProcessFlag {
 export interface ProcessCommand {
   readonly flags: readonly ProcessFlag[];
   /**
-   * Runs until the signal aborts.
+   * Until the signal aborts.
    *
-   * @throws an error with `name` 'SettingsError' for unusable settings
+   * @throws an error with `name` 'SettingsError' for invalid settings
    */
   run(
     flags: Readonly<Record<string, unknown>>,

@@ -1,6 +1,6 @@
 /**
- * The processes of Slipway. Each is loaded only when it runs: a host worker must not carry the
- * Kubernetes client, nor `slipway get` a Temporal worker.
+ * Each is loaded only when it runs: a host worker must not carry the Kubernetes client, nor
+ * `slipway get` a Temporal worker.
  */
 
 import type { ProcessEntry } from './process-command';

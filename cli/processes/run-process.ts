@@ -4,9 +4,7 @@ import type { ExitCode } from '../exit-codes';
 import { EXIT } from '../exit-codes';
 import type { ProcessCommand, ProcessEntry, ProcessFlag } from './process-command';
 
-/**
- * Runs one process until the signal aborts; unusable settings end it with a list of all problems.
- */
+/** Invalid settings end it with a list of all problems. */
 export async function runProcess(
   entry: ProcessEntry,
   argv: readonly string[],

@@ -14,7 +14,7 @@ export const serverCommand: ProcessCommand = {
     runServer(readSettings(ServerSettings, given(flags), environment), signal),
 };
 
-/** A repeatable flag that was not given is an empty list, which must not hide the environment. */
+/** An empty list of a repeatable flag must not hide the environment. */
 function given(flags: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> {
   return Object.fromEntries(
     Object.entries(flags).filter(([, value]) => !(Array.isArray(value) && value.length === 0)),

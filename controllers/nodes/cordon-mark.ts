@@ -1,20 +1,17 @@
-/** Slipway's mark on a Node whose cordon is gone. */
-
 import { ANNOTATION } from '../../core/names';
 import { annotationOf } from '../../core/node/predicates';
 import type { Node } from '../../core/node/types';
 import { isCordonedBySlipway } from '../../core/rollout';
 
 /**
- * Whether the mark outlived its cordon. Both are written and removed in one write, so a person
- * uncordoned the node, for example after a failed rollback. If it is cordoned since, that cordon is
- * the person's.
+ * Both are written and removed in one write, so a person uncordoned the node. If it is cordoned
+ * since, that cordon is the person's.
  */
 export function isCordonMarkLeftOver(node: Node): boolean {
   return annotationOf(node, ANNOTATION.CORDONED_BY) !== undefined && !isCordonedBySlipway(node);
 }
 
-/** Removes the mark from exactly this version of the Node, which may be cordoned again by now. */
+/** For exactly this version of the Node, which may be cordoned again by now. */
 export function cordonMarkCleared({ metadata: { resourceVersion } }: Node): object {
   return {
     metadata: {

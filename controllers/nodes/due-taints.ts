@@ -1,5 +1,3 @@
-/** Which nodes have to get or lose the taint of nodes that will be drained. */
-
 import type { MachineConfigNode, Node, NodeTaint } from '../../core/node/types';
 import { hasUpdateTaint, otherTaints, taintsWithUpdate } from '../../core/node/update-taint';
 import { assignNodes } from '../../core/pool/membership';
@@ -17,8 +15,8 @@ interface TaintPicture {
 interface DueTaints {
   readonly inLine: ReadonlySet<string>;
   /**
-   * Nodes that lack it, the next to be drained first, the pools in turns; then those that must lose
-   * it.
+   * First nodes that lack the taint, the next to be drained first, the pools in turns; then those
+   * that must lose it.
    */
   readonly due: readonly Node[];
 }
@@ -35,7 +33,7 @@ export function dueTaints(picture: TaintPicture): DueTaints {
   return { inLine, due: [...line.filter((node) => !hasUpdateTaint(node)), ...left] };
 }
 
-/** The taints that the node should have; taints of others stay. */
+/** Taints of others stay. */
 export function taintsOf(node: Node, isInLine: boolean): readonly NodeTaint[] {
   return isInLine ? taintsWithUpdate(node) : otherTaints(node);
 }

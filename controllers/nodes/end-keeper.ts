@@ -7,19 +7,19 @@ import type { Writer } from '../fenced-writer';
 import { showStatus } from './show-status';
 import { unsaidEnd } from './unsaid-end';
 
-/** A running update writes its end within moments. Both may write: the content is the same. */
+/** A running update writes its end within moments. Both may write the same. */
 const UNSAID_MS = 10_000;
 
 interface EndKeeperDeps {
   readonly writer: Pick<Writer, 'patch' | 'apply'>;
-  /** Reads the Node from the API. @throws `ObjectNotFound` */
+  /** @throws `ObjectNotFound` */
   readonly readNode: (name: string) => Promise<Node>;
   readonly log: Log;
   readonly now: () => string;
 }
 
 export class EndKeeper {
-  /** By node: since when its end is missing. */
+  /** Since when the end is missing, by node. */
   readonly #since = new Map<string, number>();
 
   constructor(
@@ -45,7 +45,7 @@ export class EndKeeper {
     }
     this.forget(name);
     const status = unsaidEnd(await this.#newest(node), known, now());
-    // The next update has begun, and the watch will show that.
+    // The next update has begun.
     if (status === undefined) return;
     if (await showStatus(writer, known, status)) {
       const config = status.configVersion.desired;
@@ -61,8 +61,8 @@ export class EndKeeper {
   }
 
   /**
-   * The cache may be older than an update that has begun. Such an update writes the Node before the
-   * MachineConfigNode, so it either shows here or overwrites this later.
+   * The cache may be older than the next update, which writes the Node before the
+   * MachineConfigNode: it shows here, or overwrites this later.
    */
   async #newest(shown: Node): Promise<Node> {
     try {

@@ -1,6 +1,6 @@
 /**
- * First status of the MachineConfigNode of a machine that came with its config, so that `kubectl
- * get mcn` shows it before the first update.
+ * First status of the MachineConfigNode of a machine that came with its config, for `kubectl get
+ * mcn`.
  */
 
 import { ANNOTATION, NodeCondition, NodeState } from '../../core/names';
@@ -10,10 +10,7 @@ import { annotationOf, currentConfigOf, desiredConfigOf } from '../../core/node/
 import type { MachineConfigNode, Node } from '../../core/node/types';
 import type { ShownStatus } from './show-status';
 
-/**
- * The config of a node that is Done on its desired config; undefined = it is not, or is not managed
- * yet.
- */
+/** The config of a node that is Done on its desired config. */
 export function restsOn(node: Node): string | undefined {
   const config = currentConfigOf(node);
   const isDone = annotationOf(node, ANNOTATION.STATE) === NodeState.DONE;
@@ -21,7 +18,7 @@ export function restsOn(node: Node): string | undefined {
 }
 
 /**
- * The missing status of such a node; undefined = an update or this function has written it.
+ * Undefined = an update or this function has written it.
  *
  * @param now - RFC 3339
  */

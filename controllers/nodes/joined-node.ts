@@ -1,4 +1,4 @@
-/** Whether a joined node is adopted on the config that its machine came with, without a rollout. */
+/** Whether a joined node is adopted on the config that its machine came with. */
 
 import { adoptionOf } from '../../core/node/adoption';
 import { isDegraded, isTargetedAt } from '../../core/node/predicates';
@@ -11,7 +11,7 @@ import { decideRollout } from '../rollout/decision';
 
 interface JoinedNode {
   readonly node: Node;
-  /** Its MachineConfigNode, with the report of its host. */
+  /** With the report of its host. */
   readonly known: MachineConfigNode;
   readonly pool: MachineConfigPool;
   readonly policy: RolloutPolicy | undefined;
@@ -20,12 +20,11 @@ interface JoinedNode {
 }
 
 /**
- * The annotations that adopt the node; undefined = it has them, or a rollout will write them.
+ * Undefined = the node has them, or a rollout will write them.
  *
  * On the target a node is adopted at once. On an older config of the pool it waits for the rollout,
- * which takes new nodes first, unless no rollout will come: the pool is paused or waits for a
- * person, too many nodes failed, or this one failed before its host reported. On any other config
- * it is not adopted.
+ * unless no rollout will come: the pool is paused or waits for a person, too many nodes failed, or
+ * this one failed before its host reported. On any other config it is not adopted.
  */
 export function joinedAnnotations(
   joined: JoinedNode,
@@ -39,7 +38,6 @@ export function joinedAnnotations(
   return isDegraded(node) || willNotBeAsked(joined) ? annotations : undefined;
 }
 
-/** Whether the pool waits, or its rollout is halted. */
 function willNotBeAsked(joined: JoinedNode): boolean {
   const { node, pool, policy } = joined;
   const decision = decideRollout({
@@ -51,11 +49,11 @@ function willNotBeAsked(joined: JoinedNode): boolean {
   return decision.kind === 'wait' || isHalted(joined, decision.target);
 }
 
-/** As in the rollout, apart from nodes with a fresh retry request. */
+/** As in the rollout, apart from fresh retry requests. */
 function isHalted({ pool, policy, picture }: JoinedNode, target: string): boolean {
   const nodes = picture.nodes.list();
   const failed = nodes.filter((node) => hasFailedOn(node, target));
-  // Usually no node has failed, and this saves sorting thousands of nodes into pools.
+  // Saves sorting thousands of nodes into pools.
   if (failed.length === 0) return false;
   const view = observePool({
     pool,

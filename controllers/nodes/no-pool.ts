@@ -1,7 +1,4 @@
-/**
- * Reports nodes that no pool selects, once each: nothing is ever rolled to them, and nobody would
- * notice.
- */
+/** Reports nodes that no pool selects, once each: nothing is ever rolled to them. */
 
 import { NODES } from '../../adapters/kube/resources';
 import type { Node } from '../../core/node/types';
@@ -10,23 +7,23 @@ import type { ClusterPicture } from '../cluster-picture';
 import type { EventRecorder } from '../event-recorder';
 
 const IN_NO_POOL = 'InNoPool';
-/** A node is labelled a moment after it has joined, and pools are applied one after the other. */
+/** A node gets its label a moment after it has joined. */
 const PATIENCE_MS = 60_000;
-/** Per leader: an Event for each of thousands of nodes would fill the API server. */
+/** Per leader: thousands of Events would fill the API server. */
 const TOLD_AT_MOST = 100;
 
 export class NoPool {
-  /** By node: since when it is in no pool, ms. */
+  /** Since when it is in no pool, ms. */
   readonly #since = new Map<string, number>();
   readonly #told = new Set<string>();
 
-  /** @param lookAgain - queues the node again after so many milliseconds */
+  /** @param lookAgain - queues the node after so many milliseconds */
   constructor(
     private readonly deps: { readonly picture: ClusterPicture; readonly events: EventRecorder },
     private readonly lookAgain: (name: string, delayMs: number) => void,
   ) {}
 
-  /** @param pool - the pool of the node; undefined = none or several select it */
+  /** @param pool - undefined = none or several select the node */
   look(node: Node, pool: string | undefined): void {
     const { name } = node.metadata;
     const pools = this.deps.picture.pools.list();

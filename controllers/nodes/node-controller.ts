@@ -1,6 +1,6 @@
 /**
- * Keeps one MachineConfigNode per Node of a pool, with its pool, its first status and the end of
- * lost updates; during updates the cluster worker writes it. On Nodes it clears marks of removed
+ * Keeps one MachineConfigNode per Node of a pool, with its first status and the end of lost
+ * updates; during updates the cluster worker writes it. On Nodes it clears marks of removed
  * cordons, adopts joined nodes, and shows drift.
  */
 
@@ -27,15 +27,13 @@ import { joinedAnnotations } from './joined-node';
 import { NoPool } from './no-pool';
 import { FIELD_OWNER, showStatus } from './show-status';
 
-/**
- * For one condition: an apply under the controllers' own name would remove what that has applied.
- */
+/** An apply under the controllers' own name would remove what that has applied. */
 const DRIFT_OWNER = `${FIELD_MANAGER.CONTROLLERS}-drift`;
 
 /** MCO's value for a node that was never given a config. */
 const NOT_YET_SET = 'not-yet-set';
 
-/** Reasons of Events on a Node; the first is MCO's. */
+/** The first is MCO's. */
 const DRIFT_DETECTED = 'ConfigDriftDetected';
 const DRIFT_OVER = 'ConfigDriftOver';
 
@@ -45,7 +43,7 @@ interface NodeControllerDeps {
   readonly picture: ClusterPicture;
   readonly writer: Writer;
   readonly events: EventRecorder;
-  /** Reads the Node from the API. @throws `ObjectNotFound` */
+  /** @throws `ObjectNotFound` */
   readonly readNode: (name: string) => Promise<Node>;
   readonly log: Log;
   /** RFC 3339. */
@@ -117,7 +115,7 @@ export class NodeController {
     ];
   }
 
-  /** Queues joined nodes that are not adopted yet: their adoption depends on the pool. */
+  /** Their adoption depends on the pool. */
   #joined(): void {
     const { nodes, machineConfigNodes } = this.#deps.picture;
     for (const node of nodes.list()) {
@@ -157,7 +155,7 @@ export class NodeController {
     else if (!(await this.#adopt(node, known, pool))) await this.#showStatus(node, known);
   }
 
-  /** Written like drift. The watch queues the Node again for its status. */
+  /** The watch queues the Node again for its status. */
   async #adopt(node: Node, known: MachineConfigNode, poolName: string): Promise<boolean> {
     const { picture, log } = this.#deps;
     const pool = picture.pools.get(poolName);
@@ -178,7 +176,7 @@ export class NodeController {
     return true;
   }
 
-  /** Refused when an update has written meanwhile; then nothing is left to do. */
+  /** Refused when an update has written meanwhile. */
   async #showStatus(node: Node, known: MachineConfigNode): Promise<void> {
     const { writer, now } = this.#deps;
     const first = firstStatus(node, known, now());
@@ -204,7 +202,7 @@ export class NodeController {
       await writer.patch(NODES, { name }, cordonMarkCleared(node), { manager: FIELD_OWNER });
     } catch (error) {
       const failure = failureName(error);
-      // The watch queues the node again with the change.
+      // The watch queues the node with the change.
       if (failure === 'Conflict' || failure === 'ObjectNotFound') return;
       throw error;
     }
@@ -212,8 +210,8 @@ export class NodeController {
   }
 
   /**
-   * Writes only if no update has begun since; an update shows its own state. A conflict is retried,
-   * because the change may not queue the node again.
+   * Writes only if no update has begun since. A conflict is retried, because the change may not
+   * queue the node again.
    */
   async #showDrift(node: Node, known: MachineConfigNode | undefined): Promise<void> {
     const { log } = this.#deps;
@@ -226,7 +224,7 @@ export class NodeController {
     this.#tellDrift(node, state === NodeState.DEGRADED ? reason : undefined);
   }
 
-  /** Copies the state of the Node. A conflict is retried, as for the Node. */
+  /** A conflict is retried, as for the Node. */
   async #showDegradation(node: Node, known: MachineConfigNode): Promise<void> {
     const condition = driftDegradation(node, known);
     if (condition === undefined) return;
@@ -270,7 +268,7 @@ export class NodeController {
     }
   }
 
-  /** The garbage collector deletes it later, too; a cluster may forbid this delete. */
+  /** The garbage collector deletes it later; a cluster may forbid this delete. */
   async #delete(known: MachineConfigNode): Promise<void> {
     try {
       await this.#deps.writer.delete(MACHINE_CONFIG_NODES, known);
@@ -291,12 +289,12 @@ export class NodeController {
         FIELD_OWNER,
       );
     } catch (error) {
-      // The cluster worker created it first, and the watch will show that.
+      // The cluster worker created it first.
       if (failureName(error) !== 'Conflict') throw error;
     }
   }
 
-  /** Undefined also when several pools claim the node, which the pool status shows. */
+  /** Undefined also when several pools claim the node. */
   #poolOf(node: Node): string | undefined {
     try {
       return primaryPoolForNode(node, this.#deps.picture.pools.list())?.metadata.name;
@@ -308,7 +306,7 @@ export class NodeController {
   }
 }
 
-/** Owned by its Node, so that the garbage collector deletes it. */
+/** Owned by its Node, for the garbage collector. */
 function machineConfigNodeFor(node: Node, pool: string): MachineConfigNode {
   const { name, uid = '' } = node.metadata;
   return {
@@ -324,7 +322,7 @@ function machineConfigNodeFor(node: Node, pool: string): MachineConfigNode {
   };
 }
 
-/** Whether rollouts still ask joined nodes in the same way, and for the same config. */
+/** Rollouts ask joined nodes in the same way, for the same config. */
 function sameWait(before: MachineConfigPool, after: MachineConfigPool): boolean {
   const parts = ({ spec, metadata }: MachineConfigPool): string =>
     JSON.stringify([

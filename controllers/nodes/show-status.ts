@@ -1,5 +1,3 @@
-/** Writes the status of an update to a MachineConfigNode when no update does. */
-
 import { MACHINE_CONFIG_NODES } from '../../adapters/kube/resources';
 import { failureName } from '../../core/errors';
 import { FIELD_MANAGER } from '../../core/names';
@@ -15,7 +13,10 @@ export interface ShownStatus {
   readonly conditions: readonly Condition[];
 }
 
-/** @returns false when the MachineConfigNode has changed since it was read, or is gone */
+/**
+ * For when no update runs.
+ * @returns false when the MachineConfigNode has changed since it was read, or is gone
+ */
 export async function showStatus(
   writer: Pick<Writer, 'patch' | 'apply'>,
   known: MachineConfigNode,

@@ -1,7 +1,6 @@
 /**
  * Keeps the taint `UpdateInProgress` on nodes that will be drained, so that evicted pods land on
- * updated nodes. Updates remove it with the uncordon; this controller removes the others (a paused
- * pool, a moved node).
+ * updated nodes. Updates remove it with the uncordon.
  */
 
 import { NODES } from '../../adapters/kube/resources';
@@ -18,14 +17,11 @@ import { tellFailure, WorkQueue } from '../work-queue';
 import { dueTaints, taintsOf } from './due-taints';
 import { FIELD_OWNER } from './show-status';
 
-/**
- * Every watcher of Nodes, such as each kubelet's network, receives each write, so writes are
- * limited across pools.
- */
+/** Each write reaches every watcher of Nodes, so writes are limited across pools. */
 const WRITES = 10;
 const PER_MS = 1_000;
 
-/** One key for all pools: their nodes take turns. */
+/** One key: the nodes of all pools take turns. */
 const ALL = 'taints';
 
 interface TaintDeps {
@@ -37,9 +33,9 @@ interface TaintDeps {
 export class TaintController {
   readonly #deps: TaintDeps;
   readonly #queue: WorkQueue;
-  /** Nodes that had to have it at the last run. */
+  /** As of the last run. */
   #inLine: ReadonlySet<string> = new Set();
-  /** Nodes whose last write was refused; they come last. */
+  /** Nodes whose last write was refused come last. */
   readonly #refused = new Set<string>();
 
   constructor(deps: TaintDeps, leading: AbortSignal) {
@@ -118,10 +114,7 @@ export class TaintController {
     return due;
   }
 
-  /**
-   * Exactly this version of the Node: the list of taints is written whole, and an update may have
-   * ended since.
-   */
+  /** Exactly this version: the list of taints is written whole. */
   async #write(node: Node): Promise<void> {
     const { writer, log } = this.#deps;
     const { name, resourceVersion } = node.metadata;
@@ -140,13 +133,12 @@ export class TaintController {
   }
 }
 
-/** Whether nothing changed that the decision depends on. */
 function isSame<T>(event: CacheEvent<T>, part: (object: T) => unknown): boolean {
   if (event.type !== 'modified') return false;
   return JSON.stringify(part(event.previous)) === JSON.stringify(part(event.object));
 }
 
-/** Without cordon and readiness: they change only the order, which each run computes. */
+/** Cordon and readiness change only the order, which each run computes. */
 function standing({ metadata }: Node): unknown {
   return [metadata.labels, metadata.annotations, metadata.deletionTimestamp];
 }

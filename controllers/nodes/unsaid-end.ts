@@ -1,6 +1,6 @@
 /**
- * The end of an update that was lost after it wrote its end to the Node, and before it wrote it to
- * the MachineConfigNode. No rollout takes up such a node, because it is done.
+ * The end of an update that was lost between its writes to the Node and to the MachineConfigNode.
+ * No rollout takes up such a node, because it is done.
  */
 
 import { isDriftReason } from '../../core/drift';
@@ -22,9 +22,8 @@ import { isConditionTrue } from '../../core/pool/conditions';
 import type { ShownStatus } from './show-status';
 
 /**
- * The status that the last update would have written; undefined = it has, or it has not ended. A
- * node that is Degraded on its desired config failed after the commit of its host; drift, with its
- * own reason, is no end of an update.
+ * Undefined = the last update has written its end, or has not ended. A node that is Degraded on its
+ * desired config failed after the commit of its host; drift is no end of an update.
  *
  * @param now - RFC 3339
  */
@@ -50,7 +49,7 @@ interface End {
   readonly conditions: readonly Condition[];
 }
 
-/** The node is on its config: the update led to it, or was rolled back to it. */
+/** The update led to this config, or was rolled back to it. */
 function restOf(node: Node, known: MachineConfigNode, now: string): End | undefined {
   const config = currentConfigOf(node) ?? '';
   const { desired } = known.spec.configVersion;
@@ -66,8 +65,7 @@ function restOf(node: Node, known: MachineConfigNode, now: string): End | undefi
 }
 
 /**
- * The update failed: the node is on another config, or on this one, which its host had committed
- * before.
+ * The node is on another config, or on this one, which its host had committed before the failure.
  */
 function failureOf(node: Node, known: MachineConfigNode, now: string): End | undefined {
   const desired = desiredConfigOf(node);

@@ -1,5 +1,5 @@
 /**
- * Files for a server without a cluster, in MCO's layout, which servers of both read.
+ * Files for a server without a cluster, in MCO's layout.
  *
  * @see MCO pkg/controller/bootstrap/bootstrap.go (7ff337a4), Run
  */
@@ -15,11 +15,11 @@ const API_VERSION = `${MCO_GROUP}/${MCO_VERSION}`;
 /** In the order of creation: a pool names a rendered config. */
 export const BOOTSTRAP_FOLDERS = ['controller-config', 'machine-configs', 'machine-pools'] as const;
 
-/** Folders there that this render does not write. */
+/** Folders that this render does not write. */
 export const BESIDE_BOOTSTRAP = ['join-tokens'] as const;
 
 /**
- * The files by their path below the destination.
+ * By their path below the destination.
  *
  * @throws `ConfigTooLarge` as the controllers do
  */
@@ -39,7 +39,7 @@ export function bootstrapFiles(
   return files;
 }
 
-/** The pool with all its machines on the config: nothing else could be served. */
+/** All its machines are on the config: nothing else could be served. */
 function poolOf({ pool, rendered, sources }: OfflinePool): object {
   const configuration = configurationOf(rendered, sources);
   const { name, labels } = pool.metadata;
@@ -53,12 +53,12 @@ function poolOf({ pool, rendered, sources }: OfflinePool): object {
 }
 
 /**
- * Characters that YAML readers treat differently: as a line end, folded, or refused. A machine with
- * other bytes than the cluster renders would not be on its config.
+ * YAML readers treat these differently (line end, folded, refused), and a machine needs the bytes
+ * that the cluster renders.
  */
 const DISPUTED = /[\u007f-\u009f\u2028\u2029\ufffe\uffff]/g;
 
-/** JSON is YAML, too; it serves the rare text that YAML cannot hold for every reader. */
+/** JSON is YAML, too, for text that YAML cannot hold for every reader. */
 function yamlOf(object: KubeObject | object): string {
   const json = `${JSON.stringify(object, null, 2)}\n`;
   const escaped = json.replace(DISPUTED, escapedInJson);

@@ -16,8 +16,8 @@ import type { OfflineView } from './offline-view';
 import { reportTooLarge } from './together';
 
 /**
- * Checks MachineConfigs that no pool of the manifests selects, grouped by role like a pool.
- * Manifests without any pool are a part of something larger.
+ * Checks MachineConfigs that no pool selects, grouped by role. Manifests without any pool are a
+ * part of something larger.
  */
 export function checkUnselected(check: OfflineCheck): void {
   const { view } = check;
@@ -40,7 +40,7 @@ function roleOf({ metadata }: MachineConfig): string | undefined {
 
 export function reportUseless(view: OfflineView, findings: Findings): void {
   const selectors = poolSelectors(view);
-  // With a wrong selector, any MachineConfig may be meant for its pool.
+  // With a wrong selector, any MachineConfig may be meant.
   if (selectors.length === 0 || selectors.length < view.pools.length) return;
   const known = view.pools.map(({ metadata }) => metadata.name);
   for (const config of view.machineConfigs.list()) {
@@ -54,7 +54,7 @@ export function reportUseless(view: OfflineView, findings: Findings): void {
   }
 }
 
-/** The valid selectors; invalid ones are reported with their pools. */
+/** Invalid ones are reported with their pools. */
 function poolSelectors(view: OfflineView): readonly CompiledSelector[] {
   return view.pools.flatMap((pool): CompiledSelector[] => {
     try {

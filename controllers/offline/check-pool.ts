@@ -1,4 +1,4 @@
-/** Every reason that would keep a pool from being rendered, at its place in the manifests. */
+/** Every reason that would keep a pool from being rendered, at its place. */
 
 import type { ManifestObject } from '../../adapters/manifests';
 import { failureName, messageOf } from '../../core/errors';
@@ -32,8 +32,8 @@ const NOTHING_SELECTED = [
 ] as const;
 
 /**
- * Renders the pool; undefined when a finding prevents it, or when its rendered config depends on
- * objects outside the manifests.
+ * Undefined when a finding prevents it, or the rendered config depends on objects outside the
+ * manifests.
  */
 export function checkPool(check: OfflineCheck, pool: MachineConfigPool): PoolRender | undefined {
   const { view, version, findings, isComplete, rest } = check;
@@ -114,7 +114,7 @@ function checkFields(pool: MachineConfigPool, written: ManifestObject, findings:
   );
 }
 
-/** Warns of kernel arguments that GRUB changes on their way to the kernel. */
+/** GRUB changes them on their way to the kernel. */
 function reportGrubSyntax(
   sources: readonly MachineConfig[],
   { view, findings }: OfflineCheck,
@@ -130,7 +130,7 @@ function reportGrubSyntax(
   }
 }
 
-/** Merging reports the first MachineConfig without labels; this reports the others. */
+/** Merging reports only the first MachineConfig without labels. */
 function reportUnlabelled(
   sources: readonly MachineConfig[],
   { view, findings }: OfflineCheck,
@@ -154,10 +154,7 @@ export function reportAdmission(sources: readonly MachineConfig[], check: Offlin
   return problems.length === 0;
 }
 
-/**
- * Notes MachineConfigs that other controllers generated: they do not change with the cluster any
- * more.
- */
+/** Other controllers generated them: they no longer change with the cluster. */
 export function reportGenerations(
   sources: readonly MachineConfig[],
   written: ManifestObject,
@@ -169,10 +166,9 @@ export function reportGenerations(
   findings.note(written, [], text, fix);
 }
 
-/** With more, the search for the culprit would take long. */
 const MAX_SUSPECTS = 200;
 
-/** The object that a failure names, or the MachineConfig that causes it; otherwise the pool. */
+/** The object that a failure names, or the MachineConfig that causes it, or the pool. */
 function blamed(view: OfflineView, pool: MachineConfigPool, version: string): Blame {
   return (error) => {
     const { details } = error as { readonly details?: Readonly<Record<string, unknown>> };
@@ -187,7 +183,7 @@ function blamed(view: OfflineView, pool: MachineConfigPool, version: string): Bl
   };
 }
 
-/** The one MachineConfig without which the pool renders, if there is exactly one. */
+/** The MachineConfig without which the pool renders, if there is exactly one. */
 function culpritOf(
   view: OfflineView,
   pool: MachineConfigPool,

@@ -1,4 +1,4 @@
-/** Failures of the controllers as findings, at the place that a person can correct. */
+/** Failures of the controllers as findings, at the place to correct. */
 
 import type { ManifestObject } from '../../adapters/manifests';
 import { FAILURES, failureName, messageOf } from '../../core/errors';
@@ -9,7 +9,7 @@ import type { OfflineView } from './offline-view';
 
 export type Blame = (error: unknown) => ManifestObject | undefined;
 
-/** The result, or undefined and a finding for a failure that a person can fix. */
+/** Undefined after a finding. */
 export function attempt<T>(
   work: () => T,
   written: ManifestObject | Blame,
@@ -36,7 +36,7 @@ const DEFAULT_FIELDS: Readonly<Record<string, string>> = {
   NoMachineConfigs: 'spec.machineConfigSelector',
 };
 
-/** The message without the object and field beside it, and the fix. */
+/** The fix, and the message without object and field. */
 function split(
   message: string,
   object: string,
@@ -60,7 +60,7 @@ function split(
   return at < 0 ? [onOneLine(text), FAILURES[name].next] : [text.slice(0, at), text.slice(at + 2)];
 }
 
-/** Why a running machine cannot take the change, without the names of both configs. */
+/** Without the names of both configs. */
 function reasonOf(text: string): string {
   const [reason = text] = text.split('; component errors: ');
   return onOneLine(

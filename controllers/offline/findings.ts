@@ -1,10 +1,8 @@
-/** Problems of objects from manifests, each with its place. */
-
 import type { ManifestObject, ManifestProblem, Step } from '../../adapters/manifests';
 
 /**
- * An error would degrade a pool or is refused by the API; a warning is about something without
- * effect or a possible mistake; a note explains something correct.
+ * An error would degrade a pool or is refused by the API; a warning is about a possible mistake; a
+ * note explains something correct.
  */
 type Severity = 'error' | 'warning' | 'note';
 
@@ -29,7 +27,7 @@ export class Findings {
     if (!this.#all.has(key)) this.#all.set(key, finding);
   }
 
-  /** An error at a field; an empty path is the whole object. */
+  /** An empty path is the whole object. */
   error(object: ManifestObject, path: readonly Step[], problem: string, fix: string): void {
     this.add({ severity: 'error', ...at(object, path), problem, fix });
   }
@@ -55,7 +53,7 @@ function at(
   };
 }
 
-/** `spec.files[0].path`; names with other characters than letters and digits stand in brackets. */
+/** `spec.files[0].path`; unusual names stand in brackets. */
 function fieldText(path: readonly Step[]): string {
   return path.reduce<string>((text, step) => {
     if (typeof step === 'number') return `${text}[${step}]`;

@@ -1,6 +1,4 @@
-/**
- * Rendering without a cluster: manifests → the rendered configs that the controllers would make.
- */
+/** Rendering without a cluster, as the controllers would. */
 
 export { BESIDE_BOOTSTRAP, BOOTSTRAP_FOLDERS, bootstrapFiles } from './bootstrap-files';
 export type { Rest } from './check';

@@ -1,5 +1,3 @@
-/** The kinds of objects that a render without a cluster reads. */
-
 import type { z } from 'zod';
 import {
   ControllerConfig,
@@ -29,14 +27,14 @@ export interface OfflineKind {
   readonly apiVersion: string;
   readonly kind: string;
   readonly schema: z.ZodType;
-  /** Paths below which unknown fields are kept, joined by dots, as in `deploy/crds`. */
+  /** Unknown fields below these paths are kept, as in `deploy/crds`. */
   readonly keeps: readonly string[];
-  /** Refusals of the CRD or the server beside the shape, for objects of that shape. */
+  /** Beside the shape, for objects of that shape. */
   readonly refusals?: Refusals;
   readonly onlyName?: string;
 }
 
-/** In an example that was not filled in, all other problems follow from that. */
+/** All other problems of an example that was not filled in follow from that. */
 function filledIn(refusals: Refusals): Refusals {
   return (object) => {
     const left = placeholdersIn((object as { readonly spec: unknown }).spec, ['spec']);

@@ -1,5 +1,3 @@
-/** Objects from manifests, as the controllers see the cluster. */
-
 import type { ManifestObject } from '../../adapters/manifests';
 import type { KubeObject } from '../../adapters/kube/resources';
 import type { MachineConfig } from '../../core/machine-config';
@@ -10,7 +8,7 @@ import type { Findings } from './findings';
 import { OFFLINE_KINDS } from './kinds';
 import { kindOf, readObject } from './read-object';
 
-/** Rendered configs of an earlier render, by the name of the pool. */
+/** By the name of the pool. */
 export type EarlierConfigs = ReadonlyMap<string, MachineConfig>;
 
 export class OfflineView implements RenderView {
@@ -19,7 +17,7 @@ export class OfflineView implements RenderView {
   readonly policies: readonly RolloutPolicy[];
   readonly machineConfigs: RenderView['machineConfigs'];
   readonly controllerConfigs: RenderView['controllerConfigs'];
-  /** Kinds that were left out, with their number of objects. */
+  /** Kinds, with their number of objects. */
   readonly leftOut: ReadonlyMap<string, number>;
   readonly #written = new Map<string, ManifestObject>();
   readonly #refused: ManifestObject[] = [];
@@ -55,7 +53,7 @@ export class OfflineView implements RenderView {
     return this.#written.get(`${kind}/${name}`);
   }
 
-  /** Whether a MachineConfig that the selector matches could not be read. */
+  /** A MachineConfig that the selector matches could not be read. */
   isIncomplete(selector: CompiledSelector): boolean {
     return this.#refused.some(
       ({ kind, value }) => kind === 'MachineConfig' && selector.matches(labelsOf(value)),
@@ -81,7 +79,6 @@ export class OfflineView implements RenderView {
   }
 }
 
-/** A render compares with the config of the pool. */
 function onEarlier(pool: MachineConfigPool, earlier: MachineConfig | undefined): MachineConfigPool {
   if (earlier === undefined) return pool;
   const configuration = { name: earlier.metadata.name };

@@ -1,4 +1,4 @@
-/** One object of a manifest as the API server would store it, or its problems. */
+/** An object as the API server would store it, or its problems. */
 
 import type { z } from 'zod';
 import { storedForm } from '../../adapters/api-schemas/stored-form';
@@ -13,7 +13,7 @@ const LABEL_KEY =
   /^([a-z0-9]([-a-z0-9.]*[a-z0-9])?\/)?[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?$/;
 const LABEL_VALUE = /^([A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?)?$/;
 
-/** The kind that the object claims; undefined = not a kind of this render. */
+/** Undefined = not a kind of this render. */
 export function kindOf({ kind, apiVersion }: ManifestObject): OfflineKind | undefined {
   const group = (version: string): string => version.replace(/\/[^/]*$/, '');
   return OFFLINE_KINDS.find(
@@ -21,10 +21,7 @@ export function kindOf({ kind, apiVersion }: ManifestObject): OfflineKind | unde
   );
 }
 
-/**
- * The object as controllers would see it; undefined with a finding per reason when the API server
- * would refuse it.
- */
+/** Undefined, with a finding per reason, when the API server would refuse it. */
 export function readObject(
   object: ManifestObject,
   kind: OfflineKind,
@@ -54,7 +51,7 @@ export function readObject(
   return refused ? undefined : (stored.value as KubeObject);
 }
 
-/** Exported objects have a status; nobody can set it, so it is not checked. */
+/** Exported objects have a status; nobody can set it. */
 function withoutStatus(value: Readonly<Record<string, unknown>>): object {
   return Object.fromEntries(Object.entries(value).filter(([name]) => name !== 'status'));
 }
@@ -94,7 +91,7 @@ function refuseLabels(value: Readonly<Record<string, unknown>>, refuse: Refuse):
   }
 }
 
-/** The fix, by the type that the schema expects. */
+/** By the type that the schema expects. */
 const EXPECTED: Readonly<Record<string, string>> = {
   string: 'write a text; put it into quotes when it looks like a number or a boolean',
   boolean: 'write true or false without quotes',

@@ -1,4 +1,4 @@
-/** Renders pools from manifests: what the controllers would render, or every reason against it. */
+/** Renders pools from manifests, or finds every reason against it. */
 
 import type { ManifestObject, ManifestProblem } from '../../adapters/manifests';
 import type { KubeObject } from '../../adapters/kube/resources';
@@ -12,11 +12,10 @@ import { OfflineView, type EarlierConfigs } from './offline-view';
 
 interface OfflineInput {
   readonly objects: readonly ManifestObject[];
-  /** Text that could not be read as objects. */
   readonly unreadable: readonly ManifestProblem[];
-  /** Empty = new machines; otherwise a pool may only change what a running machine can. */
+  /** Empty = new machines; otherwise pools may change only what a running machine can. */
   readonly earlier: EarlierConfigs;
-  /** Version of the controllers that will render the same in the cluster. */
+  /** Of the controllers in the cluster. */
   readonly version: string;
   readonly rest: Rest;
 }
@@ -30,13 +29,11 @@ export interface OfflineRender {
   readonly controllerConfig: KubeObject | undefined;
   /** Sorted by place. */
   readonly findings: readonly Finding[];
-  /** Kinds that were left out, with their number of objects. */
+  /** Kinds, with their number of objects. */
   readonly leftOut: ReadonlyMap<string, number>;
 }
 
-/**
- * Renders every pool and collects every problem; does not throw for problems that a person can fix.
- */
+/** Does not throw for problems that a person can fix. */
 export function renderManifests(input: OfflineInput): OfflineRender {
   const findings = new Findings();
   for (const problem of input.unreadable) findings.add({ severity: 'error', ...problem });

@@ -1,4 +1,4 @@
-/** Problems of some of a pool's MachineConfigs together, while the others are missing or faulty. */
+/** Problems of some of a pool's MachineConfigs together, while the rest is missing or faulty. */
 
 import { failureName } from '../../core/errors';
 import {
@@ -14,9 +14,8 @@ import type { OfflineCheck } from './check';
 import { attempt, reportProblems } from './failures';
 
 /**
- * Checks faultless MachineConfigs together, so that a person learns of all problems at once. Things
- * that the others may bring (contents of a file, a base to compare with) are not reported as
- * missing.
+ * So that a person learns of all problems at once. What the rest may bring (contents of a file, a
+ * base to compare with) is not reported as missing.
  */
 export function reportSound(
   sources: readonly MachineConfig[],
@@ -34,7 +33,7 @@ export function reportSound(
   if (written !== undefined) attempt(() => rethrown(error), written, findings);
 }
 
-/** A part of the pool's config that is too large makes the whole too large. */
+/** A too large part makes the whole too large. */
 export function reportTooLarge(
   sources: readonly MachineConfig[],
   pool: MachineConfigPool,
@@ -47,7 +46,7 @@ export function reportTooLarge(
   attempt(() => rethrown(error), written, findings);
 }
 
-/** Why they cannot be rendered alone, as a fresh pool; undefined = they can. */
+/** As a fresh pool; undefined = they can be rendered alone. */
 function failureOf(
   sources: readonly MachineConfig[],
   pool: MachineConfigPool,

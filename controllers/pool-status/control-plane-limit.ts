@@ -1,4 +1,4 @@
-/** Shows on a pool that the quorum allows fewer of its nodes at once than its maxUnavailable. */
+/** Shows on a pool that the quorum allows fewer nodes at once than its maxUnavailable. */
 
 import { PoolCondition } from '../../core/names';
 import type { Node } from '../../core/node/types';
@@ -9,12 +9,7 @@ import { isLimitedByQuorum, loweredSentence } from '../../core/rollout';
 
 const TYPE = PoolCondition.CONTROL_PLANE_LIMITED;
 
-/**
- * The status with the condition exactly while the quorum allows less than the pool.
- *
- * @param total - control-plane nodes of the cluster
- * @param now - RFC 3339
- */
+/** @param total - control-plane nodes of the cluster @param now - RFC 3339 */
 export function withControlPlaneLimit(
   status: PoolStatus,
   pool: MachineConfigPool,

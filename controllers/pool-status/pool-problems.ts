@@ -1,6 +1,6 @@
 /**
- * Problems of pools beyond their nodes: an impossible field, or a node that several custom pools
- * claim. MCO shows neither; here both degrade the pools concerned.
+ * Problems of pools that MCO does not show: an impossible field, or a node that several custom
+ * pools claim. Both degrade the pools.
  */
 
 import { messageOf } from '../../core/errors';
@@ -64,7 +64,7 @@ interface Claim {
   readonly pools: readonly string[];
 }
 
-/** The contested nodes by pool; reads only nodes that `assignNodes` found contested. */
+/** The contested nodes by pool. */
 function claimedTwice(
   nodes: readonly Node[],
   pools: readonly MachineConfigPool[],
@@ -103,8 +103,8 @@ function describeClaims(claims: readonly Claim[]): string {
 }
 
 /**
- * The status with the pool's problems in its Degraded condition. Conditions start from the current
- * ones of the pool, so that times survive and an unchanged status stays equal.
+ * Adds the problems to the Degraded condition. Conditions start from the current ones, so that
+ * times survive and an unchanged status stays equal.
  *
  * @param now - RFC 3339
  */

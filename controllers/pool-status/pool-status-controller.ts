@@ -1,7 +1,4 @@
-/**
- * Writes the status of every pool, except RenderDegraded, when it changes. `core/pool/status`
- * computes it from the pool, its nodes and their MachineConfigNodes.
- */
+/** Writes the status of every pool, except RenderDegraded, when it changes. */
 
 import { MACHINE_CONFIG_POOLS } from '../../adapters/kube/resources';
 import type { Log } from '../../adapters/kube/transport';
@@ -25,10 +22,10 @@ import { ownedStatus, statusDiffers } from './status-patch';
 
 const FIELD_OWNER = `${FIELD_MANAGER.CONTROLLERS}-status`;
 
-/** One key for all pools, because membership of nodes depends on all of them. */
+/** One key, because membership depends on all pools. */
 const ALL_POOLS = 'pools';
 
-/** Nodes change in bursts during a rollout; people read the status about once a second. */
+/** Nodes change in bursts; people read the status about once a second. */
 const COALESCING = { quietMs: 200, longestMs: 1_000 };
 
 interface PoolStatusDeps {

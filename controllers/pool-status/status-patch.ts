@@ -1,4 +1,4 @@
-/** The part of a pool's status that the pool status controller owns, and whether it changed. */
+/** The part of the status that the pool status controller owns. */
 
 import { canonicalJson } from '../../core/machine-config/canonical';
 import { PoolCondition } from '../../core/names';
@@ -40,7 +40,7 @@ export function statusDiffers(a: OwnedStatus, b: OwnedStatus): boolean {
   return inOrder(a) !== inOrder(b);
 }
 
-/** The order of conditions has no meaning, and the API server may change it. */
+/** The API server may change the order of conditions. */
 function inOrder(status: OwnedStatus): string {
   const conditions = [...status.conditions].sort((a, b) => (a.type < b.type ? -1 : 1));
   return canonicalJson({ ...status, conditions });

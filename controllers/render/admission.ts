@@ -1,4 +1,4 @@
-/** Strict admission of a pool's MachineConfigs, each checked once and not per render. */
+/** Strict admission of MachineConfigs, each checked once. */
 
 import {
   admissionProblems,
@@ -8,13 +8,13 @@ import {
 import { renderPorts } from './render-ports';
 
 /**
- * MachineConfigs without problems. They stay so among others: the one rule across several (a file
- * whose contents another brings) only removes problems.
+ * Without problems alone, and so among others: the one rule across several (a file whose contents
+ * another brings) only removes problems.
  */
 const admitted = new WeakSet<MachineConfig>();
 
 /**
- * Refuses what no node could apply, naming every MachineConfig, field and fix.
+ * Names every MachineConfig, field and fix.
  *
  * @param sources - the same object for the same MachineConfig, as from `selectSources`
  * @throws `InvalidMachineConfig`

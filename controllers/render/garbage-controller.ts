@@ -39,7 +39,7 @@ export class GarbageController {
         if (event.type !== 'added') return;
         for (const pool of owningPools(event.object)) this.#queue.add(pool);
       }),
-      // When a pool reaches its target, its old config becomes unused.
+      // A pool on its target no longer uses its old config.
       pools.subscribe((event) => {
         if (event.type !== 'modified') return;
         const before = event.previous.status?.configuration?.name;

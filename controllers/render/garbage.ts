@@ -1,4 +1,4 @@
-/** Which rendered configs of a pool are unused. MCO keeps them for ever. */
+/** MCO keeps rendered configs for ever. */
 
 import type { MachineConfig } from '../../core/machine-config';
 import { ANNOTATION } from '../../core/names';
@@ -7,18 +7,15 @@ import type { MachineConfigPool } from '../../core/pool/types';
 
 interface GarbageInput {
   readonly configs: readonly MachineConfig[];
-  /** All of the cluster, because a node may change its pool. */
+  /** Of the cluster, because a node may change its pool. */
   readonly pools: readonly MachineConfigPool[];
   readonly nodes: readonly Node[];
   readonly machineConfigNodes: readonly MachineConfigNode[];
-  /** How many unused configs stay, the newest first. */
+  /** How many unused configs stay. */
   readonly keep: number;
 }
 
-/**
- * Configs to delete: used by no pool, node or MachineConfigNode, and not among the newest unused
- * ones.
- */
+/** Configs that no pool, node or MachineConfigNode uses, without the newest ones. */
 export function findGarbage(input: GarbageInput): readonly MachineConfig[] {
   const inUse = namesInUse(input);
   return input.configs
@@ -27,7 +24,6 @@ export function findGarbage(input: GarbageInput): readonly MachineConfig[] {
     .slice(input.keep);
 }
 
-/** Past, present and future configs of pools and nodes. */
 function namesInUse(
   input: Pick<GarbageInput, 'pools' | 'nodes' | 'machineConfigNodes'>,
 ): ReadonlySet<string> {

@@ -1,4 +1,4 @@
-/** The MachineConfigs that a pool is rendered from, and the facts that all pools share. */
+/** The MachineConfigs of a pool, and the facts that all pools share. */
 
 import { ControllerConfig, MachineConfig as Schema, parseObject } from '../../adapters/api-schemas';
 import type { CacheView } from '../../adapters/kube/cache';
@@ -19,14 +19,10 @@ const CONTROLLER_CONFIG = 'machine-config-controller';
 
 const IMAGES = ['baseOSContainerImage', 'osImageURL', 'baseOSExtensionsContainerImage'] as const;
 
-/** Cached objects never change in place, so each is parsed once. */
+/** Cached objects never change in place. */
 const readConfigs = new WeakMap<MachineConfig, MachineConfig>();
 
-/**
- * The pool's selector.
- *
- * @throws `InvalidPool` when it is missing or Kubernetes would refuse it
- */
+/** @throws `InvalidPool` when the selector is missing or Kubernetes would refuse it */
 export function configSelector(pool: MachineConfigPool): CompiledSelector {
   const { name } = pool.metadata;
   const selector = pool.spec.machineConfigSelector;
@@ -49,7 +45,7 @@ export function configSelector(pool: MachineConfigPool): CompiledSelector {
   }
 }
 
-/** Whether a pool is rendered from this MachineConfig. Rendered configs are never sources. */
+/** Rendered configs are never sources. */
 export function isSource(selector: CompiledSelector, config: MachineConfig): boolean {
   return (
     !selector.empty && selector.matches(config.metadata.labels) && owningPools(config).length === 0
@@ -57,7 +53,7 @@ export function isSource(selector: CompiledSelector, config: MachineConfig): boo
 }
 
 /**
- * The MachineConfigs that the selector matches, sorted by name.
+ * Sorted by name.
  *
  * @throws `InvalidMachineConfig` for one that does not match its CRD
  */
@@ -82,11 +78,11 @@ function readConfig(stored: MachineConfig): MachineConfig {
 }
 
 /**
- * Facts of the cluster for all pools. Without a ControllerConfig, or with an empty image, the OS
- * image is unmanaged unless a MachineConfig sets one.
+ * Without a ControllerConfig, or with an empty image, the OS image is unmanaged unless a
+ * MachineConfig sets one.
  *
  * @throws `InvalidMachineConfig` when the ControllerConfig does not match its CRD, or an image of
- * it has no digest
+ *   it has no digest
  */
 export function clusterFacts(
   picture: { readonly controllerConfigs: Pick<CacheView<KubeObject>, 'get'> },

@@ -1,6 +1,6 @@
 /**
- * Renders pools. A MachineConfig that cannot be rendered degrades only the pools that select it;
- * they keep their config.
+ * A MachineConfig that cannot be rendered degrades only the pools that select it; they keep their
+ * config.
  */
 
 import { MACHINE_CONFIG_POOLS, MACHINE_CONFIGS } from '../../adapters/kube/resources';
@@ -27,7 +27,7 @@ import { configurationOf, renderedObject } from './rendered-object';
 
 const FIELD_OWNER = `${FIELD_MANAGER.CONTROLLERS}-render`;
 
-/** A person applies a folder of manifests in a second or two, which counts as one change. */
+/** A folder of manifests, applied in a second or two, counts as one change. */
 const COALESCING = { quietMs: 500, longestMs: 10_000 };
 
 export interface RenderDeps {
@@ -36,22 +36,22 @@ export interface RenderDeps {
   readonly events: EventRecorder;
   readonly metrics: ControllerMetrics;
   readonly log: Log;
-  /** Reads the MachineConfig from the API. @throws `ObjectNotFound` */
+  /** @throws `ObjectNotFound` */
   readonly readConfig: (name: string) => Promise<MachineConfig>;
   /** RFC 3339. */
   readonly now: () => string;
-  /** Version of the controllers, written on rendered configs. */
+  /** Written on rendered configs. */
   readonly version: string;
 }
 
-/** A refused write is repeated this often, and reported once. */
+/** A refused write is reported once. */
 const REFUSED_AGAIN_MS = 60_000;
 
 export class RenderController {
   readonly #deps: RenderDeps;
   readonly #leading: AbortSignal;
   readonly #queue: WorkQueue;
-  /** The configuration last written per pool: its echo must not cause a render. */
+  /** By pool: the echo of the last write must not cause a render. */
   readonly #written = new Map<string, string>();
 
   constructor(deps: RenderDeps, leading: AbortSignal) {
@@ -135,16 +135,16 @@ export class RenderController {
       }
       await this.#degrade(pool, error);
       finish('degraded');
-      // Policies and webhooks of the API server can be fixed without a change that causes a render.
+      // An admission policy may be fixed without a change that causes a render.
       if (isRefusedWrite(error)) this.#queue.addAfter(name, REFUSED_AGAIN_MS);
     }
   }
 
   /**
-   * When the cache does not show the config of the pool, it was deleted or the cache is stale. A
-   * render from stale MachineConfigs would send all nodes back to an older config.
+   * The cache does not show the pool's config: it was deleted, or the cache is old. A render from
+   * old MachineConfigs would send all nodes back to an older config.
    *
-   * @throws `ApiUnavailable` when the config exists and the cache does not show it
+   * @throws `ApiUnavailable` when the config exists
    */
   async #refuseOlderPicture({ metadata: { name }, spec }: MachineConfigPool): Promise<void> {
     const { picture, readConfig, log } = this.#deps;
@@ -163,7 +163,7 @@ export class RenderController {
     throw fail('ApiUnavailable', message);
   }
 
-  /** Undefined = the pool selects everything, which nobody can mean. */
+  /** Undefined = the pool selects everything. */
   async #render(
     pool: MachineConfigPool,
   ): Promise<
@@ -211,7 +211,7 @@ export class RenderController {
     this.#deps.events.record(object, 'Normal', 'GeneratedElsewhere', text);
   }
 
-  /** Ensures that the rendered config exists with exactly its content. True = it is new. */
+  /** True = the rendered config is new. */
   async #store(pool: MachineConfigPool, rendered: RenderedMachineConfig): Promise<boolean> {
     const { picture, writer, events, log, version } = this.#deps;
     const existing = picture.machineConfigs.get(rendered.name);
@@ -267,7 +267,6 @@ export class RenderController {
     else log.warn({ pool: name, reason: messageOf(error) }, 'pool cannot be rendered');
   }
 
-  /** Writes RenderDegraded, the only condition of this controller, when it changes. */
   async #setCondition(pool: MachineConfigPool, value: ConditionValue): Promise<boolean> {
     const present = this.#deps.picture.pools.get(pool.metadata.name) ?? pool;
     const before = present.status?.conditions ?? [];
@@ -289,8 +288,8 @@ function isRefusedWrite(error: unknown): boolean {
 }
 
 /**
- * Mistakes of a person and bugs: the same input would fail again, so they are shown on the pool.
- * Other failures (the API server is away) are retried.
+ * Mistakes of a person and bugs would fail again, so they are shown on the pool. Other failures are
+ * retried.
  */
 function isStalled(error: unknown): boolean {
   const name = failureName(error);

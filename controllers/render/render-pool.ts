@@ -1,7 +1,4 @@
-/**
- * Renders one pool from objects, of watches in the cluster or of files offline, so that both give
- * the same name.
- */
+/** Renders one pool, in the cluster or offline, so that both give the same name. */
 
 import type { CacheView } from '../../adapters/kube/cache';
 import type { KubeObject } from '../../adapters/kube/resources';
@@ -29,12 +26,12 @@ export interface PoolRender {
 }
 
 /**
- * Renders a pool. Its current config, if it exists and is valid, decides what may change.
+ * The current config, if it is valid, decides what may change.
  *
  * @param version - of the controllers, written on the rendered config
  * @returns undefined when the pool selects everything, which nobody can mean
  * @throws `InvalidPool`, `NoMachineConfigs`, `InvalidMachineConfig`, `InvalidIgnition`,
- * `Unreconcilable`, `ConfigTooLarge`
+ *   `Unreconcilable`, `ConfigTooLarge`
  */
 export function renderPool(
   view: RenderView,
@@ -60,7 +57,7 @@ export function renderPool(
   return { rendered, sources };
 }
 
-/** Nothing can be compared with an invalid config, and it must not block a fixed one. */
+/** An invalid config must not block a fixed one. */
 function comparable(current: MachineConfig | undefined): MachineConfig | undefined {
   return current !== undefined && isReadable(current, renderPorts) ? current : undefined;
 }

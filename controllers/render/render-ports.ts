@@ -1,9 +1,7 @@
-/** Node's hash and decompressor for pure rendering. */
-
 import { gunzipSync } from 'node:zlib';
 import type { RenderPorts } from '../../core/ignition';
 
-/** Larger than any config that an API server can store; a gzip bomb is refused. */
+/** Larger than any config that an API server stores; a gzip bomb is refused. */
 const MAX_INFLATED_BYTES = 64 * 1024 * 1024;
 
 export const renderPorts: RenderPorts = {

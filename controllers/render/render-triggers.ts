@@ -1,5 +1,3 @@
-/** Which pools have to be rendered again after a change. */
-
 import type { CacheEvent } from '../../adapters/kube/cache';
 import { canonicalJson } from '../../core/machine-config/canonical';
 import type { MachineConfig } from '../../core/machine-config';
@@ -11,7 +9,6 @@ import { configSelector, isSource } from './pool-sources';
 
 const selectors = new WeakMap<MachineConfigPool, CompiledSelector | 'invalid'>();
 
-/** The pools, by name, that a change of a MachineConfig concerns. */
 export function poolsConcerned(
   event: CacheEvent<MachineConfig>,
   pools: readonly MachineConfigPool[],
@@ -21,7 +18,7 @@ export function poolsConcerned(
   if (owners.size > 0) {
     // The controllers created it themselves.
     if (event.type === 'added' || !isTampered(event)) return [];
-    // A pool may have just been pointed to a deleted config, which the watch may show only later.
+    // The watch may show a pool that points to a deleted config later.
     const isConcerned = ({ metadata, spec }: MachineConfigPool): boolean =>
       owners.has(metadata.name) && (event.type === 'deleted' || isTarget(spec, event.object));
     return pools.filter(isConcerned).map(({ metadata }) => metadata.name);
@@ -31,16 +28,14 @@ export function poolsConcerned(
     .map(({ metadata }) => metadata.name);
 }
 
-/**
- * The parts of a pool that decide its rendered config or are reported at rendering; not its status.
- */
+/** The parts that decide the rendered config or are reported at rendering. */
 export function renderedPart({ metadata, spec }: MachineConfigPool): string {
   const { machineConfigSelector } = spec;
   const parts = [machineConfigSelector, metadata.deletionTimestamp, metadata.uid];
   return canonicalJson([...parts, ...ignoredFields({ spec })]);
 }
 
-/** A pool's configuration, to recognise own writes. */
+/** To recognise own writes. */
 export function configurationPart({ spec }: Pick<MachineConfigPool, 'spec'>): string {
   return canonicalJson([spec.configuration?.name, spec.configuration?.source ?? []]);
 }

@@ -1,5 +1,3 @@
-/** The rendered config as an object of the API. */
-
 import { fail } from '../../core/errors';
 import {
   MAX_OBJECT_BYTES,
@@ -11,11 +9,11 @@ import type { MachineConfigPool, PoolConfiguration } from '../../core/pool/types
 
 const API_VERSION = `${MCO_GROUP}/${MCO_VERSION}`;
 
-/** Room for the API server's additions: times, UID, managed fields. */
+/** For the API server's additions: times, UID, managed fields. */
 const SERVER_BYTES = 4 * 1024;
 
 /**
- * The object to create, owned by its pool, so that it is deleted with it.
+ * Owned by its pool, so that it is deleted with it.
  *
  * @throws `ConfigTooLarge` with the size, when etcd would refuse it
  */
@@ -45,7 +43,7 @@ export function renderedObject(
   );
 }
 
-/** `spec.configuration` of the pool: the config and its sources, sorted by name. */
+/** `spec.configuration` of the pool, sorted by name. */
 export function configurationOf(
   rendered: Pick<RenderedMachineConfig, 'name'>,
   sources: readonly MachineConfig[],

@@ -1,4 +1,4 @@
-/** The rollout controller's decision about a pool: a pure function of the cluster's objects. */
+/** Whether a pool needs a rollout: a pure function of the cluster's objects. */
 
 import { failureName, messageOf } from '../../core/errors';
 import { ANNOTATION } from '../../core/names';
@@ -7,13 +7,11 @@ import type { MachineConfigPool, RolloutPolicy } from '../../core/pool/types';
 import { observePool, resolvePolicy, type RolloutCandidate } from '../../core/rollout';
 
 export type RolloutDecision =
-  /**
-   * Every node is on the target, or there is none: an open rollout is informed, none is started.
-   */
+  /** No node is behind: an open rollout is informed, none is started. */
   | { readonly kind: 'settled' }
-  /** Nodes are behind; a rollout to the target must be open. */
+  /** A rollout to the target must be open. */
   | { readonly kind: 'roll'; readonly target: string; readonly behind: number }
-  /** Nodes are behind until a person acts: an open rollout is informed, none is started. */
+  /** Until a person acts, an open rollout is informed and none is started. */
   | {
       readonly kind: 'wait';
       readonly target: string;
@@ -29,8 +27,8 @@ interface RolloutObservation {
 }
 
 /**
- * Evaluates the pool as the rollout does, from the cluster alone, so that a rollout that Temporal
- * has lost is started again, also one that a person started or that was paused on its way.
+ * Decides as the rollout does, from the cluster alone, so that a rollout that Temporal has lost is
+ * started again.
  */
 export function decideRollout({ pool, nodes, policy }: RolloutObservation): RolloutDecision {
   const { name } = pool.metadata;
@@ -50,7 +48,7 @@ export function decideRollout({ pool, nodes, policy }: RolloutObservation): Roll
     const { annotations } = pool.metadata;
     const isCancelled = annotations?.[ANNOTATION.ROLLOUT_CANCELLED] === target;
     const isStarted = trigger !== 'Manual' || annotations?.[ANNOTATION.ROLLOUT_STARTED] === target;
-    // A rollout of a paused or invalid pool completes lost updates and starts nothing else.
+    // Then a rollout completes lost updates and starts nothing else.
     const mayFinish = isStarted && !isCancelled && view.candidates.some(isUnfinished);
     if (invalid !== undefined && !mayFinish) return wait('InvalidPool', invalid);
     if (view.paused && !mayFinish) {

@@ -1,4 +1,4 @@
-/** Which changes of a Node concern a rollout: those that it did not make itself. */
+/** Changes of a Node that a rollout did not make itself. */
 
 import { ANNOTATION, NodeState } from '../../core/names';
 import {
@@ -23,9 +23,8 @@ export interface NodeChange {
 }
 
 /**
- * Describes a change that a rollout must know; undefined = it need not. A running update reports
- * readiness and its own cordon itself, but not the deletion of its node. A person's cordon is news,
- * because the update may be lost although the node looks updating.
+ * Undefined = the rollout need not know. A running update reports readiness and its own cordon, but
+ * not the deletion of its node. A person's cordon is news: the update may be lost.
  */
 export function newsFor({ previous, current }: NodeChange): string | undefined {
   if (current === undefined) {
@@ -48,7 +47,7 @@ export function newsFor({ previous, current }: NodeChange): string | undefined {
 
 /**
  * Changes of a control-plane node that rollouts of other pools wait for: it is back in service, or
- * their number changed. Also during an update, which reports only to its own rollout.
+ * their number changed. An update reports only to its own rollout.
  */
 export function controlPlaneNewsFor({ previous, current }: NodeChange): string | undefined {
   const [was, is] = [previous, current].map((node) => node !== undefined && isControlPlane(node));
@@ -58,9 +57,7 @@ export function controlPlaneNewsFor({ previous, current }: NodeChange): string |
   return isBack ? `control-plane node ${current.metadata.name} is back in service` : undefined;
 }
 
-/**
- * Whether a person cordoned or uncordoned it; an update that uncordons its node reports its end.
- */
+/** An update that uncordons its node reports its end. */
 function isByPerson(previous: Node, current: Node): boolean {
   if (isCordonedByPerson(previous) || isCordonedByPerson(current)) return true;
   return !isUnschedulable(current) && isBeingUpdated(current);
@@ -85,12 +82,12 @@ function troubleOf(node: Node): string {
   return condition === undefined ? '' : `${condition.type}=${condition.status}`;
 }
 
-/** Without Slipway's taint and those that follow cordon and readiness a moment later. */
+/** Without Slipway's taint and those that follow cordon and readiness. */
 function taintsOf(node: Node): readonly unknown[] {
   return otherTaints(node).filter(({ key }) => !key.startsWith('node.kubernetes.io/'));
 }
 
-/** Annotations of a person or a failed update that decide whether the node is a candidate. */
+/** Annotations that decide whether the node is a candidate. */
 function marksOf(node: Node): readonly (string | undefined)[] {
   return [
     ANNOTATION.CURRENT_CONFIG,

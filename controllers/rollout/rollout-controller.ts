@@ -1,7 +1,7 @@
 /**
  * Keeps a rollout open for every pool whose nodes are behind, aims it at the pool's config, and
- * wakes it when the cluster changes. It has no state, so it recovers from restarts and from the
- * loss of Temporal's database.
+ * wakes it when the cluster changes. It has no state, so it survives restarts and the loss of
+ * Temporal's database.
  */
 
 import { MACHINE_CONFIG_POOLS } from '../../adapters/kube/resources';
@@ -29,16 +29,16 @@ const COALESCING = { quietMs: 100, longestMs: 500 };
 /** Nodes wait for Temporal, so it is asked again soon. */
 const BACKOFF = { firstMs: 250, maxMs: 5_000 };
 
-/** How often the rollout of a pool that is behind is checked to be open. */
+/** How often an open rollout is looked for. */
 const CHECK_MS = 10_000;
 
-/** A rollout that just ended may have written something that the watch does not show yet. */
+/** The watch may not show yet what an ended rollout has written. */
 const SETTLE_MS = 1_000;
 
 interface RolloutDeps {
   readonly picture: ClusterPicture;
   readonly gateway: RolloutGateway;
-  /** Reads the pool from the API, because the watch may be behind; undefined = gone. */
+  /** From the API, because the watch may be behind; undefined = gone. */
   readonly readPool: (name: string) => Promise<MachineConfigPool | undefined>;
   readonly events: EventRecorder;
   readonly metrics: ControllerMetrics;
@@ -50,11 +50,11 @@ interface RolloutDeps {
 export class RolloutController {
   readonly #deps: RolloutDeps;
   readonly #queue: WorkQueue;
-  /** By pool: the target that its open rollout was given. */
+  /** By pool: the target of its open rollout. */
   readonly #announced = new Map<string, string>();
-  /** Changes since the last run, by pool; the same words twice count twice. */
+  /** By pool; the same words twice count twice. */
   readonly #news = new Map<string, ClusterNews>();
-  /** Pools whose rollout was missing at the last run. */
+  /** Pools without a rollout at the last run. */
   readonly #missing = new Set<string>();
   #temporalAway = false;
 
@@ -104,10 +104,7 @@ export class RolloutController {
     if (takesOtherNodes(event)) this.#tellOthers(event);
   }
 
-  /**
-   * When a pool takes or releases nodes, the other pool gets no event of its own, so pools that
-   * have or had such nodes are informed.
-   */
+  /** When a pool takes or releases nodes, the other pool gets no event of its own. */
   #tellOthers(event: CacheEvent<MachineConfigPool>): void {
     const { name } = event.object.metadata;
     const { pools, nodes } = this.#deps.picture;
@@ -146,7 +143,7 @@ export class RolloutController {
     }
   }
 
-  /** The primary pool, and the one that the node may fall back to: both gain or lose it. */
+  /** The primary pool, and the one to which the node may fall back. */
   #poolsOf(node: Node): readonly string[] {
     try {
       const { pools } = poolsForNode(node, this.#deps.picture.pools.list());
@@ -176,7 +173,7 @@ export class RolloutController {
     } else {
       await this.#act(pool, this.#decide(pool), news);
     }
-    // News that came during this run stays, and the queue runs again for it.
+    // News of this run stays, and the queue runs again.
     if (this.#news.get(name) === news) this.#news.delete(name);
   }
 
@@ -197,7 +194,7 @@ export class RolloutController {
       case 'settled':
         this.#announced.delete(name);
         this.#missing.delete(name);
-        // An open rollout may be aimed at another config, or be halted by a node that is gone.
+        // It may have another target, or be halted by a node that is gone.
         if (news !== undefined) await this.#wake(name, news);
         return;
       case 'wait':
@@ -232,7 +229,7 @@ export class RolloutController {
     const isOpen = await this.#ask(() => gateway.retarget(pool, target, versions));
     if (!isOpen && !(await this.#stillWants(pool, target))) {
       log.debug({ pool, config: target }, 'not starting a rollout; the pool has changed since');
-      // A later run decides with what the watch shows by then.
+      // A later run decides with a newer cache.
       this.#missing.add(pool);
       return;
     }
@@ -244,8 +241,8 @@ export class RolloutController {
   }
 
   /**
-   * A rollout that a person cancelled says so on the pool before it ends, and a watch may show that
-   * late. So the pool is read after it is known that no rollout is open.
+   * A cancelled rollout marks the pool before it ends, and a watch may show that late. So the pool
+   * is read after no rollout is found open.
    */
   async #stillWants(name: string, target: string): Promise<boolean> {
     const pool = await this.#deps.readPool(name);
@@ -273,7 +270,7 @@ export class RolloutController {
     log.debug({ pool: pool.metadata.name, reason: message }, 'not starting a rollout');
   }
 
-  /** An outage of Temporal is logged once, however often it is asked. */
+  /** An outage of Temporal is logged once. */
   async #ask<T>(call: () => Promise<T>): Promise<T> {
     const { log } = this.#deps;
     try {
@@ -299,7 +296,7 @@ export class RolloutController {
   }
 }
 
-/** Whether the change may move nodes between this pool and others. */
+/** The change may move nodes between pools. */
 function takesOtherNodes(event: CacheEvent<MachineConfigPool>): boolean {
   if (event.type !== 'modified') return true;
   const [before, after] = [event.previous, event.object].map(({ spec }) =>
@@ -308,7 +305,7 @@ function takesOtherNodes(event: CacheEvent<MachineConfigPool>): boolean {
   return before !== after;
 }
 
-/** The parts of a pool that a rollout acts on; not its status. */
+/** The parts on which a rollout acts. */
 function relevantPart({ metadata, spec }: MachineConfigPool): string {
   return JSON.stringify([
     spec.configuration?.name,

@@ -1,5 +1,3 @@
-/** Calls of the rollout controller to Temporal. */
-
 import {
   Client,
   Connection,
@@ -23,28 +21,28 @@ import {
 
 export interface RolloutGateway {
   /**
-   * Gives the open rollout of a pool the target. False = none is open.
+   * False = no rollout is open.
    *
    * @throws `RefusedRequest` when the open one is ending
    */
   retarget(pool: string, target: string, versions: PictureVersions): Promise<boolean>;
   /**
-   * Starts the rollout of a pool; one that was started meanwhile gets the target.
+   * A rollout that was started meanwhile gets the target.
    *
    * @throws `RefusedRequest` when that one is ending
    */
   start(pool: string, target: string, versions: PictureVersions): Promise<void>;
-  /** Reports changes of the cluster to an open rollout. False = none is open. */
+  /** False = no rollout is open. */
   wake(pool: string, news: ClusterNews): Promise<boolean>;
-  /** Terminates a rollout that cannot go on; that one is not open. */
+  /** Terminates a rollout that cannot go on, and does not count it as open. */
   isOpen(pool: string): Promise<boolean>;
 }
 
 const DEADLINE_MS = 10_000;
 
 /**
- * Temporal takes no failure of a workflow from a task that also carries a Workflow Update: it retries
- * the task for ever. So a rollout whose history does not fit this version may never end by itself.
+ * Temporal takes no failure of a workflow from a task that also carries a Workflow Update, but
+ * retries it for ever: a rollout whose history does not fit may never end by itself.
  */
 const ATTEMPTS_OF_A_STUCK_TASK = 3;
 const STUCK = 'its workflow task fails again and again; the next rollout takes over its nodes';
@@ -55,16 +53,13 @@ export interface RolloutConnection {
   waitingFor(): readonly string[];
   /** Why `/healthz` fails; undefined = it succeeds. */
   deathSentence(): string | undefined;
-  /**
-   * Checks the connection until the signal aborts, and logs when Temporal is away or lacks
-   * something.
-   */
+  /** Logs when Temporal is absent or lacks something. */
   watch(signal: AbortSignal): Promise<void>;
   close(): Promise<void>;
 }
 
 /**
- * Connects with the first call, so that rendering never waits for Temporal.
+ * Connects with the first call, so that rendering never waits.
  *
  * @throws an `Error` that names a certificate file that cannot be read
  */
@@ -102,7 +97,7 @@ function patient(target: ConnectionOptions) {
   return {
     ...target,
     connectTimeout: '5s' as const,
-    // By default gRPC waits up to two minutes before it reconnects to a server that was away.
+    // By default gRPC waits up to two minutes before it reconnects.
     channelArgs: {
       'grpc.initial_reconnect_backoff_ms': 500,
       'grpc.max_reconnect_backoff_ms': 5_000,

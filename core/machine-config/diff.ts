@@ -54,12 +54,6 @@ export function diffMachineConfigs(old: DiffableSpec, desired: DiffableSpec): Ma
   };
 }
 
-/** The diff as in MCO's logs: `{osUpdate:false kargs:true …}`. */
-export function diffText(diff: MachineConfigDiff): string {
-  const flags = Object.entries(diff).map(([flag, differs]) => `${flag}:${String(differs)}`);
-  return `{${flags.join(' ')}}`;
-}
-
 /** The kernel of a spec; unknown and absent types are `default`. */
 export function canonicalKernelType(kernelType: string | undefined): string {
   return kernelType === 'realtime' || kernelType === '64k-pages' ? kernelType : 'default';

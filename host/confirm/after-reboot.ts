@@ -1,6 +1,6 @@
 /**
- * Commit-confirm: a machine that booted an update and reaches nobody rolls back by itself, because
- * the update may have cut it off.
+ * Commit-confirm: a machine that booted an update and reaches nobody rolls back, because the update
+ * may have cut it off.
  */
 
 import { readFileSync } from 'node:fs';
@@ -15,7 +15,7 @@ import type { Host } from '../host';
 import { SilenceTimer } from './silence-timer';
 import { type Log, telling } from '../log';
 
-/** The least time for a process that starts late or again. */
+/** For a process that starts late or again. */
 export const LEAST_SECONDS = 30;
 
 const OUT_OF_REACH = 'Temporal was out of reach after the reboot';
@@ -28,21 +28,21 @@ export interface ConfirmAfterReboot {
   readonly onAwaited: (listener: () => void) => () => void;
   /** Temporal answers: the time starts anew, because the update may still cut the machine off. */
   readonly contact: () => void;
-  /** An order was carried out and answered, so the update workflow is in charge. */
+  /** An order was carried out and answered: the update workflow is in charge. */
   readonly carriedOut: () => void;
   /**
-   * Call after each order: once an order was carried out, the time runs only between verification
-   * and commit.
+   * Call after each order: once one was carried out, the time runs only between verification and
+   * commit.
    */
   readonly look: () => Promise<void>;
-  /** Why the machine rolls back: the first half of a sentence. */
+  /** The first half of a sentence. */
   readonly why: () => string;
 }
 
 /**
- * Whether this boot must be confirmed, by the journal and the kernel's boot ID alone, because the
- * update may have broken the OS program. The time counts from the boot, so that a crashing process
- * does not wait for ever; after a verification in this boot, from the start of the process.
+ * Judged by the journal and the kernel's boot ID, because the update may have broken the OS
+ * program. The time counts from the boot, so that a crashing process does not wait for ever; after
+ * a verification in this boot, from the start of the process.
  *
  * @param seconds - the default for orders without a number
  */
@@ -99,7 +99,7 @@ export async function confirmAfterReboot(
   };
 }
 
-/** `unknown` = not readable at present. */
+/** `unknown` = unreadable at present. */
 type Found = UnconfirmedBoot | 'unknown' | undefined;
 
 function isFound(found: Found): found is UnconfirmedBoot {
@@ -120,7 +120,7 @@ async function lookAtBest(
   }
 }
 
-/** With its first answer, this process takes over from the fallback shell script. */
+/** With its first answer, this process replaces the fallback shell script. */
 function callingOffShell({ node, ports }: Host, log: Log): () => void {
   let isCalledOff = false;
   return () => {
@@ -133,7 +133,7 @@ function callingOffShell({ node, ports }: Host, log: Log): () => void {
   };
 }
 
-/** The update to confirm; the boot ID comes from the kernel when the driver has none. */
+/** The boot ID comes from the kernel when the driver has none. */
 async function lookAt(
   { node, ports }: Host,
   log: Log,
@@ -176,12 +176,11 @@ function createDeadline() {
   };
 }
 
-/** In `/proc/<pid>/stat` on every supported architecture. */
 const TICKS_PER_SECOND = 100;
-/** Field 22, counted behind the name in parentheses, which may hold blanks. */
+/** Field 22, counted behind the name in parentheses. */
 const START_TIME = 19;
 
-/** From the start of PID 1: in a container the kernel is older than the boot. */
+/** Since the start of PID 1: in a container the kernel is older than the boot. */
 export function secondsSinceBoot(procDirectory = '/proc'): number {
   try {
     const stat = readFileSync(`${procDirectory}/1/stat`, 'utf8');
@@ -195,7 +194,7 @@ export function secondsSinceBoot(procDirectory = '/proc'): number {
 }
 
 /**
- * Undoes the update and boots the previous deployment, unless an order has committed it meanwhile.
+ * Does nothing when an order has committed the update meanwhile.
  *
  * @throws `RollbackFailed` naming the path
  */

@@ -1,7 +1,6 @@
 /**
  * Commit-confirm before the reboot of an update, or without one until its commit: a machine that
- * has written files or restarted services and reaches nobody rolls back in place, because the
- * update may have cut it off.
+ * has written files and reaches nobody rolls back in place.
  */
 
 import { unconfirmedBeforeReboot, goBackInPlace } from './unconfirmed';
@@ -19,9 +18,8 @@ interface Options {
   readonly seconds: number;
 }
 
-/** The time that a machine has to reach Temporal after it has written an update. */
 export class ConfirmBeforeReboot {
-  /** In seconds; undefined = nothing to wait for. */
+  /** In seconds; undefined = the machine waits for nothing. */
   #limit: number | undefined;
   readonly #answers: TemporalAnswers;
   #listener: (() => void) | undefined;
@@ -52,10 +50,7 @@ export class ConfirmBeforeReboot {
     if (this.#limit === undefined) this.#await(reconnectSeconds);
   }
 
-  /**
-   * Call at the start and after each order, also a failed one: the order may have begun or ended
-   * the wait.
-   */
+  /** Call at the start and after each order, also a failed one. */
   async look(): Promise<void> {
     const { node, exclusive, ports } = this.#host;
     const { log } = this.#options;
@@ -63,12 +58,12 @@ export class ConfirmBeforeReboot {
       const found = await exclusive(() => unconfirmedBeforeReboot(ports));
       this.#answers.waitFor(found);
       if (found === undefined || this.#answers.isDecided) return this.#end();
-      // A running silence goes on: the end of an order is no answer of Temporal.
+      // The end of an order is no answer of Temporal: a running silence goes on.
       if (this.#limit !== this.#limitOf(found.reconnectSeconds))
         this.#await(found.reconnectSeconds);
     } catch (error) {
       log.error({ node, reason: messageOf(error) }, 'cannot roll back without an order');
-      // A damaged journal allows no rollback. Other errors tell nothing about the update.
+      // A damaged journal allows no rollback.
       if (failureName(error) === 'RollbackFailed') this.#end();
     }
   }
@@ -114,7 +109,7 @@ export class ConfirmBeforeReboot {
     );
     try {
       const isBack = await exclusive(async () => {
-        // An order was still running, and Temporal may have answered meanwhile.
+        // Temporal may have answered while an order was running.
         if (signal.aborted || !this.#silence.isOver) return false;
         log.warn({ node, reason: because }, 'rolling back in place');
         return goBackInPlace(ports, because);

@@ -1,6 +1,6 @@
 /**
  * Rolls back a machine whose worker cannot start after the reboot of an update: the update may have
- * removed its settings or a file that they name.
+ * removed its settings.
  */
 
 import { setTimeout as delay } from 'node:timers/promises';
@@ -9,7 +9,7 @@ import { type ConfirmAfterReboot, confirmAfterReboot, goBackAndReboot } from './
 import type { Host } from '../host';
 import type { Log } from '../log';
 
-/** The default for orders without a number, because the setting is unreadable. */
+/** The setting is unreadable. */
 const RECONNECT_SECONDS = 600;
 const LOOK_MS = 5_000;
 
@@ -23,11 +23,11 @@ interface LastResort {
 }
 
 /**
- * Reads the settings. If they are unusable and an update waits for confirmation in this boot, reads
- * them repeatedly until they are usable, or the time is over and the machine rolls back.
+ * If the settings are unusable and an update waits for confirmation in this boot, reads them
+ * repeatedly until they are usable, or the machine rolls back.
  *
  * @param findHost - this machine without settings; undefined = not known
- * @returns the settings; undefined = the machine rolled back, or the signal aborted
+ * @returns undefined = the machine rolled back, or the signal aborted
  * @throws the error of `read` when no update waits for confirmation
  */
 export async function settingsOrBack<Settings>(

@@ -1,16 +1,15 @@
 /**
- * How long a machine has not heard from Temporal. Counts only time in which this process ran: a
- * stopped or starved process, or a paused VM, asks nobody, and its timers fire before any answer
- * arrives.
+ * How long a machine has not heard from Temporal. Counts only time in which this process ran: the
+ * timers of a stopped process fire before any answer arrives.
  */
 
 import { LONGEST_QUESTION_MS } from '../../core/machine/contact';
 
-/** A late timer counts as one step, even if it is hours late. */
+/** A late timer counts as one step. */
 const STEP_MS = 1_000;
 
 /**
- * After the time is over, Temporal is asked once more: the last question may be as old as the pause
+ * When the time is over, Temporal is asked once more: the last question may be as old as the pause
  * of the process.
  */
 export const LAST_QUESTION_SECONDS = LONGEST_QUESTION_MS / 1000;
@@ -30,7 +29,7 @@ export class SilenceTimer {
     private readonly stepMs = STEP_MS,
   ) {}
 
-  /** Whether `onOver` was called, with no `begin` or `end` after it. */
+  /** `onOver` was called, with no `begin` or `end` after it. */
   get isOver(): boolean {
     return this.#isOver;
   }

@@ -1,6 +1,6 @@
 /**
  * The effect of an answer of Temporal on an unconfirmed update: the machine is in reach, unless no
- * order of the update can reach it; and a verified update stays if the time for its commit is over.
+ * order of the update can reach it. After the time for its commit, a verified update stays.
  */
 
 import { type CommitBy, decideByAnswer, isCommitOverdue, type Unconfirmed } from './unconfirmed';
@@ -13,7 +13,7 @@ type Answer = 'decides' | 'in reach' | 'nothing';
 
 export class TemporalAnswers {
   #commitBy: CommitBy | undefined;
-  /** The commit time (milliseconds since 1970) after which an answer came. */
+  /** The commit time (ms since 1970) after which an answer came. */
   #decided: number | undefined;
   #unreached: string | undefined;
   readonly #host: Host;
@@ -24,7 +24,7 @@ export class TemporalAnswers {
     this.#log = log;
   }
 
-  /** Call after each check; undefined = no update waits for confirmation. */
+  /** Undefined = no update waits for confirmation. */
   waitFor(update: Unconfirmed | undefined): void {
     this.#commitBy = update?.commitBy;
     const { unreached } = update ?? {};
@@ -37,7 +37,7 @@ export class TemporalAnswers {
     this.#unreached = unreached;
   }
 
-  /** Whether a commit with a known deadline is to follow. */
+  /** A commit with a known deadline is to follow. */
   get isForCommit(): boolean {
     return this.#commitBy !== undefined;
   }

@@ -1,7 +1,4 @@
-/**
- * Unconfirmed updates, and their rollback without an order: the update may have cut the machine
- * off.
- */
+/** Unconfirmed updates, and their rollback without an order. */
 
 import { type Alone, goBack } from '../update/go-back';
 import { isOfFirstBoot } from '../first-boot/first-boot';
@@ -21,7 +18,7 @@ type Ports = Pick<HostPorts, 'node' | 'namespace' | 'journal' | 'os'>;
 
 export interface CommitBy {
   readonly at: Date;
-  /** In seconds of kernel uptime; absent: it was verified in another boot. */
+  /** Seconds of kernel uptime; absent: verified in another boot. */
   readonly uptime?: number;
 }
 
@@ -29,25 +26,24 @@ export interface Unconfirmed {
   /** From the order; absent: the host's setting. */
   readonly reconnectSeconds?: number;
   /**
-   * The update is verified, and its commit is to follow by then. An answer after that means that
-   * the machine is in reach and stays, even if the update workflow is lost.
+   * The commit of the verified update is to follow by then. After an answer later than that, the
+   * machine stays, even if the update workflow is lost.
    */
   readonly commitBy?: CommitBy;
   /**
-   * The update changed the task queue or the namespace in which the machine asks for orders: no order
-   * of this update reaches it. A sentence.
+   * The update changed the task queue or the namespace of the machine's orders: none of this update
+   * reaches it. A sentence.
    */
   readonly unreached?: string;
 }
 
 export interface UnconfirmedBoot extends Unconfirmed {
-  /** It was verified in this boot, so the machine was in reach then. */
+  /** The machine was in reach in this boot. */
   readonly isVerified?: true;
 }
 
 /**
- * The update that this boot must confirm, until its commit, if there is one. An accidental boot
- * counts, too: the first boot on new files may cut the machine off.
+ * An accidental boot counts, too: the first boot on new files may cut the machine off.
  *
  * @throws `RollbackFailed` when the journal is damaged
  */
@@ -67,9 +63,9 @@ export async function unconfirmedAfterReboot(ports: Ports): Promise<UnconfirmedB
 }
 
 /**
- * The update that was written in this boot, in whole or in part, without an armed reboot: a service
- * that it restarts or that reads its files may cut the machine off. It waits for Temporal until its
- * commit, or until a rollback in place has ended.
+ * The update that was written in this boot without an armed reboot: a service that reads its files
+ * may cut the machine off. It waits for Temporal until its commit, or the end of a rollback in
+ * place.
  *
  * @throws `RollbackFailed` when the journal is damaged
  */
@@ -102,10 +98,7 @@ function commitTimeOf(journal: OpenJournal, bootId: string): CommitBy | undefine
   return { at: new Date(commitBy), ...(uptime === undefined || of !== bootId ? {} : { uptime }) };
 }
 
-/**
- * Whether that time is over, also when the clock was set since the verification, as an update of
- * the time service may do.
- */
+/** Also when the clock was set since the verification. */
 export function isCommitOverdue(
   ports: Pick<HostPorts, 'uptime'>,
   { at, uptime }: CommitBy,
@@ -114,9 +107,8 @@ export function isCommitOverdue(
 }
 
 /**
- * Temporal has answered after the deadline: the verified update stays, also after a restart of this
- * process, because its workflow may be lost and its node in service. Does nothing if it was decided
- * or verified anew meanwhile.
+ * After an answer later than the deadline, the verified update stays, also after a restart of this
+ * process. Does nothing if it was decided or verified anew meanwhile.
  *
  * @throws `RollbackFailed` when the journal is damaged
  */
@@ -128,10 +120,7 @@ export async function decideByAnswer(ports: Ports, commitBy: CommitBy): Promise<
   await journal.mark({ kind: 'verified' });
 }
 
-/**
- * A rollback that the machine began by itself, with its reason. No order repeats it; it ends with
- * the order that verifies it.
- */
+/** No order repeats such a rollback; it ends with the order that verifies it. */
 function isGoingBackAlone(journal: OpenJournal): boolean {
   return markOf(journal, 'goingBack')?.because !== undefined;
 }
@@ -152,12 +141,9 @@ function unconfirmed(
   };
 }
 
-/**
- * Orders go to a task queue in a namespace; a config may change both, as with a drop-in of the
- * worker.
- */
+/** A config may change task queue and namespace, as with a drop-in of the worker. */
 function whyUnreached(ports: Ports, header: UpdateHeader): string | undefined {
-  // A first boot has no orders, and may itself set the name.
+  // A first boot has no orders, and may set the name.
   if (isOfFirstBoot(header)) return undefined;
   const { node, namespace = ports.namespace } = header;
   if (node !== ports.node) {
@@ -170,11 +156,11 @@ function whyUnreached(ports: Ports, header: UpdateHeader): string | undefined {
 }
 
 /**
- * Rolls back the update that this boot must confirm, or continues that rollback. Requests a reboot,
- * because early services may have the new files.
+ * Rolls back the update that this boot must confirm, or continues that. Requests a reboot, because
+ * early services may have the new files.
  *
  * @param because - a sentence, kept for a later order
- * @returns false when the update was decided meanwhile, and nothing was done
+ * @returns false when the update was decided meanwhile
  * @throws `RollbackFailed` naming the path
  */
 export async function goBackAlone(ports: HostPorts, because: string): Promise<boolean> {
@@ -185,9 +171,8 @@ export async function goBackAlone(ports: HostPorts, because: string): Promise<bo
 }
 
 /**
- * Ends the orders of the update: a repeated step would write everything again and cut the machine
- * off again. Recorded at each try, because the disk may be full; not for an update that has begun
- * since.
+ * Ends the orders of the update: a repeated step would cut the machine off again. Recorded at each
+ * try, because the disk may be full.
  */
 async function takeBackForGood(
   ports: HostPorts,
@@ -196,7 +181,7 @@ async function takeBackForGood(
 ): Promise<void> {
   const takenOverToo = markOf(journal, 'goingBack') === undefined;
   const note = () => noteBackAlone(ports.files, journal.header, { ...alone, takenOverToo });
-  // First, so that it survives a crash; but a full disk must not prevent the rollback.
+  // First, so that it survives a crash. A full disk must not prevent the rollback.
   await atBest(ports, 'cannot record the rollback of the update', note);
   try {
     await goBack(ports, alone);
@@ -213,11 +198,11 @@ function stays(journal: OpenJournal): boolean {
 }
 
 /**
- * Rolls back the update of `unconfirmedBeforeReboot`, without a reboot: its node may be in service, and
- * Temporal may be absent. Safe to repeat.
+ * Rolls back the update of `unconfirmedBeforeReboot` without a reboot: its node may be in service.
+ * Safe to repeat.
  *
  * @param because - a sentence, kept for a later order
- * @returns false when it was decided meanwhile, and nothing was done
+ * @returns false when the update was decided meanwhile
  * @throws `RollbackFailed` naming the path, `ServiceFailed` naming the service
  */
 export async function goBackInPlace(ports: HostPorts, because: string): Promise<boolean> {

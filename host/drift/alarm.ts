@@ -1,5 +1,4 @@
-/** Wakes a loop for one of several reasons; costs nothing meanwhile, and keeps no process alive. */
-
+/** Wakes a loop for one of several reasons; keeps no process alive. */
 export class Alarm {
   readonly #signal: AbortSignal;
   readonly #timers = new Map<string, { readonly at: number; readonly timer: NodeJS.Timeout }>();
@@ -18,7 +17,7 @@ export class Alarm {
     );
   }
 
-  /** Rings within so many milliseconds; an earlier time for this reason stays. */
+  /** An earlier time for this reason stays. */
   within(reason: string, ms: number): void {
     const at = performance.now() + ms;
     const known = this.#timers.get(reason);
@@ -33,7 +32,7 @@ export class Alarm {
     this.#timers.set(reason, { at, timer });
   }
 
-  /** Waits for the next ring and returns its reasons; undefined when the signal has aborted. */
+  /** The reasons of the next ring; undefined when the signal has aborted. */
   async rings(): Promise<ReadonlySet<string> | undefined> {
     while (this.#rung.size === 0 && !this.#signal.aborted) {
       await new Promise<void>((resolve) => {

@@ -1,4 +1,4 @@
-/** The expected state of a disk, with digests instead of contents, to be kept in memory. */
+/** The expected state of a disk, with digests instead of contents. */
 
 import { posix } from 'node:path';
 import type { RenderedSpec } from '../../core/machine-config/types';

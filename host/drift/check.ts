@@ -21,16 +21,13 @@ interface Known {
   readonly difference: Difference | undefined;
 }
 
-/**
- * The drift of one host from one config. Remembers stamps, so that a full check hashes nothing
- * twice.
- */
+/** Remembers stamps, so that a full check hashes nothing twice. */
 export class DriftCheck {
   readonly #ports: CheckPorts;
   readonly #baseline: DriftBaseline;
   readonly #known = new Map<string, Known>();
   readonly #findings = new Map<string, DriftFinding>();
-  /** When each finding was first seen, from before a restart of the process. */
+  /** When each finding was first seen, from an earlier process. */
   readonly #since: ReadonlyMap<string, string>;
 
   /** @param since - times by `path`, `unit NAME` or `os` */
@@ -44,7 +41,7 @@ export class DriftCheck {
     this.#since = since;
   }
 
-  /** Files first, then units, then the operating system; each by path. */
+  /** Files, units, operating system; each by path. */
   get findings(): readonly DriftFinding[] {
     const rank = ({ kind }: DriftFinding) => (kind === 'os' ? 2 : kind === 'unit' ? 1 : 0);
     return [...this.#findings.values()].sort(
@@ -52,7 +49,7 @@ export class DriftCheck {
     );
   }
 
-  /** First seen, by finding, for the record. */
+  /** By finding. */
   get since(): Readonly<Record<string, string>> {
     return Object.fromEntries([...this.#findings].map(([key, { since }]) => [key, since]));
   }
@@ -71,7 +68,7 @@ export class DriftCheck {
     }
   }
 
-  /** Checks everything; reads only what was written since. */
+  /** Reads only what was written since. */
   async everything(): Promise<void> {
     for (const path of this.#baseline.paths.keys()) await this.#path(path);
     await this.units();

@@ -1,4 +1,4 @@
-/** Compares the disk and the operating system with a config, as MCO validates its hosts. */
+/** Compares disk and operating system with a config, as MCO does. */
 
 import { canonicalKernelType } from '../../core/machine-config/diff';
 import type { RenderedSpec } from '../../core/machine-config/types';
@@ -8,20 +8,19 @@ import { differenceAt, expectedAt, type ObservedPath, sha256 } from './differenc
 import type { HostPorts, OsStatus } from '../ports';
 import type { WantedPath } from '../paths/wanted-paths';
 
-/** Other components rewrite these after the config; MCO does not compare them either. */
+/** Other components rewrite these; MCO does not compare them either. */
 export const NOT_COMPARED: readonly string[] = [
   '/etc/kubernetes/kubelet-ca.crt',
   '/etc/kubernetes/static-pod-resources/configmaps/cloud-config/ca-bundle.pem',
   '/etc/mco/internal-registry-pull-secret.json',
 ];
 
-/** How a path differs. Never its content. */
+/** Never its content. */
 export interface Drift {
   readonly path: string;
   readonly reason: string;
 }
 
-/** The first path or unit that differs from the config, if any. */
 export async function findDrift(
   ports: Pick<HostPorts, 'files' | 'systemd'>,
   spec: RenderedSpec,
@@ -31,8 +30,7 @@ export async function findDrift(
 }
 
 /**
- * Every path and unit that differs from the config: mode and content of files, content and
- * enablement of units. Owners are not compared, as in MCO.
+ * Mode and content of files, content and enablement of units. Owners are not compared, as in MCO.
  *
  * @see MCO pkg/daemon/on_disk_validation.go (7ff337a4)
  */
@@ -53,7 +51,7 @@ export async function* driftsFrom(
   }
 }
 
-/** Reads a file only if its size is right: a huge file must not fill the memory. */
+/** Reads a file only if its size is right: a huge one must not fill the memory. */
 async function observed(
   files: Pick<HostPorts['files'], 'facts' | 'look'>,
   path: string,
@@ -71,7 +69,7 @@ async function observed(
   return { kind: 'file', mode: facts.mode, sha256: digest };
 }
 
-/** The wrong enablement of a unit; undefined when it is right. */
+/** Undefined when the enablement is right. */
 export async function enablementDrift(
   { systemd }: Pick<HostPorts, 'systemd'>,
   unit: string,
@@ -80,15 +78,13 @@ export async function enablementDrift(
   const now = await systemd.enablement(unit);
   const wanted = enabled ? 'enabled' : 'disabled';
   if (now === wanted) return undefined;
-  // Static units cannot be enabled, and absent units have no enablement. A masked unit does not
-  // start: right if it is to be disabled, else wrong. The same goes for a template with only an
-  // enabled instance.
+  // Static units cannot be enabled, and absent units have no enablement. A masked unit, or a
+  // template with only an enabled instance, is right only if it is to be disabled.
   const isOff = now === 'masked' || now === 'indirect';
   const isRight = now === 'static' || now === 'absent' || (isOff && !enabled);
   return isRight ? undefined : `unit ${unit} is ${now}, expected ${wanted}`;
 }
 
-/** The first OS setting that differs from the config, if any. */
 export function findOsDrift(
   status: OsStatus,
   spec: Pick<RenderedSpec, 'osImageURL' | 'kernelArguments' | 'kernelType' | 'extensions'>,

@@ -1,10 +1,9 @@
-/** How one path differs from a config, in MCO's words. Never the content. */
+/** How a path differs from a config, in MCO's words. Never the content. */
 
 import { createHash } from 'node:crypto';
 import type { DriftKind } from '../../core/drift';
 import type { WantedPath } from '../paths/wanted-paths';
 
-/** The expected state of a path, with digests instead of contents. */
 export type ExpectedPath =
   | {
       readonly kind: 'file';
@@ -16,7 +15,7 @@ export type ExpectedPath =
   | { readonly kind: 'symlink'; readonly target: string; readonly unit: string }
   | { readonly kind: 'absent'; readonly onlyMask: boolean };
 
-/** The state of a path. The content is read only when everything else is right. */
+/** The content is read only when everything else is right. */
 export type ObservedPath =
   | { readonly kind: 'absent' | 'directory' | 'other' }
   | { readonly kind: 'symlink'; readonly target: string }
@@ -71,7 +70,7 @@ export async function differenceAt(
 
 const EMPTY = sha256(Buffer.alloc(0));
 
-/** For an empty drop-in Ignition leaves an empty file, which has the same meaning. */
+/** For an empty drop-in Ignition leaves an empty file. */
 async function isAsGoodAsAbsent(now: ObservedPath): Promise<boolean> {
   return now.kind === 'absent' || (now.kind === 'file' && (await now.sha256()) === EMPTY);
 }

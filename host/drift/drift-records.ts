@@ -7,11 +7,11 @@ import { writePrivate } from '../records/configs';
 const DRIFT_FILE = '/var/lib/slipway/drift.json';
 
 export interface DriftRecords {
-  /** Name of the config; the times belong to it alone. */
+  /** The times belong to this config alone. */
   readonly config: string;
   /** RFC 3339 by `path`, `unit NAME` or `os`. */
   readonly since: Readonly<Record<string, string>>;
-  /** Every attempt within the interval, oldest first; recorded before the attempt. */
+  /** Attempts within the interval, oldest first; recorded before they begin. */
   readonly repairs: readonly DriftRepair[];
 }
 

@@ -1,6 +1,6 @@
 /**
- * Notices starts of the kubelet, which register the Node: a Node that was deleted and made again
- * has no drift report.
+ * A start of the kubelet registers the Node: one that was deleted and made again has no drift
+ * report.
  */
 
 import { KUBELET_UNITS } from '../../core/machine/kubelet';
@@ -15,7 +15,7 @@ export interface KubeletStarts {
   isStart(path: string): boolean | undefined;
 }
 
-/** @param found - finds the unit of this machine's kubelet; undefined = none */
+/** @param found - the unit of this machine's kubelet; undefined = none */
 export function kubeletStarts(found: () => string | undefined): KubeletStarts {
   let units: ReadonlyMap<string, string> = new Map();
   return {

@@ -1,4 +1,4 @@
-/** When a drift report is worth sending, and how long to wait for the next attempt. */
+/** When a drift report is worth sending. */
 
 import { type DriftFinding, type DriftReport, UPDATERS_REPORTED } from '../../core/drift';
 import type { DomainError } from '../../core/errors';
@@ -21,7 +21,7 @@ export function keyOf(findings: readonly DriftFinding[]): string {
   return JSON.stringify(findings);
 }
 
-/** Milliseconds; 0 when the server gave none. @param error - of the catalogue */
+/** Milliseconds. @param error - of the catalogue */
 export function retryAfterOf(error: unknown): number {
   const seconds = (error as DomainError).details?.['retryAfter'];
   return typeof seconds === 'number' ? seconds * 1000 : 0;

@@ -1,4 +1,4 @@
-/** The cost of the repair of one path: that of the same change in an update. */
+/** The repair of a path costs what the same change in an update does. */
 
 import {
   closestFilePolicy,
@@ -24,8 +24,8 @@ type RepairCost =
   | { readonly refused: string };
 
 /**
- * Whether a finding can be repaired without reboot and drain. A path without a disruption policy
- * costs a reboot, as in an update.
+ * Only findings without reboot and drain can be repaired. A path without a disruption policy costs
+ * a reboot.
  */
 export async function repairCost(
   ports: Pick<HostPorts, 'files'>,
@@ -69,7 +69,7 @@ function unitActions(name: string, { units }: DisruptionPolicies): readonly Disr
   return units.find((policy) => policy.name === name)?.actions ?? REBOOT;
 }
 
-/** Compares the disk with the config; an unreadable file needs a drain. */
+/** An unreadable file needs a drain. */
 async function registriesDrain(
   { files }: Pick<HostPorts, 'files'>,
   desired: IgnitionConfig,

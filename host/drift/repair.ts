@@ -25,29 +25,24 @@ export type RepairPorts = Pick<
 interface RepairInput {
   readonly config: HostConfig;
   readonly findings: readonly DriftFinding[];
-  /** With defaults. */
   readonly policies: DisruptionPolicies;
-  /** Whether this path may be rewritten once more; else it is only reported. */
+  /** Whether this path may be rewritten once more. */
   readonly mayRepair: (path: string) => boolean;
-  /** Whether services may be reloaded or restarted at present; else such repairs wait. */
+  /** Whether services may be reloaded or restarted at present. */
   readonly mayDisturb: boolean;
-  /**
-   * Records that these paths are about to be rewritten: a repair that crashes the machine counts,
-   * too.
-   */
+  /** Called before the paths are rewritten: a repair that crashes the machine counts, too. */
   readonly count: (paths: readonly string[]) => Promise<void>;
 }
 
 export interface Repaired {
-  /** Rewritten, or tried. */
   readonly paths: readonly string[];
-  /** Why some paths were not repaired; a sentence. */
+  /** A sentence. */
   readonly unrepaired?: string;
 }
 
 /**
- * Rewrites the paths that need neither reboot nor drain, and runs the actions for them. If a
- * service fails, restores the paths. Not beside an activity or an open journal.
+ * Rewrites the paths that need neither reboot nor drain, and runs their actions. If a service
+ * fails, restores the paths. Not beside an activity or an open journal.
  */
 export async function repairDrift(ports: RepairPorts, input: RepairInput): Promise<Repaired> {
   const { due, actions, refusals } = await affordable(ports, input);
@@ -92,7 +87,7 @@ async function affordable(ports: RepairPorts, input: RepairInput): Promise<Affor
   return { due, actions: runnableActions(actions), refusals: refusals.slice(0, REFUSALS_TOLD) };
 }
 
-/** Actions that may take a node out of service for a moment; a daemon-reload does not. */
+/** Actions that may take a node out of service for a moment. */
 function disturbing(actions: readonly DisruptionAction[]): readonly DisruptionAction[] {
   return runnableActions(actions).filter(({ type }) => type !== 'DaemonReload');
 }
@@ -142,7 +137,7 @@ async function writeAll(
   const wanted = new Map(
     [...(await heldPaths(ports.files, spec))].filter(([path]) => drifted.has(path)),
   );
-  // The host is on this config already, so all originals are kept.
+  // The host is on this config: all originals are kept.
   const { changes } = await pathChanges(ports, wanted, wanted);
   await journal.record(changes.map(({ path }) => path));
   await changeWithDirectories(ports, changes, { spec });
@@ -152,7 +147,7 @@ async function writeAll(
   await ports.systemd.setEnablement(units);
 }
 
-/** For a later reader of the journal: the change, and the actions after an undo. */
+/** For a reader of the journal: the change, and the actions after an undo. */
 function planOf(due: readonly DriftFinding[], actions: readonly DisruptionAction[]): UpdatePlan {
   const isOfUnits = ({ kind, path }: DriftFinding): boolean =>
     kind === 'unit' || path.startsWith(`${UNIT_DIRECTORY}/`);

@@ -1,11 +1,9 @@
-/** How long the drift watch waits. */
-
 /** Milliseconds. */
 export interface DriftTiming {
-  /** From the first touch to the check: writing a file takes several steps. */
+  /** From the first touch to the check: a file is written in several steps. */
   readonly quiet: number;
   /**
-   * From a start of the kubelet to the report: by then its Node is registered. A crashing kubelet
+   * From a start of the kubelet to the report: its Node is registered by then. A crashing kubelet
    * starts often.
    */
   readonly registered: number;
@@ -16,7 +14,7 @@ export interface DriftTiming {
   /** After a refused report; doubled each time up to `longestRetry`. */
   readonly retry: number;
   readonly longestRetry: number;
-  /** The longest retry before the first accepted report: the node may have just joined. */
+  /** Until the first accepted report: the node may have just joined. */
   readonly longestFirst: number;
 }
 

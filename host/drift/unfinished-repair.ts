@@ -1,11 +1,9 @@
-/** Ends a drift repair whose process died. */
-
 import { atBest, type HostPorts, type OpenJournal, type OsStatus } from '../ports';
 import { changesUnits, tellOfOldFiles } from '../services/services';
 
 /**
- * Restores the paths of an unfinished repair, runs the actions, and closes its journal whether or
- * not they succeed. On another deployment, as after a person's reboot, there is nothing to restore.
+ * Ends a repair whose process died: restores its paths, runs the actions, and closes its journal
+ * whether or not they succeed. On another deployment there is nothing to restore.
  *
  * @returns a sentence for the log
  * @throws `RollbackFailed` naming the path

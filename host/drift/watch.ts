@@ -1,7 +1,6 @@
 /**
  * Watches a host for drift: checks touched paths at once and everything now and then, reports to
- * the server, and repairs as the pool's policy allows. Never beside an update: it queues with the
- * activities, and waits while a journal is open.
+ * the server, and repairs as the pool's policy allows. Never beside an update.
  */
 
 import { backoffMs } from '../../core/backoff';
@@ -63,11 +62,11 @@ export interface DriftOptions {
   readonly timing?: Partial<DriftTiming>;
   /** From 0 to 1; spreads the work of many hosts. */
   readonly random?: () => number;
-  /** Milliseconds of a monotonic clock; default: that of the process. */
+  /** Monotonic, milliseconds. */
   readonly clock?: () => number;
 }
 
-/** Runs until the signal aborts. Failures are logged and retried. */
+/** Failures are logged and retried. */
 export async function watchDrift(ports: DriftPorts, options: DriftOptions): Promise<void> {
   await new DriftWatch(ports, options).run();
 }
@@ -76,7 +75,7 @@ const REPAIR_PASSES = 2;
 /** An update that stays open this long is logged. */
 const BUSY_TOLD_MS = 15 * 60_000;
 
-/** Alarm reason of a change in the enablement of any unit. */
+/** Alarm reason: the enablement of some unit has changed. */
 const UNITS = 'units';
 
 interface WatchedConfig {
@@ -99,12 +98,9 @@ class DriftWatch {
   #told = '';
   #answer: DriftAnswer | undefined;
   #askedAt = 0;
-  /** Findings of the last repair attempt, as text. They are not tried again while they stay. */
+  /** Findings of the last repair attempt, as text: not tried again while they stay. */
   #tried = '';
-  /**
-   * Why these findings (as text) are not repaired. Kept while they stay, because each change causes
-   * a write.
-   */
+  /** Why these findings (as text) are not repaired. Kept, because each change causes a write. */
   #unrepaired: { readonly of: string; readonly why: string } | undefined;
   /** When an open update was first seen, or last logged. */
   #busySince: number | undefined;
@@ -169,7 +165,7 @@ class DriftWatch {
     }
   }
 
-  /** Checks what is due; undefined when an update is in progress, or there is no config. */
+  /** Undefined when an update is in progress, or there is no config. */
   async #look(full: boolean): Promise<DriftReport | undefined> {
     if (await this.#isBusy()) return undefined;
     const touched = new Set(this.#touched);
@@ -194,7 +190,7 @@ class DriftWatch {
     return report;
   }
 
-  /** Whether an update is in progress. Also ends an unfinished repair. */
+  /** Also ends an unfinished repair. */
   async #isBusy(): Promise<boolean> {
     const journal = await openJournal(this.#ports);
     const { node } = this.#ports;
@@ -222,7 +218,7 @@ class DriftWatch {
     return { signal, progress: (text) => log.debug({ node: this.#ports.node }, text) };
   }
 
-  /** The current config of the host; findings against another one are dropped. */
+  /** Findings against another config are dropped. */
   async #readConfig(): Promise<void> {
     const { files, node } = this.#ports;
     const config = await readCurrentConfig(files);
@@ -264,7 +260,7 @@ class DriftWatch {
 
   #reportOf({ baseline, check }: WatchedConfig): DriftReport {
     const { findings } = check;
-    // A finding that disappears and returns within a second looks the same, but is new.
+    // A finding that disappears and returns within a second is new.
     if (keyOf(findings) !== this.#tried) this.#tried = '';
     if (keyOf(findings) !== this.#unrepaired?.of) this.#unrepaired = undefined;
     const repairs = (this.#records?.repairs ?? []).slice(-REPAIRS_REPORTED);
@@ -279,7 +275,7 @@ class DriftWatch {
     };
   }
 
-  /** Reports changes; false when the report was refused and will be repeated. */
+  /** False when the report was refused and will be repeated. */
   async #tell(report: DriftReport): Promise<boolean> {
     const { signal, log } = this.#options;
     const { node } = this.#ports;
@@ -314,7 +310,7 @@ class DriftWatch {
     }
   }
 
-  /** Repairs what the policy allows; false when there is nothing new to report. */
+  /** False when there is nothing new to report. */
   async #repair(report: DriftReport): Promise<boolean> {
     const host = this.#host;
     const findings = host?.check.findings ?? [];
@@ -328,7 +324,7 @@ class DriftWatch {
     if (key === this.#tried) return false;
     if (await this.#isBusy()) return false;
     if (answer.mayDisturb && this.#now() - this.#askedAt > REPAIR_WINDOW.begun) {
-      // The repair was delayed so long that another node may have the turn.
+      // After such a delay another node may have the turn.
       this.#told = '';
       this.#alarm.within('report', 0);
       return false;

@@ -1,6 +1,6 @@
 /**
- * The first boot of a machine: it runs between Ignition and the kubelet, does what Ignition cannot,
- * and retries until it is done. It contacts no server but the registry of the OS image.
+ * The first boot of a machine, between Ignition and the kubelet: does what Ignition cannot, and
+ * retries until it is done. Contacts no server but the registry of the OS image.
  */
 
 import { setTimeout as delay } from 'node:timers/promises';
@@ -13,10 +13,10 @@ import { type Log, telling } from '../log';
 
 /** A registry may be absent until a person restores it. */
 const GIVE_UP_AFTER_MS = 24 * 3_600_000;
-/** Failures for a person are retried for a while: early in the boot the network may be down. */
+/** Failures for a person are retried for a while: the network may still be down. */
 const GIVE_UP_STALLED_AFTER_MS = 300_000;
 const BACKOFF: Backoff = { firstMs: 1_000, maxMs: 60_000 };
-/** A power cut may repeat a reboot; more repetitions are a fault. */
+/** A power cut may repeat a reboot. */
 const MOST_REBOOTS = 3;
 
 interface NewMachine {
@@ -30,14 +30,13 @@ interface FirstBootOptions {
   readonly signal: AbortSignal;
   readonly log: Log;
   readonly now?: () => Date;
-  /** Milliseconds of a monotonic clock: the time of day of a new machine leaps. */
+  /** Monotonic, milliseconds: the clock of a new machine leaps. */
   readonly clock?: () => number;
   readonly pause?: (ms: number, signal: AbortSignal) => Promise<void>;
 }
 
 /**
- * Completes the first boot of this machine, with its reboot if it needs one. Transient failures are
- * retried; record and log name them.
+ * Completes the first boot, with its reboot if it needs one. Transient failures are retried.
  *
  * @throws an Error with the reason when it cannot be completed; the kubelet should not start then
  */
@@ -96,7 +95,7 @@ class FirstBootRun {
     return done;
   }
 
-  /** For a crash between the end of the first boot and its record. */
+  /** After a crash between the end of the first boot and its record. */
   private async closeRecord(files: HostPorts['files']): Promise<void> {
     const record = await readFirstBoot(files);
     if (record === undefined || record.state === 'complete') return;
@@ -116,7 +115,7 @@ class FirstBootRun {
     await this.note({ state: 'rebooting', reboots: reboots + 1 });
   }
 
-  /** Without the kubelet, which waits for this program. The config is on the machine. */
+  /** Without the kubelet, which waits for this program. */
   private async ports(): Promise<HostPorts> {
     const { machine, options } = this;
     const ports = await machine.ports();
@@ -164,7 +163,7 @@ class FirstBootRun {
   }
 }
 
-/** How long a run has been failing: in all, and with the present kind of failure. */
+/** How long a run has been failing: in all, and in the present way. */
 class Patience {
   private last: { readonly ms: number; readonly sinceMs: number } | undefined;
 

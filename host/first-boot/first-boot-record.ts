@@ -1,4 +1,4 @@
-/** The progress of the first boot, for the next boot and for a person at the console. */
+/** The progress of the first boot. */
 
 import type { Files } from '../ports';
 import { isRecord, readPrivate, writePrivate } from '../records/configs';
@@ -8,17 +8,16 @@ const FIRST_BOOT_FILE = '/var/lib/slipway/first-boot.json';
 export interface FirstBootRecord {
   /** `waiting`: tried again at `nextAttemptAt`. `failed`: not tried again in this boot. */
   readonly state: 'working' | 'waiting' | 'rebooting' | 'failed' | 'complete';
-  /** RFC 3339, of the first attempt on this machine. */
+  /** RFC 3339: the first attempt on this machine. */
   readonly since: string;
   readonly attempts: number;
-  /** Reboots that were requested; limited. */
   readonly reboots: number;
   readonly reason?: string;
   /** RFC 3339. */
   readonly nextAttemptAt?: string;
 }
 
-/** Undefined = no first boot on this machine, or an unusable record. */
+/** Undefined = none on this machine, or an unusable record. */
 export async function readFirstBoot(
   files: Pick<Files, 'look'>,
 ): Promise<FirstBootRecord | undefined> {

@@ -1,5 +1,3 @@
-/** Writes the first config of a machine with the code for all later ones. */
-
 import { fail } from '../../core/errors';
 import { originalPath } from '../../core/machine-config';
 import { canonicalConfig } from '../../core/machine-config/canonical';
@@ -36,8 +34,8 @@ import { hasRebooted } from '../settle/settle-for-order';
 import { settleAtStart } from '../settle/settle-at-start';
 
 /**
- * Writes a config to a machine that has none, and makes it the current one. `install` first sets
- * the operating system: image, kernel arguments, extensions.
+ * Writes a config to a machine that has none, with the code for all later ones. `install` first
+ * sets the operating system: image, kernel arguments, extensions.
  *
  * @param bytes - canonical bytes of the config, as the server sends them
  */
@@ -64,8 +62,8 @@ export type FirstBoot =
   | { readonly kind: 'reboot'; readonly config: string };
 
 /**
- * Completes what Ignition began (image, kernel arguments, extensions) as an update through the same
- * journal, up to a reboot if one is needed. The next call continues, also after a crash.
+ * Completes what Ignition began (image, kernel arguments, extensions) through the same journal, up
+ * to a reboot. The next call continues, also after a crash.
  *
  * @param beforeReboot - called before the reboot is armed; an error prevents the reboot
  * @throws the errors of an update; `ConfigDrift` when the disk differs from what Ignition should
@@ -81,7 +79,7 @@ export async function completeFirstBoot(
   const ports = { ...given, configs: havingConfig(given, config) };
   const { name } = config.reference;
   const order = firstOrder(ports, config);
-  // A reboot from before this call, which is counted already.
+  // A reboot from before this call is counted already.
   const { reboot } = await settleAtStart(ports);
   if (reboot !== undefined) return { kind: 'reboot', config: name };
   const journal = await openJournal(ports);
@@ -111,7 +109,7 @@ export async function completeFirstBoot(
   return { kind: 'complete', config: name };
 }
 
-/** Serves the config from memory: an undone attempt may have dropped the stored copy. */
+/** From memory: an undone attempt may have dropped the stored copy. */
 function havingConfig({ configs }: HostPorts, config: HostConfig): HostPorts['configs'] {
   const { name } = config.reference;
   const bytes = Buffer.from(
@@ -125,8 +123,8 @@ function havingConfig({ configs }: HostPorts, config: HostConfig): HostPorts['co
 }
 
 /**
- * The machine ends on the cluster's config: with the kernel arguments of its Ignition, it would
- * count as not updated and lose them.
+ * With the kernel arguments of its Ignition config, the machine would count as not updated and lose
+ * them.
  */
 async function end(ports: HostPorts, { config, rendered }: FirstConfig): Promise<void> {
   const current = await readCurrentConfig(ports.files);
@@ -137,7 +135,7 @@ async function end(ports: HostPorts, { config, rendered }: FirstConfig): Promise
   await closeFirstBoot(ports.files);
 }
 
-/** Committed before a crash, or updated to another config since. */
+/** Committed before a crash, or updated since. */
 function isComplete(current: HostConfig, first: HostConfig): boolean {
   return current.reference.name !== nameFromIgnition(first);
 }
@@ -154,8 +152,8 @@ async function isBooted(
 }
 
 /**
- * Treats the files of Ignition as those of a config: the served one, with the present operating
- * system. The image's files at those paths are kept as originals.
+ * Treats Ignition's files as those of a config: the served one, with the present operating system.
+ * The image's files there are kept as originals.
  */
 async function adopt(ports: HostPorts, config: HostConfig): Promise<void> {
   const { files } = ports;
@@ -187,12 +185,12 @@ function fromIgnition(config: HostConfig, { booted }: OsStatus): HostConfig {
   };
 }
 
-/** The name of the config of a machine until its first boot is complete. */
+/** Until the first boot is complete. */
 function nameFromIgnition({ reference }: HostConfig): string {
   return `${reference.name}-from-ignition`;
 }
 
-/** Checks only disk and operating system, because the kubelet and most units start later. */
+/** Only disk and operating system: the kubelet and most units start later. */
 async function prove(ports: HostPorts, { spec }: HostConfig): Promise<void> {
   const status = await ports.os.status();
   const drift = await findDrift(ports, spec);
@@ -203,7 +201,7 @@ async function prove(ports: HostPorts, { spec }: HostConfig): Promise<void> {
   await proveRunning(ports, status, spec);
 }
 
-/** A first boot has no order, and does not expire. */
+/** A first boot has no order. */
 const NEVER = '9999-12-31T23:59:59.999Z';
 const FIRST_BOOT = 'first-boot/';
 

@@ -1,6 +1,6 @@
 /**
- * Files from Ignition beside the config: the name of the config, and the part that Ignition cannot
- * apply. Paths and formats are MCO's.
+ * Files from Ignition: the name of the config, and the part that Ignition cannot apply. Paths and
+ * formats are MCO's.
  *
  * @see MCO pkg/daemon/constants/constants.go (7ff337a4)
  */
@@ -30,14 +30,14 @@ export interface FirstConfig {
   /** The config that the first boot applies. */
   readonly config: HostConfig;
   /**
-   * The config as in the cluster, without the kernel arguments that the server took out of its
-   * Ignition. The machine is on it afterwards.
+   * As in the cluster, without the kernel arguments that the server took out of its Ignition
+   * config. The machine is on it afterwards.
    */
   readonly rendered: HostConfig;
 }
 
 /**
- * The config of a machine whose first boot is not complete; undefined = there is none.
+ * Undefined = no first boot is to be completed.
  *
  * @throws `ApplyFailed` naming the missing or damaged file, or both names when they differ
  */
@@ -68,13 +68,13 @@ function configOf(name: string, spec: RenderedSpec): HostConfig {
   }
 }
 
-/** Files with secrets become readable by root alone, and the first boot is complete. */
+/** Afterwards only root reads files with secrets, and the first boot is complete. */
 export async function closeFirstBoot(files: Files): Promise<void> {
   const served = await files.look(FIRST_BOOT_PLACES.SERVED);
   if (served.kind === 'file' && served.mode !== 0o600) {
     await writePrivate(files, FIRST_BOOT_PLACES.SERVED, served.content.toString('utf8'));
   }
-  // The file that decides goes last: a crash before that repeats everything.
+  // The file that decides goes last: a crash before repeats everything.
   for (const from of [FIRST_BOOT_PLACES.ANNOTATIONS, FIRST_BOOT_PLACES.ENCAPSULATED] as const) {
     const state = await files.look(from);
     if (state.kind !== 'file') continue;
@@ -105,7 +105,7 @@ async function readObject(
   return { name, spec, moved: movedIn(metadata) };
 }
 
-/** The number of kernel arguments that the rendered config does not have. */
+/** Kernel arguments that the rendered config does not have. */
 function movedIn(metadata: unknown): number {
   const annotations = isRecord(metadata) ? metadata['annotations'] : undefined;
   const count = isRecord(annotations) ? annotations[ANNOTATION.MOVED_KERNEL_ARGUMENTS] : undefined;

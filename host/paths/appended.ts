@@ -6,17 +6,17 @@ import type { Files } from '../ports';
 import { presentKeysFileOf, sshKeysFileOf } from './ssh-keys';
 import { type WantedPath, type WantedPaths, wantedPaths } from './wanted-paths';
 
-/** The current config's claim to a path; `undefined` = it does not have the path. */
+/** Undefined = the config does not have the path. */
 export function claimOf(current: WantedPath | undefined): Claim {
   const appended = current?.kind === 'file' ? current.appended?.bytes : undefined;
-  // If the config only removes a mask, the content is somebody else's.
+  // A config that only removes a mask does not own the content.
   const wasOurs = current !== undefined && !(current.kind === 'absent' && current.onlyMask);
   return { wasOurs, ...(appended === undefined ? {} : { appended }) };
 }
 
 /**
- * The path with its whole content: its original and the appended bytes. Mode and owner stay unless
- * the config names them. Idempotent.
+ * The path with its original and the appended bytes. Mode and owner stay unless the config names
+ * them. Idempotent.
  *
  * @param current - the path in the config that the host is on
  * @throws `ApplyFailed` when there is a link or no file to append to
@@ -39,10 +39,7 @@ export async function withAppended(
   };
 }
 
-/**
- * The paths of the current config, one after the other, with whole contents to compare with the
- * disk.
- */
+/** One after the other, with whole contents to compare with the disk. */
 export async function* wantedOnHost(
   files: Files,
   spec: Pick<RenderedSpec, 'config'>,
@@ -52,7 +49,7 @@ export async function* wantedOnHost(
   }
 }
 
-/** The paths of a config on this host: `wantedPaths` with the place of its SSH keys. */
+/** `wantedPaths`, with the place of this host's SSH keys. */
 export async function hostPaths(
   files: Pick<Files, 'look'>,
   spec: Pick<RenderedSpec, 'config'>,
@@ -60,7 +57,7 @@ export async function hostPaths(
   return wantedPaths(spec, await sshKeysFileOf(files));
 }
 
-/** The same for the config that the host is on, without entries that no host can apply. */
+/** Of the config that the host is on, without entries that no host can apply. */
 export async function heldPaths(
   files: Pick<Files, 'look'>,
   spec: Pick<RenderedSpec, 'config'>,

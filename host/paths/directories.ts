@@ -1,4 +1,4 @@
-/** Makes changes and their parent directories, with attributes from the config or else MCO's. */
+/** Makes changes and their parent directories, with attributes from the config or MCO's. */
 
 import type { ChangeStep } from '../../adapters/host';
 import { ORIGINAL_PLACES } from '../../core/machine-config';
@@ -10,7 +10,7 @@ import { ancestors } from '../records/configs';
 import { SSH_KEYS_FILE } from './ssh-keys';
 import { CORE_USER, hasSshKeys } from './wanted-paths';
 
-/** If the config has keys, these directories belong to their user alone. */
+/** With keys in the config, these belong to their user alone. */
 const OF_CORE: readonly string[] = ancestors(SSH_KEYS_FILE).filter((path) => path !== '/home');
 
 const DEFAULT_MODE = 0o755;
@@ -20,8 +20,7 @@ const OF_ORIGINALS = ORIGINAL_PLACES.map((path) => ({ path, mode: ORIGINALS_MODE
 type Ports = Pick<HostPorts, 'files' | 'users'>;
 
 /**
- * Makes changes, and the directories that they need. The directories of originals are closed before
- * a copy is written there.
+ * The directories of originals are closed before a copy is written there.
  *
  * @param spec - the config that may list the directories
  * @throws `ApplyFailed` when the host lacks their user or group
@@ -54,7 +53,7 @@ async function missingDirectories(
     for (const directory of ancestors(path)) {
       if (seen.has(directory)) continue;
       seen.add(directory);
-      // A link to a directory will do; a dangling one fails when it is written to.
+      // A link to a directory will do.
       if ((await ports.files.facts(directory)).kind !== 'absent') continue;
       const isOfCore = !listed.has(directory) && ofCore.includes(directory);
       const state = isOfCore

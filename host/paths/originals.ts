@@ -1,9 +1,7 @@
 /**
- * Originals: what was at a path before a config first claimed it, in MCO's places. A copy below
+ * Originals: what was at a path before a config first claimed it, in MCO's places: a copy below
  * `orig`, or a stamp below `noorig` for nothing. The original returns when the config drops the
- * path, and is what the config appends to.
- *
- * MCO keeps only files of RPMs; Slipway keeps every file.
+ * path. MCO keeps only files of RPMs.
  *
  * @see MCO pkg/daemon/update.go, createOrigFile and deleteStaleData (7ff337a4)
  */
@@ -19,22 +17,19 @@ const STAMP = { kind: 'file', content: Buffer.alloc(0), mode: 0o644 } as const;
 const ABSENT = { kind: 'absent' } as const;
 
 /**
- * Of the directories of originals: a copy keeps its mode, and its original may have been in a
- * directory that only root could enter.
+ * A copy keeps its mode, and its original may have been in a directory that only root could enter.
  */
 export const ORIGINALS_MODE = 0o700;
 const CLOSED = { mode: ORIGINALS_MODE, owner: ROOT_OWNER } as const;
 
 export interface Claim {
   readonly wasOurs: boolean;
-  /**
-   * The appended bytes. Without a record, as after Ignition, the original is what precedes them.
-   */
+  /** Without a record, as after Ignition, the original is what precedes the appended bytes. */
   readonly appended?: Buffer;
 }
 
 /**
- * The changes before a path is claimed for the first time; none when its original is known.
+ * None when the original of the path is known.
  *
  * @param claim - of the current config: if it has the path, the present content is no original
  */
@@ -57,8 +52,8 @@ export async function keepOriginal(
 }
 
 /**
- * Closes the places of originals that MCO left readable by everybody. Safe to repeat, and not
- * undone, because no config names their modes.
+ * MCO left them readable by everybody. Safe to repeat, and not undone, because no config names
+ * their modes.
  */
 export async function closeOriginals(files: Files): Promise<void> {
   for (const path of ORIGINAL_PLACES) {
@@ -90,7 +85,6 @@ export async function restoreOriginal(files: Files, path: string): Promise<reado
   ];
 }
 
-/** With all attributes, and of any size. */
 function copyOf(
   path: string,
   facts: Extract<PathFacts, { kind: 'file' | 'symlink' }>,
@@ -102,7 +96,7 @@ function copyOf(
 }
 
 /**
- * The original that a config appends to; undefined = there was nothing.
+ * Undefined = there was nothing.
  *
  * @throws `ApplyFailed` when it is a link or no file
  */
@@ -132,7 +126,7 @@ function onlyFile(
   throw fail('ApplyFailed', `append to ${path}: it is ${what} on the host`, { path });
 }
 
-/** The file without the appended bytes; undefined when it does not end with them. */
+/** Undefined when the file does not end with the appended bytes. */
 function beforeAppending(
   now: PathState,
   appended: Buffer,

@@ -10,7 +10,7 @@ import type { HostPorts, PathChange, PathFacts } from '../ports';
 import { replacedKeys } from './ssh-keys';
 import type { OwnerWish, WantedPath, WantedPaths } from './wanted-paths';
 
-/** Never removed: other components still read these certificates (MCO's list). */
+/** Other components still read these certificates (MCO's list). */
 const KEPT_WHEN_STALE = [
   '/etc/kubernetes/kubelet-ca.crt',
   '/etc/kubernetes/static-pod-resources/configmaps/cloud-config/ca-bundle.pem',
@@ -20,7 +20,6 @@ const KEPT_WHEN_STALE = [
 
 export interface PathChanges {
   readonly changes: readonly PathChange[];
-  /** Paths of the config that are written or removed. */
   readonly files: ReadonlySet<string>;
   readonly units: ReadonlySet<string>;
 }
@@ -28,8 +27,8 @@ export interface PathChanges {
 type Ports = Pick<HostPorts, 'files' | 'users'>;
 
 /**
- * Compares a config with the disk. Originals are kept before a path is first written; paths that
- * only the old config had get their originals back.
+ * Compares a config with the disk. Originals are kept before a path is first written, and return to
+ * paths that only the old config had.
  *
  * @param old - absent: the host had no config
  * @throws `ApplyFailed` naming a path that is a directory or a device, or an owner that the host
@@ -105,7 +104,7 @@ async function changeTo(
       if (isRight) return undefined;
       return {
         kind: 'file',
-        // Large contents are unpacked one at a time, when they are written.
+        // Large contents are unpacked one at a time.
         get content() {
           return contentNow();
         },
@@ -117,14 +116,14 @@ async function changeTo(
   }
 }
 
-/** A unit without contents in the config: only a mask is removed. */
+/** For a unit without contents in the config. */
 function onlyUnmasks(wanted: WantedPath): boolean {
   return wanted.kind === 'absent' && wanted.onlyMask;
 }
 
 /**
- * Whether the content is that of an earlier config: the previous one, or one whose file MCO left
- * behind with the record of its original.
+ * The content is of an earlier config: the previous one, or one whose file MCO left behind with the
+ * record of its original.
  */
 async function isOurs({ files }: Ports, path: string, claimed?: WantedPath): Promise<boolean> {
   if (claimed !== undefined && claimed.kind !== 'absent') return true;

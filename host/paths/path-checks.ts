@@ -12,12 +12,11 @@ import { CORE_USER, passwordHash, refuseWrongHashes, type WantedPath } from './w
 
 type Ports = Pick<HostPorts, 'files' | 'users' | 'now'>;
 
-/** For the journal, metadata, and writes of others meanwhile. */
+/** For the journal, metadata, and meanwhile written files. */
 const SPARE_BYTES = 1024 * 1024;
 
 /**
- * Checks every path of a config: its present state, parent directories, owners, and free space.
- * Changes nothing.
+ * Present state, parent directories, owners, and free space. Changes nothing.
  *
  * @param from - the config that the host is on; absent: none
  * @throws `ApplyFailed` naming the path, user or directory; `InvalidMachineConfig` for content that
@@ -60,7 +59,7 @@ function sizeOf(wanted: WantedPath): number {
   return wanted.kind === 'file' ? (wanted.content?.length ?? 0) : 0;
 }
 
-/** Checks directories once: a config may have thousands of files in one. */
+/** A config may have thousands of files in one directory. */
 class Parents {
   readonly #seen = new Set<string>();
   readonly #ports: Ports;
@@ -89,7 +88,7 @@ class Room {
     this.#ports = ports;
   }
 
-  /** @throws `ApplyFailed` when the file system is mounted read-only */
+  /** @throws `ApplyFailed` when the file system is read-only */
   async take(path: string, bytes: number): Promise<void> {
     const directory = path.slice(0, path.lastIndexOf('/'));
     const found = this.#byDirectory.get(directory) ?? (await this.#look(path));

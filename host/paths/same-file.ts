@@ -1,4 +1,4 @@
-/** Finds paths of configs that are one file on this host, through a link or a mount. */
+/** Two paths of configs may be one file on this host, through a link or a mount. */
 
 import { posix } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
@@ -8,8 +8,8 @@ import type { WantedPaths } from './wanted-paths';
 
 /**
  * Refuses a config that names one file by two paths, such as `/opt/x` and `/var/opt/x`, or by
- * another path than the current config: the second path would undo the first. Paths that both
- * configs have alike are not written, and may stay.
+ * another path than the current config: one path would undo the other. Paths that both configs have
+ * alike may stay.
  *
  * @throws `ApplyFailed` naming both paths
  */
@@ -38,7 +38,7 @@ function sameFile(path: string, other: string, both: boolean): Error {
   return fail('ApplyFailed', text, { path });
 }
 
-/** Checks directories once: a config may have thousands of files in one. */
+/** A config may have thousands of files in one directory. */
 class Places {
   readonly #byDirectory = new Map<string, string>();
   readonly #files: Pick<Files, 'place'>;

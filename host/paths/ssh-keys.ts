@@ -1,6 +1,6 @@
 /**
- * The place of a config's SSH keys: `authorized_keys.d/ignition` where the system's sshd reads that
- * directory, else `authorized_keys`.
+ * The place of a config's SSH keys: `authorized_keys.d/ignition` where sshd reads that directory,
+ * else `authorized_keys`.
  *
  * @see MCO pkg/daemon/update.go, useNewSSHKeyPath, cleanSSHKeyPaths (7ff337a4)
  */
@@ -13,7 +13,7 @@ const SSH_DIRECTORY = '/home/core/.ssh';
 export const SSH_KEYS_FILE = `${SSH_DIRECTORY}/authorized_keys.d/ignition`;
 export const PLAIN_SSH_KEYS_FILE = `${SSH_DIRECTORY}/authorized_keys`;
 
-/** The file in /etc may be a link to the first, or a config's own. */
+/** The second may be a link to the first, or a config's own. */
 const OS_RELEASE_FILES = ['/usr/lib/os-release', '/etc/os-release'];
 
 export async function sshKeysFileOf(files: Pick<Files, 'look'>): Promise<string> {
@@ -26,8 +26,8 @@ export async function sshKeysFileOf(files: Pick<Files, 'look'>): Promise<string>
 }
 
 /**
- * The keys file of the current config: an update to the first system that reads the directory wrote
- * it for the previous system; sshd reads both.
+ * The update to the first system that reads the directory wrote the file for the previous system;
+ * sshd reads both.
  */
 export async function presentKeysFileOf(files: Pick<Files, 'look'>): Promise<string> {
   const own = await sshKeysFileOf(files);
@@ -50,8 +50,8 @@ function readsDirectory(osRelease: string): boolean {
 }
 
 /**
- * Files to remove when a config's keys are written: the plain file, and all others beside
- * `ignition`. None on a host with only the plain file.
+ * Removed when a config's keys are written: the plain file, and all beside `ignition`. None on a
+ * host with only the plain file.
  */
 export async function replacedKeys(
   files: Pick<Files, 'facts' | 'list'>,

@@ -16,21 +16,21 @@ import type {
 import { SSH_KEYS_FILE } from './ssh-keys';
 
 export const UNIT_DIRECTORY = '/etc/systemd/system';
-/** The user whose keys and password a config may set. */
+/** A config may set the keys and the password of this user only. */
 export const CORE_USER = 'core';
 
 const DEFAULT_MODE = 0o644;
 const SSH_KEYS_MODE = 0o600;
-/** Stops a gzip bomb; no config holds such a file. */
+/** Stops a gzip bomb. */
 const MAX_FILE_BYTES = 256 * 1024 * 1024;
 
-/** An owner as configs name it: by number, by name, or not at all (root). */
+/** By number, by name, or not at all (root). */
 export interface OwnerWish {
   readonly user?: { readonly id?: number; readonly name?: string } | undefined;
   readonly group?: { readonly id?: number; readonly name?: string } | undefined;
 }
 
-/** Bytes to append to a file; unset attributes stay. */
+/** Unset attributes stay. */
 interface Appended {
   readonly bytes: Buffer;
   readonly keepsMode: boolean;
@@ -38,7 +38,7 @@ interface Appended {
 }
 
 export type WantedPath = {
-  /** The part of the config; `name` = the path, or the unit. */
+  /** `name` = the path, or the unit. */
   readonly part: 'file' | 'unit' | 'sshKeys';
   readonly name: string;
 } & (
@@ -48,10 +48,10 @@ export type WantedPath = {
       readonly content?: Buffer;
       readonly mode: number;
       readonly owner: OwnerWish;
-      /** For a file whose content stays: unset mode and owner stay, too. */
+      /** Unset mode and owner stay, too. */
       readonly keepsMode?: boolean;
       readonly keepsOwner?: boolean;
-      /** Appended to the original of the path; `content` is absent then. */
+      /** To the original of the path; `content` is absent then. */
       readonly appended?: Appended;
     }
   | { readonly kind: 'symlink'; readonly target: string }
@@ -61,14 +61,14 @@ export type WantedPath = {
 
 export type WantedPaths = ReadonlyMap<string, WantedPath>;
 
-/** How to treat an entry that no host can apply. */
+/** For entries that no host can apply. */
 type Inapplicable =
   | 'refused'
-  /** For the config that the host is on: the host must be able to leave it. */
+  /** The host must be able to leave the config that it is on. */
   | 'leftOut';
 
 /**
- * Every path of a config. Of two entries for one path the later counts.
+ * Of two entries for one path the later counts.
  *
  * `overwrite` is ignored, as in MCO: the config decides, and the original is kept (`originals.ts`).
  * Only `overwrite: false` without contents leaves existing content.
@@ -89,12 +89,12 @@ export function wantedPaths(
     for (const [path, state] of entries) wanted.set(path, state);
   };
   for (const file of spec.config.storage?.files ?? []) {
-    // If the content cannot be decoded, only the path is known.
+    // Only the path of undecodable content is known.
     if (inapplicable === 'leftOut' && isPlainPath(file.path)) wanted.set(file.path, placeOf(file));
     add(() => [[file.path, wantedFile(file)]]);
   }
   for (const unit of spec.config.systemd?.units ?? []) {
-    // An empty drop-in is no file, and gives way to a file of the config at its path.
+    // An empty drop-in gives way to a file of the config at its path.
     add(() =>
       wantedUnit(unit).filter(([path, { kind }]) => kind !== 'absent' || !wanted.has(path)),
     );
@@ -148,7 +148,7 @@ function wantedFile(file: IgnitionFile): WantedPath {
   return file.overwrite === false ? { ...plain, ...keeps } : withContent(plain, bytes);
 }
 
-/** Larger contents are decoded again at each use, instead of being held for the whole update. */
+/** Larger contents are decoded at each use, instead of being held for the whole update. */
 const HELD_BYTES = 1024 * 1024;
 
 function withContent<Plain extends object>(
@@ -165,7 +165,7 @@ function withContent<Plain extends object>(
   };
 }
 
-/** The pieces in order; a file without any is empty. */
+/** A file without pieces is empty. */
 function contentOf(path: string, pieces: readonly (IgnitionResource | undefined)[]): Buffer {
   const [first, ...others] = pieces.map((piece) => decode(path, piece?.source ?? '', piece));
   if (others.length === 0) return first ?? Buffer.alloc(0);
@@ -209,7 +209,7 @@ function gunzip(path: string, bytes: Buffer): Buffer {
 }
 
 /**
- * Compares contents with the config's hashes, as Ignition does before it writes.
+ * As Ignition does before it writes.
  *
  * @throws `InvalidMachineConfig` naming the file
  */
@@ -227,7 +227,7 @@ export function refuseWrongHashes(spec: Pick<RenderedSpec, 'config'>): void {
   }
 }
 
-/** A mask hides the unit's own contents; drop-ins are written all the same. */
+/** A mask hides the unit's contents, but not its drop-ins. */
 function wantedUnit(unit: IgnitionUnit): readonly (readonly [string, WantedPath])[] {
   const found: [string, WantedPath][] = [];
   const part = { part: 'unit', name: unit.name } as const;
@@ -260,8 +260,8 @@ function unitPath(unit: string, ...parts: readonly string[]): string {
 }
 
 /**
- * Keys of `core`, one per line. Ignition makes other users on a new machine, and later changes of
- * them are refused; their keys must not work for `core`.
+ * One per line. Keys of other users must not work for `core`: Ignition makes those users on a new
+ * machine, and later changes are refused.
  */
 function sshKeys(users: readonly IgnitionUser[]): string {
   return users
@@ -275,7 +275,7 @@ export function hasSshKeys(spec: Pick<RenderedSpec, 'config'>): boolean {
   return sshKeys(spec.config.passwd?.users ?? []) !== '';
 }
 
-/** The password hash for `core`; undefined = the config does not set one. */
+/** Undefined = the config does not set one. */
 export function passwordHash(spec: Pick<RenderedSpec, 'config'>): string | undefined {
   return spec.config.passwd?.users?.find(({ name }) => name === CORE_USER)?.passwordHash;
 }

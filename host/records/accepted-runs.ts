@@ -1,6 +1,6 @@
 /**
- * The update that a host obeys: the newest whose order it accepted. It refuses late or replayed
- * orders of earlier updates, and orders that continue an update that was rolled back.
+ * A host obeys the newest update whose order it accepted. It refuses orders of earlier updates, and
+ * those that continue an update that was rolled back.
  */
 
 import { fail } from '../../core/errors';
@@ -18,7 +18,7 @@ interface Runs {
   readonly config?: ConfigReference;
   /** The update of the current run was rolled back: its orders are refused. */
   readonly isBack?: boolean;
-  /** Why it was; a sentence. Absent: an order asked for it. */
+  /** A sentence. Absent: an order asked for the rollback. */
   readonly because?: string;
   /**
    * How an update to `config` failed, the current or an earlier lost one; a sentence. Absent: none
@@ -28,7 +28,7 @@ interface Runs {
   readonly past: readonly string[];
 }
 
-/** Steps that begin or continue an update. Rolling back and cleaning up can be repeated. */
+/** Steps that begin or continue an update. Rollback and cleaning up can be repeated. */
 const GOING_ON: readonly (keyof HostActivities)[] = [
   'prepareUpdate',
   'applyUpdate',
@@ -36,7 +36,7 @@ const GOING_ON: readonly (keyof HostActivities)[] = [
   'armReboot',
 ];
 
-/** Steps that must work on a full disk; they can be repeated if nothing of them was recorded. */
+/** These must work on a full disk; they can be repeated if nothing was recorded. */
 const WAY_BACK: readonly (keyof HostActivities)[] = ['goBack', 'verifyBack', 'discardStaged'];
 
 export function goesOn(step: keyof HostActivities): boolean {
@@ -48,8 +48,8 @@ export function isWayBack(step: keyof HostActivities): boolean {
 }
 
 /**
- * Refuses an order of an update that is over for this host. Records a new one, together with the
- * failure of a lost update to the same config.
+ * Refuses an order of an update that is over for this host. Records a new one, with the failure of
+ * a lost update to the same config.
  *
  * @throws `OrderRefused`, `EarlierUpdateFailed`
  */
@@ -77,7 +77,7 @@ export async function followRun(
   else await write();
 }
 
-/** How a lost update to the ordered config failed, if its node does not show it. */
+/** A failure that the node does not show. */
 function unsaid(
   { config, failed }: Runs,
   { afterLost, config: wanted }: HostOrder,
@@ -104,7 +104,7 @@ export function failedEarlier({ node, config }: HostOrder, failed: string): Erro
   return fail('EarlierUpdateFailed', what);
 }
 
-/** How a lost update to the config of this order failed; undefined = not known. */
+/** Of an update to the config of this order; undefined = not known. */
 export async function failedBefore(
   files: Files,
   { orderId }: HostOrder,
@@ -113,7 +113,7 @@ export async function failedBefore(
   return current !== undefined && current === runOf(orderId) ? failed : undefined;
 }
 
-/** Records the failure of this order's update, for its later orders and for the next update. */
+/** For later orders of this update, and for the next update. */
 export async function noteFailed(
   files: Files,
   { orderId }: HostOrder,
@@ -137,7 +137,7 @@ export async function noteBack(
   const run = runOf(orderId);
   const runs = await readRuns(files);
   if (run === undefined || run !== runs.current) return;
-  // A rollback that follows the failure of a lost update keeps that failure.
+  // A rollback keeps the failure of the lost update that it follows.
   const news = failed === undefined || runs.failed !== undefined ? {} : { failed };
   if (runs.isBack === true && news.failed === undefined) return;
   await writeRuns(files, { ...runs, ...news, isBack: true });
@@ -150,8 +150,8 @@ interface BackAlone {
 }
 
 /**
- * The same for a rollback without an order: of the run that began the update or took it over. A run
- * to another config continues.
+ * For a rollback without an order: of the run that began the update or took it over. A run to
+ * another config continues.
  */
 export async function noteBackAlone(
   files: Files,

@@ -1,7 +1,6 @@
 /**
  * The deployment on which the current config was committed. Kept in `/var`, which all deployments
- * share, while the config's record is in the `/etc` of one: so a deployment that a person booted is
- * reported as such, and not as drift of many files.
+ * share: so a deployment that a person booted is not reported as drift of many files.
  */
 
 import { fail } from '../../core/errors';
@@ -11,7 +10,7 @@ import type { Files, HostPorts, OsStatus } from '../ports';
 import { type HostConfig, isRecord, readCurrentConfig, readPrivate, writePrivate } from './configs';
 
 const COMMITTED_FILE = '/var/lib/slipway/committed.json';
-/** MCO's file by which a person declares that the disk need not match. */
+/** MCO's file: by it a person declares that the disk need not match. */
 export const FORCE_FILE = '/run/machine-config-daemon-force';
 
 interface CommittedUpdate {
@@ -22,7 +21,7 @@ interface CommittedUpdate {
 
 export async function readCommitted(files: Files): Promise<CommittedUpdate | undefined> {
   const committed = await readPrivate(files, COMMITTED_FILE);
-  // Only this module writes it. Without it, any deployment that matches the config is right.
+  // Without the record, any deployment that matches the config is right.
   const isWhole = isRecord(committed) && isRecord(committed['config']);
   return isWhole ? (committed as unknown as CommittedUpdate) : undefined;
 }
@@ -41,8 +40,7 @@ export async function writeCommitted(
 }
 
 /**
- * Refuses to work on a deployment that a person booted, unless it is equal: the same record, and an
- * operating system as in the config.
+ * An equal one is accepted: the same record, and an operating system as in the config.
  *
  * @throws `WrongDeployment` naming both deployments
  */
@@ -56,7 +54,7 @@ export async function refuseForeignDeployment(
   throw fail('WrongDeployment', foreign, { deployment: status.booted.id });
 }
 
-/** A sentence about a deployment that a person booted; undefined = the right one is booted. */
+/** A sentence; undefined = the right deployment is booted. */
 export async function findForeignDeployment(
   { node, files, os }: Pick<HostPorts, 'node' | 'files' | 'os'>,
   status: OsStatus,
@@ -75,7 +73,6 @@ export async function findForeignDeployment(
   );
 }
 
-/** Records an equal deployment, which somebody made, as the right one. */
 async function rememberDeployment(files: Files, status: OsStatus): Promise<void> {
   const committed = await readCommitted(files);
   if (committed === undefined || committed.deployment === status.booted.id) return;

@@ -14,7 +14,7 @@ import type { ConfigReference } from '../../workflows/host-contracts';
 import { diskFailure } from '../disk-failure';
 import type { Files } from '../ports';
 
-/** MCO's place and format, so that a host can change between MCO and Slipway. */
+/** MCO's, so that a host can change between MCO and Slipway. */
 export const CURRENT_CONFIG_FILE = '/etc/machine-config-daemon/currentconfig';
 
 const STATE_DIRECTORY = '/var/lib/slipway';
@@ -27,7 +27,7 @@ export interface HostConfig {
   readonly reference: ConfigReference;
   /** With every field filled in. */
   readonly spec: RenderedSpec;
-  /** As it was read: the digest covers this. */
+  /** As read: the digest covers this. */
   readonly raw: unknown;
 }
 
@@ -39,11 +39,7 @@ export function digestOf(bytes: Buffer | string): string {
   return createHash('sha256').update(bytes).digest('hex');
 }
 
-/**
- * Reads canonical bytes.
- *
- * @throws `DigestMismatch` when the reference names other bytes
- */
+/** @throws `DigestMismatch` when the reference names other bytes */
 export function readCanonical(bytes: Buffer, reference: ConfigReference): HostConfig {
   const digest = digestOf(bytes);
   if (digest !== reference.digest) {
@@ -62,13 +58,13 @@ export function readCanonical(bytes: Buffer, reference: ConfigReference): HostCo
   return { reference, spec: config.spec, raw: config.raw };
 }
 
-/** A config that was not ordered by digest: that of a first boot. */
+/** Of a first boot, not ordered by digest. */
 export function readUnordered(bytes: Buffer, name: string): HostConfig {
   return readCanonical(bytes, { name, digest: digestOf(bytes) });
 }
 
 /**
- * The host's current config, by its own record; undefined when it has none.
+ * By its own record.
  *
  * @throws `ConfigDrift` when the record was changed
  */
@@ -107,7 +103,7 @@ export async function readKeptConfig(
   return undefined;
 }
 
-/** Stores a fetched config until the update is over. */
+/** Until the update is over. */
 export async function keepConfig(
   files: Files,
   role: 'desired' | 'previous',
@@ -117,7 +113,7 @@ export async function keepConfig(
   await writePrivate(files, path, canonicalText(config.reference.name, config.raw));
 }
 
-/** Removes stored configs and temporary files of them: configs have secrets. */
+/** Configs have secrets, also in temporary files. */
 export async function dropKeptConfigs(files: Files): Promise<void> {
   try {
     for (const path of [DESIRED_FILE, PREVIOUS_FILE]) {
@@ -129,7 +125,7 @@ export async function dropKeptConfigs(files: Files): Promise<void> {
   }
 }
 
-/** Writes a file that only root may read, with its directories. */
+/** Only root may read the file and its directories. */
 export async function writePrivate(files: Files, path: string, text: string): Promise<void> {
   const parent = posix.dirname(path);
   try {
@@ -144,7 +140,7 @@ export async function writePrivate(files: Files, path: string, text: string): Pr
   }
 }
 
-/** Parsed JSON of `writePrivate`; undefined when the file is missing or damaged. */
+/** Undefined when the file is missing or damaged. */
 export async function readPrivate(files: Pick<Files, 'look'>, path: string): Promise<unknown> {
   const state = await files.look(path);
   return state.kind === 'file' ? parseJson(state.content) : undefined;
@@ -174,7 +170,7 @@ function parseJson(bytes: Buffer): unknown {
   }
 }
 
-/** Checks the fields that a host relies on; the digest verifies the rest. */
+/** The fields that a host relies on; the digest verifies the rest. */
 function configIn(value: unknown): { name: string; spec: RenderedSpec; raw: unknown } | undefined {
   if (!isRecord(value) || typeof value['name'] !== 'string') return undefined;
   const spec = value['spec'];

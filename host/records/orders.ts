@@ -7,10 +7,7 @@ import { readPrivate, writePrivate } from './configs';
 import { followRun, goesOn, isWayBack } from './accepted-runs';
 
 const RESULTS_FILE = '/var/lib/slipway/orders.json';
-/**
- * An update has nine orders, and one verification per unanswered commit; older ones are not
- * repeated.
- */
+/** An update has nine orders, and one verification per unanswered commit. */
 const RESULTS_KEPT = 32;
 
 interface RecordedResult {
@@ -19,8 +16,8 @@ interface RecordedResult {
 }
 
 /**
- * Refuses an order that is for another host or has expired. Orders that only read or roll back
- * never expire: a clock that is set ahead must not prevent a rollback.
+ * Orders that only read or roll back never expire: a clock that is set ahead must not prevent a
+ * rollback.
  *
  * @throws `OrderRefused`
  */
@@ -41,7 +38,7 @@ function checkOrder(
   if (goesOn(step)) refuseExpired(ports, order);
 }
 
-/** @throws `OrderRefused` when the order has expired by the clock of this host */
+/** @throws `OrderRefused` by the clock of this host */
 export function refuseExpired(
   { now }: Pick<HostPorts, 'now'>,
   { orderId, notAfter }: HostOrder,
@@ -50,15 +47,14 @@ export function refuseExpired(
   if (expired !== undefined) throw fail('OrderRefused', `order ${orderId} ${expired}`);
 }
 
-/** The end of a sentence about an expired order; undefined = it is valid. */
+/** The end of a sentence; undefined = the order is valid. */
 export function expiredText(notAfter: string, now: Date): string | undefined {
   if (now.getTime() <= Date.parse(notAfter)) return undefined;
   return `expired at ${notAfter}; the clock of this host shows ${now.toISOString()}`;
 }
 
 /**
- * Carries an order out once: a repeated one gets the recorded answer. Failures are not recorded, so
- * they are tried again.
+ * A repeated order gets the recorded answer. Failures are not recorded, so they are tried again.
  *
  * @throws `OrderRefused` when the order is for another host, has expired, or is of an update that
  *   is over
@@ -74,7 +70,7 @@ export async function once<Result>(
   const recorded = (await readResults(ports.files)).find(
     (entry) => entry.orderId === order.orderId,
   );
-  // The answer under this ID was given by this function.
+  // This function gave the answer under this ID.
   if (recorded !== undefined) return recorded.result as Result;
   const result = await carryOut();
   const others = await readResults(ports.files);
@@ -85,7 +81,7 @@ export async function once<Result>(
   return result;
 }
 
-/** Drops every answer: after a rollback they are no longer true. */
+/** After a rollback no answer is true. */
 export async function forgetResults(files: Files): Promise<void> {
   // Needs no space: the disk may be full.
   await files.remove(RESULTS_FILE);
@@ -93,7 +89,7 @@ export async function forgetResults(files: Files): Promise<void> {
 
 async function readResults(files: Files): Promise<readonly RecordedResult[]> {
   const results = await readPrivate(files, RESULTS_FILE);
-  // Only this module writes it; without it an order is carried out again, which is safe.
+  // Without the record an order is carried out again, which is safe.
   return Array.isArray(results) ? (results as RecordedResult[]) : [];
 }
 

@@ -1,6 +1,4 @@
-/**
- * The units that an update enables, disables or leaves to the presets, before and after writing.
- */
+/** Enablement of units, before and after writing. */
 
 import { isTemplateName, templateOf } from '../../core/systemd';
 import type { IgnitionUnit, RenderedSpec } from '../../core/machine-config/types';
@@ -8,14 +6,14 @@ import { ownLink, type UnitEnablement } from '../../adapters/host';
 import type { EnablementChange, HostPorts, PathChange } from '../ports';
 import type { WantedPaths } from '../paths/wanted-paths';
 
-/** Ignition's presets for the first boot: a line for each unit that the first config enables. */
+/** Ignition's presets: a line for each unit that the first config enables. */
 const IGNITION_PRESETS = '/etc/systemd/system-preset/20-ignition.preset';
 
 type Ports = Pick<HostPorts, 'files' | 'systemd'>;
 
 /**
- * Changes before the unit files change: a unit that is removed or rewritten loses the links of its
- * old `[Install]` section while systemd can still read it.
+ * A unit that is removed or rewritten loses the links of its old `[Install]` section while systemd
+ * can still read it.
  *
  * @param touched - units of which some file changes
  */
@@ -34,7 +32,7 @@ export async function enablementBefore(
   for (const { name } of changed) {
     if (await staysLinked(ports, desired.get(name))) continue;
     const now = await ports.systemd.enablement(name);
-    // The links of instances come from the template's section, too.
+    // The links of instances come from the template's section.
     if (now === 'enabled' || now === 'indirect') {
       changes.push({ unit: name, wish: 'disable' });
     }
@@ -42,27 +40,27 @@ export async function enablementBefore(
   return changes;
 }
 
-/** A linked unit disappears when it is disabled, and its config may not bring it back. */
+/** A linked unit disappears when it is disabled. */
 async function staysLinked({ files }: Ports, unit: IgnitionUnit | undefined): Promise<boolean> {
   if (unit === undefined || unit.contents !== undefined) return false;
   return (await ownLink(files, unit.name)) !== undefined;
 }
 
-/** Units in the running system and at the next boot; equal when nothing is staged. */
+/** Running, and at the next boot; equal when nothing is staged. */
 interface UnitsOfBoots {
   readonly now: UnitEnablement;
   readonly next: UnitEnablement;
 }
 
 /**
- * Changes after the unit files are written and the deployment is staged: the config's wish for
- * every unit that is new, different, or only in the staged image; the preset for a distribution's
- * unit that the config has dropped. Units that the next boot lacks are left alone.
+ * After the unit files are written and the deployment is staged: the config's wish for every unit
+ * that is new, different, or only in the staged image; the preset for a distribution's unit that
+ * the config has dropped. Units that the next boot lacks stay.
  *
  * Presets come first, as in MCO: a disabling preset does not know the enabled unit that names its
  * unit in `Also`. Then come disabled units: an enabled socket stays enabled if its service, which
- * names it in `Also`, is disabled. Templates come before their instances, whose links each change
- * of the template removes.
+ * names it in `Also`, is disabled. Each change of a template removes the links of its instances, so
+ * these come last.
  */
 export async function enablementAfter(
   { now, next }: UnitsOfBoots,
@@ -102,10 +100,7 @@ export async function enablementAfter(
   return [...presets, ...disable, ...enable, ...brought];
 }
 
-/**
- * Units whose enablement differs from the config, in an order in which no change alters the links
- * of units that are right.
- */
+/** In an order in which no change alters the links of units that are right. */
 export async function enablementAgain(
   systemd: UnitEnablement,
   spec: RenderedSpec,
@@ -130,7 +125,7 @@ export async function enablementAgain(
   return [...disable, ...enable, ...brought];
 }
 
-/** Presets that enable their unit, and with it the units in its `Also`. */
+/** These enable the units in `Also`, too. */
 async function thatEnable(
   next: UnitEnablement,
   presets: readonly EnablementChange[],
@@ -146,7 +141,7 @@ async function namedBy(
   return new Set((await Promise.all(changes.map(({ unit }) => systemd.also(unit)))).flat());
 }
 
-/** Units to disable that other units enable by `Also`. */
+/** Units to disable that `Also` of others enables. */
 async function disabledAgain(
   next: UnitEnablement,
   desired: ReadonlyMap<string, IgnitionUnit>,
@@ -158,10 +153,7 @@ async function disabledAgain(
     .map((unit) => ({ unit, wish: 'disable' }));
 }
 
-/**
- * Enabled units that lose links when a unit that names them in `Also` is disabled, also by a
- * preset.
- */
+/** They lose links when a unit that names them in `Also` is disabled. */
 async function enabledAgain(
   next: UnitEnablement,
   same: readonly IgnitionUnit[],
@@ -185,10 +177,7 @@ async function enabledAgain(
   return changes;
 }
 
-/**
- * Disabling a template removes the links of its instances; an enabled one is disabled before it
- * gets its links.
- */
+/** Disabling a template removes the links of its instances. */
 function isInstanceOfOne(unit: string, templates: ReadonlySet<string>): boolean {
   const template = templateOf(unit);
   return template !== undefined && templates.has(template);
@@ -205,8 +194,7 @@ async function wasThere(now: UnitEnablement, next: UnitEnablement, unit: string)
 }
 
 /**
- * Removes the presets of the first boot with the first update, before units are left to the
- * presets: they would enable their units for ever.
+ * With the first update: they would enable their units for ever.
  *
  * @see MCO pkg/daemon/daemon.go (7ff337a4), which does it at every start
  */

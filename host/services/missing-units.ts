@@ -1,5 +1,3 @@
-/** Finds units that a config enables and nothing brings, before the node is disturbed. */
-
 import { filesAfterBoot, hasUnit, isGenerated, type SeePath } from '../../adapters/host';
 import { fail } from '../../core/errors';
 import { unitsToFind } from '../../core/machine-config/units-to-find';
@@ -12,7 +10,7 @@ type Ports = Pick<HostPorts, 'files' | 'users' | 'node'>;
 
 /**
  * Looks for every newly enabled unit among the files after the update, in the image that boots
- * next. Images without a tree on disk (composefs, simulated) cannot be checked here.
+ * next. Images without a tree on disk (composefs, simulated) cannot be checked.
  *
  * @param from - the config that the host is on; absent: none
  * @param staged - deployment that boots next, as drivers name it; absent: the running one
@@ -51,7 +49,6 @@ export async function refuseMissingUnits(
   );
 }
 
-/** The paths that the update writes or removes. */
 async function pathsAfter(
   ports: Ports,
   from: HostConfig | undefined,

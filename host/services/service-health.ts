@@ -4,22 +4,22 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { fail } from '../../core/errors';
 import type { HostPorts, UnitState } from '../ports';
 
-/** The limit for becoming active; systemd's own limit for a start is 90 s. */
+/** systemd's own limit for a start is 90 s. */
 const ACTIVE_WITHIN_MS = 100_000;
-/** It must then stay active for this long: most crashes on a bad file come at once. */
+/** Most crashes on a bad file come at once. */
 const STAYS_MS = 5_000;
 export const LOOK_EVERY_MS = 500;
 
 type Ports = Pick<HostPorts, 'systemd' | 'context' | 'pause'>;
 
-/** A service that must be up, and how often systemd had restarted it when it came up. */
+/** With systemd's count of its restarts when it came up. */
 export interface WatchedService {
   readonly service: string;
   readonly restarts: number;
 }
 
 /**
- * Waits until a service has come up. A finished oneshot is up.
+ * A finished oneshot is up.
  *
  * @returns undefined when there is nothing to watch: no systemd runs, or the service has done its
  *   work
@@ -31,7 +31,7 @@ export async function awaitActive(
   after: 'reload' | 'restart',
 ): Promise<WatchedService | undefined> {
   const { signal } = ports.context();
-  // A reload keeps systemd's count of restarts, so only an increase means a crash.
+  // A reload keeps systemd's count, so only an increase means a crash.
   let first: number | undefined;
   for (let waited = 0; ; waited += LOOK_EVERY_MS) {
     const state = await ports.systemd.state(service);
@@ -52,11 +52,7 @@ export async function awaitActive(
   }
 }
 
-/**
- * Watches all services together.
- *
- * @throws `ServiceFailed` naming the first that does not stay up
- */
+/** @throws `ServiceFailed` naming the first that does not stay up */
 export async function staysUp(ports: Ports, watched: readonly WatchedService[]): Promise<void> {
   if (watched.length === 0) return;
   const { signal, progress } = ports.context();
@@ -91,12 +87,12 @@ function verdictOf(state: UnitState): 'up' | 'finished' | 'down' | 'wait' {
   }
 }
 
-/** Ended, and to be restarted by systemd: `auto-restart`, `failed-before-auto-restart`, … */
+/** `auto-restart`, `failed-before-auto-restart`, … */
 export function isBetweenStarts({ sub }: UnitState): boolean {
   return sub.includes('auto-restart');
 }
 
-/** Names the service and its state; the cause is in the machine's systemd journal. */
+/** The cause is in the machine's systemd journal. */
 export function serviceFailed(
   service: string,
   after: 'reload' | 'restart' | 'watch',

@@ -1,6 +1,6 @@
 /**
- * Runs the reloads and restarts of a plan, in its order. The services must be up afterwards and
- * stay up, else the update fails.
+ * Runs the reloads and restarts of a plan, in its order. A service must stay up afterwards, else
+ * the update fails.
  */
 
 import { DEFAULT_DISRUPTION_POLICIES, type DisruptionAction } from '../../core/disruption';
@@ -24,7 +24,7 @@ type Ports = Pick<HostPorts, 'systemd' | 'context' | 'pause' | 'warn'>;
 type ServiceAction = { readonly verb: 'reload' | 'restart'; readonly service: string };
 
 /**
- * Runs the actions, and watches the services for a moment. Safe to repeat.
+ * Safe to repeat.
  *
  * - A service that does not run is not reloaded: it reads its files when it starts.
  * - A restart starts a service that does not run, as in systemd.
@@ -107,7 +107,7 @@ async function updateTrust({ systemd }: Ports): Promise<undefined> {
   }
 }
 
-/** systemctl failed: the state of the service is more useful than its message. */
+/** The state of the service says more than systemctl's message. */
 async function refused(
   { systemd }: Ports,
   { verb, service }: ServiceAction,
@@ -122,7 +122,7 @@ async function refused(
   return Object.assign(named, { cause: error });
 }
 
-/** The services of the actions that are running. Absent: no systemd runs, so they are not known. */
+/** Of the actions. Absent: no systemd runs, so they are not known. */
 export async function runningServices(
   { systemd }: Pick<HostPorts, 'systemd'>,
   actions: readonly DisruptionAction[],
@@ -137,9 +137,9 @@ export async function runningServices(
 }
 
 /**
- * After an undo: reloads systemd's units if the update has some, and runs the actions again for
- * services that may have the new files. Services that ran before the update must run again, also if
- * a reload ended them; others stay down. Safe to repeat.
+ * Reloads systemd's units if the update has some, and runs the actions again for services that may
+ * have the new files. Services that ran before the update must run again; others stay down. Safe to
+ * repeat.
  *
  * @throws `ServiceFailed` naming the service
  */
@@ -150,7 +150,7 @@ export async function tellOfOldFiles(ports: Ports, journal: OpenJournal): Promis
   if (begun === undefined) return;
   const { running } = begun;
   for (const service of new Set(running)) {
-    // systemd would not start a service that has failed repeatedly on the new files.
+    // systemd would not start a service that has failed repeatedly.
     await atBest(ports, `cannot forget the failures of ${service}`, async () =>
       ports.systemd.resetFailed?.(service),
     );
@@ -168,7 +168,7 @@ export async function tellOfOldFiles(ports: Ports, journal: OpenJournal): Promis
   await performActions(ports, told);
 }
 
-/** Starts a service that a reload of the new files ended: nothing else starts it. */
+/** Nothing else starts a service that a reload of the new files ended. */
 async function startedIfItEnded(
   { systemd }: Ports,
   action: DisruptionAction,
@@ -212,7 +212,7 @@ function serviceActionOf(action: DisruptionAction): ServiceAction | undefined {
   }
 }
 
-/** Named by the default policies, so it may be missing on a machine. */
+/** It may be missing on a machine. */
 function isOfDefaults(service: string): boolean {
   const { files, units, sshkey } = DEFAULT_DISRUPTION_POLICIES;
   return [...files, ...units, sshkey].some(({ actions }) =>
@@ -220,7 +220,7 @@ function isOfDefaults(service: string): boolean {
   );
 }
 
-/** Whether systemd keeps some part of the update in memory. */
+/** systemd keeps some part of the update in memory. */
 export function changesUnits({ units }: Pick<UpdatePlan, 'units'>): boolean {
   return units.changed.length + units.removed.length > 0;
 }

@@ -1,4 +1,4 @@
-/** Whether the units of an update came up at the boot, and stay up. */
+/** Whether the units of an update stay up after the boot. */
 
 import { fail } from '../../core/errors';
 import type { IgnitionUnit, RenderedSpec } from '../../core/machine-config/types';
@@ -6,22 +6,22 @@ import type { HostPorts, OpenJournal, UnitState } from '../ports';
 import { readCurrentConfig } from '../records/configs';
 import { isBetweenStarts, LOOK_EVERY_MS, pause } from './service-health';
 
-/** Wait for a unit that is starting or has not begun; after that, it is no failure. */
+/** A unit that has not begun to start by then is no failure. */
 const STARTS_WITHIN_MS = 10_000;
-/** A service that is up this long does not crash on its new files. */
+/** Then a service does not crash on its new files. */
 const STEADY_MS = 5_000;
-/** The same for a service that systemd had to restart. */
+/** The same for a restarted service. */
 const STEADY_AGAIN_MS = 15_000;
-/** A service may fail and restart for this long: its dependencies may come up later. */
+/** A service may restart for this long: its dependencies may come up later. */
 const RECOVERS_WITHIN_MS = 60_000;
-/** After this many observed restarts, the service crashes at each start. */
+/** Then the service crashes at each start. */
 const STARTS_OF_A_LOOP = 2;
 
 type Ports = Pick<HostPorts, 'systemd' | 'context' | 'pause' | 'files'>;
 
 /**
- * Checks every unit that the update changed: services, sockets, timers and mounts. A unit that the
- * config does not enable may be down, but not failed. Failures from before the update are ignored.
+ * Checks the services, sockets, timers and mounts that the update changed. A unit that the config
+ * does not enable may be down, but not failed. Failures from before the update are ignored.
  *
  * @throws `VerifyFailed` naming the unit and its state
  */
@@ -48,7 +48,7 @@ export async function proveUnits(
   }
 }
 
-/** Without units that should be down, and without templates. */
+/** Without units that should be down, and templates. */
 function broughtUnits(before: RenderedSpec | undefined, to: RenderedSpec): readonly IgnitionUnit[] {
   const old = new Map(unitsOf(before).map((unit) => [unit.name, JSON.stringify(unit)]));
   return unitsOf(to)
@@ -72,12 +72,7 @@ class UnitWatch {
     this.#isEnabled = enabled === true;
   }
 
-  /**
-   * Whether there is nothing more to wait for.
-   *
-   * @param waited - milliseconds since the first check
-   * @throws `VerifyFailed`
-   */
+  /** @param waited - milliseconds since the first check @throws `VerifyFailed` */
   isSettled(state: UnitState, waited: number): boolean {
     this.#restarts ??= state.restarts;
     const hasFailed = state.active === 'failed' && !isBetweenStarts(state);
@@ -100,14 +95,14 @@ class UnitWatch {
   }
 }
 
-/** Up for long enough; only services end by themselves. */
+/** Only services end by themselves. */
 function isSteady(name: string, { active, sub, restarts, upMs }: UnitState): boolean {
   if (active !== 'active') return false;
   if (!name.endsWith('.service') || sub === 'exited') return true;
   return upMs >= (restarts === 0 ? STEADY_MS : STEADY_AGAIN_MS);
 }
 
-/** Cannot be started; MCO's `systemctl enable` fails on such units. */
+/** MCO's `systemctl enable` fails on such units. */
 function isUnreadable({ load }: UnitState): boolean {
   return load === 'bad-setting' || load === 'error' || load === 'not-found';
 }
@@ -116,7 +111,7 @@ function hasJustFailed(state: UnitState): boolean {
   return isBetweenStarts(state) && state.result !== 'success';
 }
 
-/** systemd restarted it after a failure; with `always`, also without one. */
+/** With `always`, systemd restarts also without a failure. */
 function tellsOfFailure({ restarts, restartPolicy }: UnitState): boolean {
   return restarts > 0 && restartPolicy !== 'always' && restartPolicy !== 'on-success';
 }

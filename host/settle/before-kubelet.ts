@@ -1,5 +1,3 @@
-/** Settles the remains of a power cut or a rollback before the kubelet starts. */
-
 import { setTimeout as delay } from 'node:timers/promises';
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
@@ -11,10 +9,10 @@ import type { MachinePorts } from '../ports';
 
 const run = promisify(execFile);
 
-/** The worker also writes the journal: never both at the same time. */
+/** The worker also writes the journal. */
 const WORKER_UNIT = 'slipway-host.service';
 const RUNNING: ReadonlySet<string> = new Set(['active', 'activating', 'reloading', 'deactivating']);
-/** OS programs may not answer yet, so early after the boot. */
+/** OS programs may not answer so early after the boot. */
 const ATTEMPTS = 10;
 const PAUSE_MS = 3_000;
 
@@ -34,7 +32,8 @@ interface SettleOptions {
 }
 
 /**
- * Settles, with a reboot if one is due. Does nothing beside a worker, which has settled.
+ * Settles what a power cut or a rollback left, with a reboot if one is due. Does nothing beside a
+ * worker, which has settled.
  *
  * @returns what was found and done
  * @throws an Error when settling failed; the kubelet should not start then
@@ -69,7 +68,7 @@ async function settlePatiently(
       const ports = { ...(await machine.ports()), ...telling(machine.node, log) };
       return await settleAtStart({ ...ports, now: () => new Date() });
     } catch (error) {
-      // A damaged journal, or a rollback that does not end: waiting fixes neither.
+      // Waiting fixes neither a damaged journal nor a rollback that does not end.
       const isHopeless = failureName(error) === 'RollbackFailed' || attempt >= ATTEMPTS;
       if (isHopeless || signal.aborted) throw error;
       log.warn({ node: machine.node, reason: messageOf(error) }, 'cannot settle yet');
@@ -78,13 +77,13 @@ async function settlePatiently(
   }
 }
 
-/** Also true while it starts or stops: it settles before it is ready. */
+/** Also while it starts or stops: it settles before it is ready. */
 async function isWorkerRunning(systemctl: string): Promise<boolean> {
   const stateOf = (result: unknown): string =>
     typeof result === 'object' && result !== null && 'stdout' in result
       ? String(result.stdout).trim()
       : '';
-  // The command fails in all states but one, and on machines without systemd.
+  // Fails in all states but one, and on machines without systemd.
   const state = await run(systemctl, ['is-active', WORKER_UNIT]).then(stateOf, stateOf);
   return RUNNING.has(state);
 }

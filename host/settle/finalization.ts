@@ -1,13 +1,11 @@
-/**
- * ostree's report, in the next boot, of a deployment that it could not finalize at the shutdown.
- */
+/** ostree's report of a deployment that it could not finalize at the shutdown. */
 
 import { messageOf } from '../../core/errors';
 import { atBest, type HostPorts, markOf, type OpenJournal, type OsStatus } from '../ports';
 
 /**
  * `ostree-finalize-staged.service` writes this file when it fails. In the next boot, the unit below
- * finds it, removes it and fails with its text (ostree since 2022).
+ * removes it and fails with its text (ostree since 2022).
  *
  * @see https://github.com/ostreedev/ostree/pull/2589
  */
@@ -19,8 +17,7 @@ const MOST_CHARACTERS = 300;
 type Ports = Pick<HostPorts, 'files' | 'systemd' | 'warn'>;
 
 /**
- * Why ostree failed to finalize the deployment of the armed reboot: it would fail again at the next
- * shutdown, so the update is not repeated as after a power cut.
+ * It would fail again at the next shutdown, so the update is not repeated as after a power cut.
  *
  * @returns a sentence; undefined = it did not fail, or is not known (an older ostree, another boot
  *   since)
@@ -53,9 +50,7 @@ async function failureOf({ files, systemd }: Ports): Promise<string | undefined>
   return sentence.slice(0, MOST_CHARACTERS) || 'it did not say why';
 }
 
-/**
- * The update has the reason. Without that unit, the next update would take the file for its own.
- */
+/** Without that unit, the next update would take the file for its own. */
 export async function forgetNotInPlace(ports: Ports): Promise<void> {
   const what = `cannot remove ${FAILURE_FILE}`;
   await atBest(ports, what, () => ports.files.remove(FAILURE_FILE));

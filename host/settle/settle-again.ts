@@ -1,7 +1,6 @@
 /**
- * When the worker starts, it settles what an earlier process or the last boot left of an update. A
- * failure (the OS does not answer, a path is blocked) is retried until it succeeds, because the
- * kubelet waits for it.
+ * The worker settles what an earlier process or the last boot left. A failure is retried until it
+ * succeeds, because the kubelet waits for it.
  */
 
 import { setTimeout as delay } from 'node:timers/promises';
@@ -14,15 +13,13 @@ import { type Log, telling } from '../log';
 const PAUSE_MS = 15_000;
 
 export interface SettlingHost extends Omit<Host, 'reboot'> {
-  /** Called when nothing is left to settle, and no reboot is due. */
+  /** Nothing is left to settle, and no reboot is due. */
   readonly onSettled?: () => void;
-  /** Called with the reason when settling failed. */
   readonly onUnsettled?: (reason: string) => void;
 }
 
 /**
- * Settles what the last process left; returns why a reboot is due. A failure is logged and passed
- * to `host.onUnsettled`.
+ * Returns why a reboot is due. A failure is logged and passed to `host.onUnsettled`.
  *
  * @param said - the last failure, which is logged already
  */
@@ -50,7 +47,7 @@ export async function settleHost(
   }
 }
 
-/** MCO left copies readable: they are closed at once, not only with the next update. */
+/** MCO left copies readable: not only the next update closes them. */
 async function closeCopies({ node, exclusive, ports }: SettlingHost, log: Log): Promise<void> {
   try {
     await exclusive(() => closeOriginals(ports.files));
@@ -62,12 +59,12 @@ async function closeCopies({ node, exclusive, ports }: SettlingHost, log: Log): 
 interface SettlingAgain {
   failed(reason: string): void;
   holds(): void;
-  /** An order has ended, which may have fixed the failure. */
+  /** An order may have fixed the failure. */
   look(): void;
 }
 
 /**
- * Settles again after a failure: 15 seconds later, and after each order.
+ * 15 seconds after a failure, and after each order.
  *
  * @param settle - as `settleHost`; given the last failure
  * @param reboot - settling is done, except for this

@@ -1,6 +1,6 @@
 /**
- * Settles a host when it starts, before orders and before the kubelet: partly written files,
- * an armed reboot that did not happen, a boot into the wrong deployment.
+ * Settles a host when it starts, before orders and before the kubelet: partly written files, an
+ * armed reboot that did not happen, a wrong deployment.
  */
 
 import { fail } from '../../core/errors';
@@ -20,7 +20,7 @@ import { changesUnits } from '../services/services';
 import { foreignText, isFirstBootBack, standingOf } from '../transaction/unfinished-update';
 import { differsHere, isOfPaths, undoBeforeBoot, undoHere } from '../transaction/undo';
 
-/** The result of settling, in sentences for the log and for the console. */
+/** Sentences for the log and the console. */
 export interface Settlement {
   readonly what?: string;
   /** Why a reboot is due: nothing should start before it. */
@@ -32,8 +32,8 @@ export interface Settlement {
 type StartPorts = Pick<HostPorts, 'node' | 'files' | 'journal' | 'os' | 'systemd' | 'warn' | 'now'>;
 
 /**
- * Settles what the last boot, or the last process, left. Safe to repeat. Files that the machine
- * should not run on are restored at once; the update learns of it when it asks.
+ * Safe to repeat. Files that the machine should not run on are restored at once; the update learns
+ * of it when it asks.
  *
  * @throws `RollbackFailed` when the journal is damaged or the rollback does not end
  */
@@ -93,7 +93,7 @@ export async function settleAtStart(ports: StartPorts): Promise<Settlement> {
   }
 }
 
-/** The process itself can roll back, so the fallback shell script is not needed. */
+/** The process itself can roll back, so the shell script is not needed. */
 async function callOffFallback(ports: StartPorts): Promise<void> {
   await atBest(ports, 'cannot remove the fallback of the next boot', async () => {
     await dropFallback(ports.files);
@@ -101,7 +101,7 @@ async function callOffFallback(ports: StartPorts): Promise<void> {
   });
 }
 
-/** Whether a requested reboot is still due: a later order may have undone it. */
+/** A later order may have undone a requested reboot. */
 export async function rebootIsDue(
   ports: Pick<StartPorts, 'node' | 'journal' | 'os' | 'now'>,
 ): Promise<boolean> {
@@ -125,19 +125,18 @@ async function releaseNext(
   await leaveWayBack(files, { booted: booted.id, expected, seconds: reconnectSeconds });
   const isForNone = expected === booted.id;
   if (!isForNone) await os.finalize();
-  // Somebody else staged it: the reboot would boot it.
+  // Another program staged it: the reboot would boot it.
   else if (staged !== undefined) await os.discard();
 }
 
-/** No activity runs, so there is no heartbeat and no cancellation. */
+/** No activity runs. */
 function atStart(): StepContext {
   return { signal: new AbortController().signal, progress: () => undefined };
 }
 
 /**
- * systemd and early units (network, udev, modules) may have read the files; the kubelet has not.
- * One more boot starts all of them on the old files. It is recorded as due before the files are
- * restored, because afterwards nothing on disk shows it.
+ * Early units (network, udev, modules) may have read the files; one more boot starts all of them on
+ * the old files. It is recorded as due first, because nothing on disk shows it after the undo.
  *
  * @returns whether that boot is due
  */
@@ -152,16 +151,16 @@ async function undoAtStart(
   const writtenIn = markOf(journal, 'armed')?.bootId ?? journal.header.before.bootId;
   const isOther = writtenIn !== bootId;
   const begun = markOf(journal, 'goingBack');
-  // An order came in this boot, after the node had started, and has not requested another boot.
+  // An order came in this boot and has not requested another one.
   const waitsForOrder = begun?.unseen === true && begun.bootId === bootId;
   const isBootDue = isOther && !waitsForOrder && (await differsHere(journal, status));
   if (isBootDue || begun === undefined) {
     const due = isBootDue ? { bootId, due: true as const } : {};
-    // When a rollback continues, its first mark has the cause.
+    // The first mark of a rollback has the cause.
     const failed = begun === undefined ? { failed: true as const } : {};
     await journal.mark({ kind: 'goingBack', because, ...(again ? { again } : failed), ...due });
   }
-  // Files first: neither a failing OS program nor a blocked path may prevent the rest.
+  // Files first: no OS program or blocked path may prevent the rest.
   const stays = await pathsThatStay(() => undoHere(ports, journal, status));
   if (changesUnits(journal.header.plan)) await ports.systemd.daemonReload();
   await ports.os.discard();
@@ -183,7 +182,7 @@ async function pathsThatStay(undo: () => Promise<void>): Promise<Error | undefin
   }
 }
 
-/** The mark precedes the changes here, too: the process that wrote it may have died in between. */
+/** The mark precedes the changes: the process that wrote it may have died. */
 async function goOnBack(
   ports: StartPorts,
   journal: OpenJournal,
@@ -193,7 +192,7 @@ async function goOnBack(
   const { bootId, booted, pending } = status;
   const { previousDeployment } = journal.header;
   const last = markOf(journal, 'goingBack');
-  // A path that one boot could not restore will not be restored by the next.
+  // A path that one boot could not restore stays at the next.
   const isAlone = reboots && isFirstBootBack(journal, bootId);
   if (last?.bootId !== bootId) {
     const because = last?.because ?? 'the machine booted the update before it was told to';

@@ -1,7 +1,7 @@
 /**
- * Settles an unfinished update when an order arrives: commits it if its node was Ready on it, takes
- * it over if the order wants the same config, else undoes it, once the node is out of service if
- * that disturbs it.
+ * When an order arrives, an unfinished update is committed if its node was Ready on it, taken over
+ * if the order wants the same config, else undone, once the node is out of service if that disturbs
+ * it.
  */
 
 import type { UpdatePlan } from '../../core/node/plan';
@@ -35,19 +35,18 @@ import {
 import { undoHere } from '../transaction/undo';
 
 interface Settled {
-  /** A sentence for the record; absent: there was nothing. */
+  /** A sentence; absent: there was nothing. */
   readonly what?: string;
-  /** Left for later orders; absent: nothing is in progress. */
   readonly underWay?: {
     readonly plan: UpdatePlan;
-    /** Its rollback disturbs the node: by a reboot, or by services. */
+    /** By a reboot, or by services. */
     readonly needsDrain: boolean;
   };
 }
 
 /**
- * Settles what an earlier update left. Safe to repeat, also on a node in service: it never requests
- * a reboot, and leaves alone what needs one.
+ * Safe to repeat, also on a node in service: it never requests a reboot, and leaves alone what
+ * needs one.
  *
  * @throws `RollbackFailed`, `WrongDeployment` when a person booted another deployment
  */
@@ -77,8 +76,8 @@ export async function settleForOrder(ports: HostPorts, order: HostOrder): Promis
 }
 
 /**
- * An update that must still be rolled back blocks the next, which would take its files for those of
- * the previous config. The caller then rolls the host back.
+ * The next update would take the files of an update that must still be rolled back for those of the
+ * previous config.
  *
  * @throws `EarlierUpdateLost`
  */
@@ -98,9 +97,8 @@ export function refuseUnsettled(
 }
 
 /**
- * Whether only the commit, or its end, is missing. A verified host does not know whether its node
- * became Ready, which comes before the commit. So the commit must have begun, or the Node must name
- * the config. A rollback that has begun is final.
+ * The node becomes Ready before the commit, which a verified host does not see: so the commit must
+ * have begun, or the Node must name the config. A rollback that has begun is final.
  */
 async function isCommittable(
   ports: HostPorts,
@@ -116,13 +114,13 @@ async function isCommittable(
   return kept !== undefined && (await holds(ports, kept));
 }
 
-/** A later rollback, because the machine left the deployment, is final. */
+/** A later rollback is final. */
 export function hasBegunToCommit(journal: OpenJournal): boolean {
   const isBack = markOf(journal, 'goingBack') !== undefined;
   return !isBack && markOf(journal, 'committing') !== undefined;
 }
 
-/** Whether everything was written, and orders can continue on this deployment. */
+/** Everything was written, and orders can continue on this deployment. */
 function isWholeHere({ now }: HostPorts, journal: OpenJournal, status: OsStatus): boolean {
   const { kind } = standingOf(journal, status, now());
   const isStanding = kind === 'asLeft' || kind === 'adopted' || kind === 'rebootDue';
@@ -130,7 +128,7 @@ function isWholeHere({ now }: HostPorts, journal: OpenJournal, status: OsStatus)
 }
 
 /**
- * Makes the journal's target the current config and drops the before-images.
+ * The journal's target becomes the current config, and the before-images go.
  *
  * @throws `WrongDeployment` when the machine does not run the deployment of the update,
  *   `RefusedRequest` when it was rolled back, `ConfigFetchFailed` or `DigestMismatch` when the
@@ -152,7 +150,7 @@ export async function commit(ports: HostPorts, journal: OpenJournal): Promise<vo
   await dropKeptConfigs(ports.files);
 }
 
-/** Undefined = it is the current config already: a crash came before the end of the commit. */
+/** Undefined = it is the current config already. */
 async function configToCommit(
   ports: HostPorts,
   target: ConfigReference,
@@ -173,7 +171,7 @@ async function configToCommit(
   }
 }
 
-/** A rollback that has begun is final: some files may be the old ones. */
+/** After a rollback has begun, some files may be the old ones. */
 function refuseTakenBack({ node }: HostPorts, journal: OpenJournal): void {
   const back = markOf(journal, 'goingBack');
   if (back === undefined) return;
@@ -195,10 +193,9 @@ function refuseOldDeployment(ports: HostPorts, journal: OpenJournal, { booted }:
 }
 
 /**
- * Restores every path, runs the actions for services and drops the staged deployment; the booted
- * one stays. The mark comes first, so that no update takes over a partial undo; the journal is
- * dropped last, so that a crash repeats everything. A failing service does not block the new order,
- * which may fix it.
+ * The mark comes first, so that no update takes over a partial undo; the journal is dropped last,
+ * so that a crash repeats everything. A failing service does not block the new order, which may fix
+ * it.
  *
  * @returns the failure of a service; undefined = none
  */
@@ -225,8 +222,8 @@ async function undo(
 }
 
 /**
- * Undoes an update that was taken over by another update, which ends early. An undo that disturbs
- * the node waits until it is out of service.
+ * For an update that was taken over by one that ends early. An undo that disturbs the node waits
+ * until it is out of service.
  *
  * @returns whether nothing of an update is left
  */

@@ -1,6 +1,4 @@
-/**
- * Everything that this machine knows of itself, for a person at its console. Contacts no server.
- */
+/** The machine's own knowledge of itself, for a person at its console. Contacts no server. */
 
 import { findForeignDeployment } from '../records/committed-deployment';
 import { otherDriver } from '../transaction/open-journal';
@@ -58,14 +56,13 @@ export interface MachineStatus {
   readonly os?: OsStatus;
   readonly kubelet?: KubeletStatus;
   readonly update?: OpenUpdate;
-  /** Of a machine that came through Ignition, until its first boot is complete. */
+  /** Until the first boot is complete. */
   readonly firstBoot?: FirstBootRecord;
   readonly worker?: WorkerState & { readonly running: boolean };
-  /** A sentence each. */
   readonly problems: readonly string[];
 }
 
-/** Checks everything; an unreadable part becomes a problem in the answer, never an exception. */
+/** An unreadable part becomes a problem in the answer, never an exception. */
 export async function readMachineStatus(machine: ExaminedMachine): Promise<MachineStatus> {
   const { node, root } = machine;
   const problems: string[] = [];
@@ -117,10 +114,7 @@ function kubeletStatus(machine: ExaminedMachine): KubeletStatus {
   return { ...found, ...(kubeletHealthUrl === undefined ? {} : { healthUrl: kubeletHealthUrl }) };
 }
 
-/**
- * The record counts until the first boot is complete: a crash or a person may end it without a
- * note.
- */
+/** A crash or a person may end the first boot without a note: then its record does not count. */
 async function openFirstBoot(files: HostPorts['files']): Promise<FirstBootRecord | undefined> {
   const { kind } = await files.facts(FIRST_BOOT_PLACES.ENCAPSULATED);
   return kind === 'absent' ? undefined : readFirstBoot(files);

@@ -1,11 +1,9 @@
-/** The status of a machine for people. */
-
 import type { Deployment, OsStatus } from '../ports';
 import type { FirstBootRecord } from '../first-boot/first-boot-record';
 import type { MachineStatus, KubeletStatus } from './machine-status';
 import type { LastOrder } from './worker-state';
 
-/** One fact per line, without line ends; problems come last. */
+/** Without line ends; problems come last. */
 export function statusLines(status: MachineStatus): readonly string[] {
   const { node, currentConfig, driver, os, kubelet, update, firstBoot, worker, problems } = status;
   const lines = [

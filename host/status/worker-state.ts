@@ -1,4 +1,4 @@
-/** The state of this machine's worker, in a file for people at the console. */
+/** For people at the console. */
 
 import { mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
@@ -6,7 +6,7 @@ import { failureName, messageOf } from '../../core/errors';
 import type { HostActivities, HostOrder } from '../../workflows/host-contracts';
 import type { Log } from '../log';
 
-/** In memory, below the machine's root: valid for this boot. */
+/** In memory, valid for this boot. */
 const STATE_FILE = 'run/slipway/host.json';
 
 export type Connection = 'waiting' | 'connected' | 'rebooting';
@@ -29,18 +29,18 @@ export interface WorkerState {
   readonly connection: Connection;
   readonly since: string;
   readonly lastOrder?: LastOrder;
-  /** The worker has settled, and no reboot is due. */
+  /** And no reboot is due. */
   readonly isSettled?: boolean;
 }
 
 interface WorkerStateWriter {
   settled(): void;
   connection(connection: Connection): void;
-  /** Wraps the activities to record their begin and end. */
+  /** Records begin and end of the activities. */
   watch(activities: HostActivities): HostActivities;
 }
 
-/** Writes the state of this process. The first failure to write it is logged. */
+/** The first failure to write is logged. */
 export function createWorkerState(root: string, temporal: string, log: Log): WorkerStateWriter {
   const file = join(root, STATE_FILE);
   const now = (): string => new Date().toISOString();
@@ -106,7 +106,7 @@ export function isRunning({ pid }: WorkerState): boolean {
   }
 }
 
-/** The last state; undefined = no worker has run in this boot. */
+/** Undefined = no worker has run in this boot. */
 export function readWorkerState(root: string): WorkerState | undefined {
   try {
     // Only this module writes it, atomically.

@@ -1,7 +1,6 @@
 /**
- * Opens the journal of an unfinished update. Its deployments, locks, packages and arguments are
- * named by the OS driver that began it: another driver may not find them, and would misjudge the
- * machine.
+ * The OS driver that began an update names its deployments, locks, packages and arguments: another
+ * driver may not find them, and would misjudge the machine.
  */
 
 import { fail } from '../../core/errors';
@@ -11,9 +10,8 @@ import type { HostPorts, OpenJournal } from '../ports';
 type Ports = Pick<HostPorts, 'node' | 'journal' | 'os'>;
 
 /**
- * Opens the journal, if there is one.
- *
- * @throws `RollbackFailed` when it is damaged, or of another OS driver; nothing is changed then
+ * @throws `RollbackFailed` when the journal is damaged, or of another OS driver; nothing is changed
+ *   then
  */
 export async function openJournal(ports: Ports): Promise<OpenJournal | undefined> {
   const journal = await ports.journal.open();
@@ -22,7 +20,7 @@ export async function openJournal(ports: Ports): Promise<OpenJournal | undefined
   throw fail('RollbackFailed', problem, { driver: ports.os.name });
 }
 
-/** A sentence about a journal of another driver; undefined = it is of this driver. */
+/** A sentence; undefined = the journal is of this driver. */
 export function otherDriver(
   { node, os }: Pick<Ports, 'node' | 'os'>,
   { header: { driver, target, repair } }: OpenJournal,

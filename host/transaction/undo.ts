@@ -5,8 +5,8 @@ import { atBest, type HostPorts, type OpenJournal, type OsStatus } from '../port
 import { forgetResults } from '../records/orders';
 
 /**
- * Restores every path, unless that was done on the booted deployment. Drops the recorded answers,
- * which are then no longer true.
+ * Not again on a deployment where it was done. Drops the recorded answers, which are then no longer
+ * true.
  *
  * @throws `RollbackFailed` naming the path
  */
@@ -20,9 +20,9 @@ export async function undoHere(
 }
 
 /**
- * Undoes the files before the machine boots its old deployment, whose own `/etc` is undone after the
- * boot. A path that cannot be restored is only reported where this `/etc` is dropped with its
- * deployment, or where the machine boots in any case.
+ * The `/etc` of the old deployment is undone after the boot. A path that cannot be restored is only
+ * reported where this `/etc` is dropped with its deployment, or where the machine boots in any
+ * case.
  *
  * @param options - `isAlone`: no order requested the boot, and none can arrive
  * @throws `RollbackFailed` naming the path, on the old deployment unless `isAlone`; on any, when a
@@ -47,10 +47,7 @@ export async function undoBeforeBoot(
   await atBest(ports, 'cannot forget old answers', () => forgetResults(ports.files));
 }
 
-/**
- * Whether paths could not be restored; a damaged before-image prevents the undo on every
- * deployment.
- */
+/** A damaged before-image, in contrast, prevents the undo on every deployment. */
 export function isOfPaths(error: unknown): error is DomainError {
   if (failureName(error) !== 'RollbackFailed') return false;
   const { details } = error as DomainError;
@@ -63,12 +60,11 @@ async function undoOnce(journal: OpenJournal, status: OsStatus): Promise<void> {
   await journal.mark({ kind: 'undone', deployment: status.booted.id });
 }
 
-/** Whether paths differ from before on the booted deployment. Changes nothing. */
+/** On the booted deployment. Changes nothing. */
 export async function differsHere(journal: OpenJournal, status: OsStatus): Promise<boolean> {
   return !isUndoneHere(journal, status) && (await journal.differing()).length > 0;
 }
 
-/** Whether every path was restored on the booted deployment. */
 export function isUndoneHere(journal: OpenJournal, { booted }: OsStatus): boolean {
   return journal.marks().some((mark) => mark.kind === 'undone' && mark.deployment === booted.id);
 }

@@ -1,10 +1,10 @@
 /**
- * The state of an unfinished update when a process starts: the journal compared with the booted
- * deployment. Decided only here, so that an unexpected reboot is adopted or undone by rule.
+ * The journal compared with the booted deployment, when a process starts. Decided only here, so
+ * that an unexpected reboot is adopted or undone by rule.
  *
- * On image-based systems `/etc` belongs to a deployment. The new deployment gets files of the
- * running one only when it is finalized, at the shutdown, and the old one keeps them: after a
- * rollback, its `/etc` must be undone once more.
+ * On image-based systems `/etc` belongs to a deployment. The new one gets the running one's files
+ * only at the shutdown, and the old one keeps them: after a rollback, its `/etc` must be undone
+ * once more.
  */
 
 import { fail } from '../../core/errors';
@@ -19,7 +19,7 @@ import {
   type UpdateMark,
 } from '../ports';
 
-/** The limit for the boots of a rollback; a machine that needs more would boot for ever. */
+/** A machine that needs more boots would boot for ever. */
 const MOST_BOOTS_BACK = 3;
 
 type Standing =
@@ -27,18 +27,18 @@ type Standing =
   | { readonly kind: 'asLeft' }
   /** The machine rebooted by itself into a complete update: orders continue. */
   | { readonly kind: 'adopted' }
-  /** The reboot was armed in this boot and did not happen; its deployment is there. */
+  /** Armed in this boot; its deployment is there. */
   | { readonly kind: 'rebootDue' }
-  /** On the old deployment with files of the update, and no boot to come that fits them. */
+  /** On the old deployment with files of the update, and no fitting boot to come. */
   | { readonly kind: 'undo'; readonly because: string; readonly again: boolean }
   /**
-   * A rollback has begun, and the old deployment is not booted, or not booted again. `reboots` =
-   * that boot may come; otherwise it waits for an order.
+   * The old deployment is not booted, or not booted again. `reboots` = that boot may come;
+   * otherwise it waits for an order.
    */
   | { readonly kind: 'goOnBack'; readonly reboots: boolean }
-  /** A person chose a deployment that is neither the new nor the old one: left alone. */
+  /** A person chose another deployment: left alone. */
   | { readonly kind: 'foreign'; readonly expected: string; readonly previous: string }
-  /** The rollback does not end: after too many boots the old deployment never came up. */
+  /** After too many boots the old deployment never came up. */
   | { readonly kind: 'stuck'; readonly boots: number };
 
 export function standingOf(journal: OpenJournal, status: OsStatus, now: Date): Standing {
@@ -66,9 +66,8 @@ export function standingOf(journal: OpenJournal, status: OsStatus, now: Date): S
 type GoingBack = Extract<UpdateMark, { kind: 'goingBack' }>;
 
 /**
- * In the boot in which it began, a rollback reboots only if the request was complete. After a
- * failed order, the order is repeated or its update has given up, and the node may be in service,
- * with pods. In any other boot the machine has lost its pods anyway.
+ * In the boot in which it began, a rollback reboots only if the request was complete: otherwise the
+ * node may be in service, with pods. In any other boot the machine has lost its pods anyway.
  */
 function mayBootBack(back: GoingBack, bootId: string): boolean {
   return back.bootId !== bootId || back.due === true;
@@ -79,13 +78,13 @@ export function isForeign(journal: OpenJournal, status: OsStatus): boolean {
   return !isOld && hasBooted(journal, status) && !isOfUpdate(journal, status);
 }
 
-/** The deployment that should boot; the old one before anything was staged. */
+/** The old one before anything was staged. */
 function expectedId(journal: OpenJournal): string {
   const recorded = markOf(journal, 'armed')?.expected ?? markOf(journal, 'applied')?.deployment;
   return recorded ?? journal.header.previousDeployment;
 }
 
-/** Whether this may be another boot than the one in which the update began. */
+/** May be another boot than the one in which the update began. */
 function hasBooted(journal: OpenJournal, { bootId }: OsStatus): boolean {
   const { before } = journal.header;
   return markOf(journal, 'armed') !== undefined || before.bootId !== bootId;
@@ -100,9 +99,8 @@ function isOfUpdate(journal: OpenJournal, { booted }: OsStatus): boolean {
 }
 
 /**
- * Whether the rollback needs a boot that has not happened: to leave the update's deployment, or to
- * end processes that have read the new files. A boot by accident or by an unanswered attempt
- * counts.
+ * To leave the update's deployment, or to end processes that have read the new files. A boot by
+ * accident counts.
  */
 export function backTakesBoot(journal: OpenJournal, { bootId, booted }: OsStatus): boolean {
   if (booted.id !== journal.header.previousDeployment) return true;
@@ -113,17 +111,15 @@ export function backTakesBoot(journal: OpenJournal, { bootId, booted }: OsStatus
   return armed !== undefined && armed.bootId !== bootId;
 }
 
-/**
- * Whether the rollback disturbs a node in service, by its boot or by services that need a drain.
- */
+/** By its boot, or by services that need a drain. */
 export function backDisturbs(journal: OpenJournal, status: OsStatus): boolean {
   const haveServices = markOf(journal, 'servicesBegun') !== undefined;
   return backTakesBoot(journal, status) || (journal.header.plan.drain && haveServices);
 }
 
 /**
- * Why the machine began a rollback by itself, if the update is the cause; undefined = an order
- * began it, or an accident is the cause.
+ * Why the machine began a rollback by itself; undefined = an order began it, or the update is not
+ * the cause.
  */
 export function failedAlone(journal: OpenJournal): string | undefined {
   return journal
@@ -137,7 +133,6 @@ function bootsBack(journal: OpenJournal): ReadonlySet<string> {
   return new Set(marks.filter((id) => id !== undefined));
 }
 
-/** Whether the rollback began in this boot. */
 export function isFirstBootBack(journal: OpenJournal, bootId: string): boolean {
   return [...bootsBack(journal)].every((id) => id === bootId);
 }
@@ -145,7 +140,7 @@ export function isFirstBootBack(journal: OpenJournal, bootId: string): boolean {
 /** A deployment by its ID and, if known, the digest of its image. */
 export type NamedDeployment = Pick<Deployment, 'id' | 'digest'>;
 
-/** The deployment that the update made; the digest belongs to this ID. */
+/** The digest belongs to this ID. */
 export function appliedDeployment(journal: OpenJournal, id: string): NamedDeployment {
   const { deployment, digest } = markOf(journal, 'applied') ?? {};
   return { id, ...(digest === undefined || id !== deployment ? {} : { digest }) };
@@ -159,8 +154,8 @@ export function isStaged({ id, digest }: NamedDeployment, { staged }: OsStatus):
 type Armed = Extract<UpdateMark, { kind: 'armed' }>;
 
 /**
- * A reboot is due only into the deployment that it was armed for, and while the order is valid:
- * later the node may be in service. An update that still waits then repeats everything.
+ * Only into the deployment that it was armed for, and while the order is valid: later the node may
+ * be in service.
  */
 function stillDue(
   journal: OpenJournal,
@@ -189,12 +184,12 @@ function stillDue(
 function afterArming(journal: OpenJournal, armed: Armed, status: OsStatus, now: Date): Standing {
   const { bootId, booted, rollback, staged, pending } = status;
   if (armed.bootId === bootId) {
-    // Its order failed or is being repeated: the request for the reboot is not complete.
+    // The request for the reboot is not complete.
     return armed.begun === true ? { kind: 'asLeft' } : stillDue(journal, armed, status, now);
   }
   if (booted.id === armed.expected) return { kind: 'asLeft' };
-  // A missing deployment was never put in place: the shutdown was cut off. An existing one failed
-  // to boot, and would fail again.
+  // The shutdown was cut off before a missing deployment was in place. An existing one failed to
+  // boot, and would fail again.
   const isThere = [rollback, staged, pending].some((other) => other?.id === armed.expected);
   const because = isThere
     ? `the machine booted deployment ${booted.id} again, expected ${armed.expected}`
@@ -203,8 +198,8 @@ function afterArming(journal: OpenJournal, armed: Armed, status: OsStatus, now: 
 }
 
 /**
- * Whether an update without a reboot was complete when the machine rebooted: early units, such as
- * the network, have read the new files since.
+ * An update without a reboot was complete when the machine rebooted: early units, such as the
+ * network, have read the new files since.
  */
 export function startedOnNewFiles(
   journal: OpenJournal,
@@ -217,7 +212,6 @@ export function startedOnNewFiles(
   return isOtherBoot && isWhole && repair !== true && !plan.reboot && !changesOs(plan);
 }
 
-/** Another boot without an armed reboot. */
 function unarmed(journal: OpenJournal, status: OsStatus): Standing {
   const { bootId, booted } = status;
   const { before, previousDeployment } = journal.header;
@@ -234,7 +228,7 @@ function unarmed(journal: OpenJournal, status: OsStatus): Standing {
   };
 }
 
-/** The sentence about a machine on which a person booted another deployment. */
+/** A person booted another deployment. */
 export function foreignText(node: string, journal: OpenJournal, { booted }: OsStatus): string {
   const { previousDeployment, target } = journal.header;
   const expected = expectedId(journal);

@@ -32,8 +32,7 @@ import { CORE_USER, passwordHash } from '../paths/wanted-paths';
 
 /**
  * Brings the disk to the ordered config, and the staged deployment to its kernel arguments and
- * extensions. Safe to repeat: remains of a crash are undone and made again. Cancellation stops it
- * between two changes; `goBack` undoes.
+ * extensions. Safe to repeat: remains of a crash are undone and made again.
  *
  * @throws `EarlierUpdateLost` when an update must first be rolled back by a reboot, `ApplyFailed`
  *   naming the path, `ConfigDrift` when the disk changed since it was prepared, `Unreconcilable`
@@ -89,7 +88,7 @@ export async function applyUpdate(
   }
 }
 
-/** Otherwise the host would count as being on a config of which a part is not applied. */
+/** The host would count as being on a config of which a part is not applied. */
 function refuseUnreconcilable(
   { node }: HostPorts,
   { reference: { name } }: HostConfig,
@@ -108,7 +107,6 @@ interface Wanted extends FromTo {
   readonly forced: boolean;
 }
 
-/** Writes all paths of a config: files, units, keys, password. Old links are removed first. */
 async function writeConfig(
   ports: HostPorts,
   journal: OpenJournal,
@@ -118,7 +116,7 @@ async function writeConfig(
   const wanted = await hostPaths(ports.files, to.spec);
   const planned = await pathChanges(ports, old, wanted);
 
-  // Links first: they depend on the unit files that are about to change.
+  // Links depend on the unit files that are about to change.
   const before = await enablementBefore(ports, from?.spec, to.spec, planned.units);
   await journal.record(await ports.systemd.enablementPaths(before));
   await ports.systemd.setEnablement(before);
@@ -127,7 +125,7 @@ async function writeConfig(
   const consumed = forced ? [FORCE_CONSUMED] : [];
   const spent = [...consumed, ...(await withoutIgnitionPresets(ports, wanted))];
   const changes = [...planned.changes, ...password, ...spent];
-  // An account or password that somebody else adds meanwhile survives an undo.
+  // Another account or password that is added meanwhile survives an undo.
   const isWhole = planned.changes.some(({ path }) => path === SHADOW_PATH);
   await makeChanges(ports, journal, to, changes, isWhole ? {} : { [SHADOW_PATH]: CORE_USER });
 
@@ -135,8 +133,7 @@ async function writeConfig(
 }
 
 /**
- * Enables and disables units after their files are written, by the units of the next boot, because
- * the staged image may have others.
+ * By the units of the next boot, because the staged image may have others.
  *
  * @returns the deployment of the next boot
  */
@@ -163,10 +160,7 @@ async function enableUnits(
   return boots;
 }
 
-/**
- * Records all before-images durably, then makes the changes and their directories; cancellation
- * stops between two changes.
- */
+/** All before-images are durable before the first change. */
 async function makeChanges(
   ports: HostPorts,
   journal: OpenJournal,
@@ -188,7 +182,7 @@ async function makeChanges(
   }
 }
 
-/** The password of `core` is a line of the shadow file; a removed user is locked. */
+/** A removed user is locked. */
 async function passwordChange(
   ports: HostPorts,
   from: HostConfig | undefined,
@@ -203,15 +197,15 @@ async function passwordChange(
   return [{ path: SHADOW_PATH, state }];
 }
 
-/** Changes only the staged deployment; nothing is in force before the reboot. */
+/** Nothing is in force before the reboot. */
 async function applyOs(ports: HostPorts, plan: UpdatePlan, { from, to }: FromTo): Promise<void> {
   if (!ports.os.managesOs || !changesOs(plan)) return;
-  // Arguments and packages are added to the staged deployment, which must be ours.
+  // The staged deployment must be ours.
   const { staged } = await lookWithinFiveMinutes(ports);
   const isOurs = plan.osImage !== undefined && sameImage(staged?.image ?? '', plan.osImage.to);
   if (staged !== undefined && !isOurs) await ports.os.discard();
   const old = from?.spec ?? { kernelArguments: [], extensions: [] };
-  // Layered packages come from this image, too, when they are layered again.
+  // Layered packages come from this image, too.
   const image = to.spec.baseOSExtensionsContainerImage || undefined;
   if (plan.osImage !== undefined) await ports.os.stage(plan.osImage.to, ports.context(), image);
   if (plan.kernelType !== undefined)
@@ -234,8 +228,8 @@ async function applyOs(ports: HostPorts, plan: UpdatePlan, { from, to }: FromTo)
 }
 
 /**
- * Checks the journal, because a full disk may have prevented the record of the run. After a power
- * cut the update may be repeated.
+ * The journal, because a full disk may have prevented the record of the run. After a power cut the
+ * update may be repeated.
  */
 function refuseTakenBack(journal: OpenJournal, { orderId }: HostOrder): void {
   const back = markOf(journal, 'goingBack');
@@ -258,7 +252,7 @@ function countsOf(plan: UpdatePlan): AppliedUpdate {
   };
 }
 
-/** Names a failure to write; a cancellation is returned unchanged. */
+/** A cancellation is returned unchanged. */
 function namedFailure(ports: HostPorts, error: unknown): unknown {
   if (failureName(error) !== undefined || ports.context().signal.aborted) return error;
   return Object.assign(fail('ApplyFailed', messageOf(error)), { cause: error });

@@ -1,5 +1,3 @@
-/** Arms the reboot of an update, also again after a power cut. */
-
 import { fail } from '../../core/errors';
 import type { ArmedReboot, HostOrder } from '../../workflows/host-contracts';
 import { applyUpdate } from './apply';
@@ -15,13 +13,12 @@ import {
   type NamedDeployment,
 } from '../transaction/unfinished-update';
 
-/** The limit for reboots that power cuts interrupt. */
+/** For reboots that power cuts interrupt. */
 const MOST_ATTEMPTS = 3;
 
 /**
- * Releases the staged deployment and requests the reboot, which follows when this activity is
- * acknowledged. Safe to repeat: the journal has the mark, and the boot ID shows whether the reboot
- * is over.
+ * The reboot follows when this activity is acknowledged. Safe to repeat: the boot ID in the
+ * journal's mark shows whether the reboot is over.
  *
  * @throws `OsCommandFailed` when there is no deployment to boot
  */
@@ -44,9 +41,8 @@ interface Arming {
 }
 
 /**
- * The first mark precedes the changes, so that a crash between them is recognised. The second one
- * makes the reboot due: without it, a failed order causes no reboot of a node in service when a
- * process starts later.
+ * The first mark precedes the changes, so that a crash between them is recognised. Only the second
+ * makes the reboot due: a failed order must not reboot a node in service.
  */
 async function arm(
   ports: HostPorts,
@@ -58,7 +54,7 @@ async function arm(
   const expected = expectedDeployment(journal, status);
   await proveNext(ports, status, expected);
   const armed = markOf(journal, 'armed');
-  // Another update that has taken over orders the reboot anew.
+  // Another update that took over orders the reboot anew.
   const isNew = armed === undefined || armed.notAfter !== order.notAfter;
   const mark = {
     kind: 'armed',
@@ -79,7 +75,7 @@ async function arm(
   ports.reboot.request(`update to ${order.config.name}`);
 }
 
-/** The deployment from when everything was written; others are not the update's. */
+/** As of when everything was written. */
 function expectedDeployment(journal: OpenJournal, { booted, staged }: OsStatus): NamedDeployment {
   const { deployment } = markOf(journal, 'applied') ?? {};
   const id = markOf(journal, 'armed')?.expected ?? deployment ?? staged?.id ?? booted.id;
@@ -87,8 +83,7 @@ function expectedDeployment(journal: OpenJournal, { booted, staged }: OsStatus):
 }
 
 /**
- * The reboot boots any staged deployment. An update without one discards others; an update with one
- * requires that it is still there.
+ * The reboot boots any staged deployment: an update without one discards it.
  *
  * @throws `OsCommandFailed`
  */
@@ -105,7 +100,7 @@ async function proveNext(
   if (!isStaged(expected, status)) throw notStaged(node, expected.id, staged);
 }
 
-/** Otherwise the reboot could disturb the node in vain. @throws `OsCommandFailed` */
+/** The reboot would disturb the node in vain. @throws `OsCommandFailed` */
 async function proveReleased(ports: HostPorts, expected: string): Promise<void> {
   const { staged } = await lookWithinFiveMinutes(ports);
   if (staged?.id !== expected || staged.locked) throw notStaged(ports.node, expected, staged);
@@ -122,8 +117,8 @@ function notStaged(node: string, expected: string, staged: OsStatus['staged']): 
 }
 
 /**
- * Applies again after an unexpected reboot between apply and arm: the files were restored before
- * the kubelet started, and the staged deployment is gone.
+ * After an unexpected reboot between apply and arm: the files were restored before the kubelet
+ * started, and the staged deployment is gone.
  */
 export async function applyAgainIfInterrupted(ports: HostPorts, order: HostOrder): Promise<void> {
   const journal = await openJournal(ports);
@@ -137,8 +132,8 @@ export async function applyAgainIfInterrupted(ports: HostPorts, order: HostOrder
 }
 
 /**
- * Applies and arms again after a power cut before the new deployment was in place: the old one
- * booted, and its files were restored. A few times, while the order is valid.
+ * After a power cut before the new deployment was in place: the old one booted, and its files were
+ * restored. A few times, while the order is valid.
  *
  * @throws `NotYetRebooted` when the machine will reboot once more, `OrderRefused` when the order
  *   has expired
@@ -155,13 +150,13 @@ export async function goOnIfInterrupted(
   const { bootId, booted } = status;
   if (back === undefined && armed?.bootId === bootId && attempt > 1) {
     if (armed.begun === true) {
-      // An order had begun this, and was interrupted.
+      // An earlier order was interrupted here.
       refuseExpired(ports, order);
       await arm(ports, journal, order, { attempt, reconnectSeconds: armed.reconnectSeconds });
     }
     throw fail('NotYetRebooted', `${ports.node} is to reboot again`, { bootId });
   }
-  // An unarmed update after its reboot was interrupted in this function, too.
+  // An unarmed update after its reboot was interrupted here, too.
   const isCutOff = back === undefined ? armed === undefined : back.again === true;
   if (order.rebootedFrom === undefined || !isCutOff || attempt >= MOST_ATTEMPTS) return;
   refuseExpired(ports, order);
@@ -176,7 +171,7 @@ export async function goOnIfInterrupted(
   throw fail('NotYetRebooted', `${ports.node} reboots again: ${because}`, { bootId });
 }
 
-/** The journal of this update. @throws `RefusedRequest` when nothing is applied */
+/** @throws `RefusedRequest` when nothing is applied */
 export async function journalOf(ports: HostPorts, order: HostOrder): Promise<OpenJournal> {
   const journal = await openJournal(ports);
   const isReady =

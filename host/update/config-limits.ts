@@ -1,7 +1,4 @@
-/**
- * Limits for the size of a config: the host worker has a memory limit, and its plan must fit into a
- * workflow's history.
- */
+/** The host worker has a memory limit, and its plan must fit into a workflow's history. */
 
 import { fail } from '../../core/errors';
 import { MAX_CONTENT_BYTES, MAX_PATHS } from '../../core/machine-config';
@@ -26,8 +23,6 @@ export function refuseManyPaths({ reference, spec }: HostConfig): void {
 }
 
 /**
- * Adds up contents.
- *
  * @returns adds the bytes of one more path; throws `ConfigTooLarge` naming the path at the limit
  */
 export function contentsLimit({
@@ -46,7 +41,7 @@ export function contentsLimit({
   };
 }
 
-/** @throws `ConfigTooLarge` when the plan is too large for a history */
+/** @throws `ConfigTooLarge` */
 export function refuseLargePlan({ reference: { name } }: HostConfig, plan: UpdatePlan): void {
   const bytes = Buffer.byteLength(JSON.stringify(plan));
   if (bytes <= MOST_PLAN_BYTES) return;

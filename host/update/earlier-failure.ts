@@ -1,7 +1,6 @@
 /**
- * An update that failed on this host, and was lost before its node showed it. Only the host knows,
- * so the next update to the same config ends as that one would have: the host rolls back, and the
- * node shows why.
+ * Only the host knows an update that failed, and was lost before its node showed it. So the next
+ * update to the same config ends the same way: the host rolls back, and the node shows why.
  */
 
 import { FAILURES, fail, failureName, messageOf } from '../../core/errors';
@@ -16,9 +15,8 @@ import { failedBefore, failedEarlier, noteFailed } from '../records/accepted-run
 import { backDisturbs, failedAlone } from '../transaction/unfinished-update';
 
 /**
- * Prepares an update, unless a lost one to its config failed here. That one is rolled back first:
- * at once if this does not disturb the node. Otherwise the answer is the plan of the rollback, and
- * the order to apply is refused.
+ * A lost update that failed here is rolled back first if this does not disturb the node. Otherwise
+ * the answer is the plan of the rollback, and the order to apply is refused.
  *
  * @throws `EarlierUpdateFailed` with the reason, `RollbackFailed` when the host could not be rolled
  *   back, and the errors of `prepareUpdate`
@@ -31,7 +29,7 @@ export async function prepareUnlessFailed(
   const journal = await leftJournal(ports, order);
   const failed = (await failedBefore(ports.files, order)) ?? (journal && failedAlone(journal));
   if (failed === undefined) return prepareUpdate(ports, order);
-  // Recorded before the journal is dropped, which is its only other record.
+  // Before the journal is dropped, its only other record.
   await noteFailed(ports.files, order, failed);
   if (journal !== undefined) {
     if (backDisturbs(journal, await lookWithinFiveMinutes(ports)))
@@ -50,10 +48,7 @@ async function leftJournal(
   return sameConfig(journal.header.target, config) ? journal : undefined;
 }
 
-/**
- * Ends the rollback as the lost update would have. Transient failures are retried, as in any step
- * of an update.
- */
+/** As the lost update would have. Transient failures are retried. */
 async function finishWayBack(ports: HostPorts, order: HostOrder, failed: string): Promise<void> {
   ports.context().progress('rolling back a lost update that had failed');
   try {

@@ -1,36 +1,33 @@
 /**
- * Files for the shell script that rolls a machine back when the host worker cannot start in the
- * deployment of an update: the time limit, and the deployment to return to. The script is
- * `deploy/host/slipway-host-fallback`.
+ * The time limit, and the deployment to return to, for `deploy/host/slipway-host-fallback`, which
+ * rolls a machine back when the host worker cannot start.
  */
 
 import { diskFailure } from '../disk-failure';
 import type { Files } from '../ports';
 import { writePrivate } from '../records/configs';
 
-/** Two lines: seconds from the boot of the update, and the deployment that ran before. */
+/** Seconds from the boot of the update, and the deployment that ran before. */
 const UNCONFIRMED_FILE = '/var/lib/slipway/unconfirmed';
-/** The same file, after the script has rolled back. */
+/** After the script has rolled back. */
 const UNSTARTED_FILE = '/var/lib/slipway/unstarted';
 
 interface Fallback {
-  /** The worker must reach Temporal within this time. */
+  /** The limit for reaching Temporal. */
   readonly seconds: number;
   /** As drivers name it: `CHECKSUM.SERIAL`. */
   readonly deployment: string;
 }
 
 interface NextBoot {
-  /** The running deployment, and the one that will boot. */
   readonly booted: string;
   readonly expected: string;
-  /** The worker must reach Temporal within this time; absent: no limit, as at a first boot. */
+  /** The limit for reaching Temporal; absent: none, as at a first boot. */
   readonly seconds: number | undefined;
 }
 
 /**
- * For the next boot, in case the worker cannot start in it. Not for a boot of the same deployment,
- * where the script could do nothing.
+ * Not for a boot of the same deployment, where the script could do nothing.
  *
  * @throws `ApplyFailed` naming the path
  */
@@ -42,15 +39,15 @@ export async function leaveWayBack(
   await leaveFallback(files, { seconds, deployment: booted });
 }
 
-/** Written before the reboot is ordered. @throws `ApplyFailed` naming the path */
+/** @throws `ApplyFailed` naming the path */
 async function leaveFallback(files: Files, { seconds, deployment }: Fallback): Promise<void> {
   await files.remove(UNSTARTED_FILE);
   await writePrivate(files, UNCONFIRMED_FILE, `${Math.ceil(seconds)}\n${deployment}\n`);
 }
 
 /**
- * The worker itself is in charge, or the update is rolled back. Also removes the temporary file of
- * a crash.
+ * The worker is in charge, or the update is rolled back. Also removes the temporary file of a
+ * crash.
  *
  * @throws `ApplyFailed` naming the path
  */
@@ -63,7 +60,7 @@ export async function dropFallback(files: Files): Promise<void> {
   }
 }
 
-/** Why the script rolled the machine back, if it did: a sentence, until `forgetUnstarted`. */
+/** Why the script rolled back: a sentence, until `forgetUnstarted`. */
 export async function whyUnstarted(files: Pick<Files, 'look'>): Promise<string | undefined> {
   const found = await files.look(UNSTARTED_FILE);
   if (found.kind !== 'file') return undefined;

@@ -1,4 +1,4 @@
-/** Gets the configs that an order names: stored ones first, then from the server. */
+/** Stored configs first, then from the server. */
 
 import type { ConfigReference, HostOrder } from '../../workflows/host-contracts';
 import type { HostPorts } from '../ports';
@@ -10,7 +10,7 @@ import {
   readKeptConfig,
 } from '../records/configs';
 
-/** The config that the order wants, fetched at most once per update. */
+/** Fetched at most once per update. */
 export async function desiredConfig(
   ports: HostPorts,
   { config }: Pick<HostOrder, 'config'>,
@@ -18,10 +18,7 @@ export async function desiredConfig(
   return keptOrFetched(ports, 'desired', config);
 }
 
-/**
- * The host's current config: its own record, else the one that the Node names; undefined when it
- * never had one.
- */
+/** Its own record, else the one that the Node names; undefined when it never had one. */
 export async function currentConfig(
   ports: HostPorts,
   order: HostOrder,

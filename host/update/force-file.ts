@@ -1,7 +1,7 @@
 /**
- * The force file: a person on the machine declares that its disk need not match. The next update
- * ignores drift, writes everything again and reboots. The file is removed with the first change,
- * through the journal, so that it stays if the update fails earlier or is undone.
+ * A person on the machine declares that its disk need not match. The next update ignores drift,
+ * writes everything again and reboots. The file is removed through the journal, so that an undo
+ * restores it.
  *
  * @see MCO pkg/daemon/update.go, forceFileExists (7ff337a4), which removes it before the drain
  */
@@ -19,7 +19,7 @@ export async function isForced(files: Pick<Files, 'facts'>): Promise<boolean> {
 
 const REBOOT: readonly DisruptionAction[] = [{ type: 'Reboot' }];
 
-/** The plan of a forced update, which always ends with a reboot. */
+/** It always ends with a reboot. */
 export function forcedPlan(plan: UpdatePlan): UpdatePlan {
   if (!plan.reconcilable.ok) return plan;
   const everything = {
@@ -39,5 +39,4 @@ export function forcedPlan(plan: UpdatePlan): UpdatePlan {
   return { ...forced, phases: planPhases(forced, drain), summary: planSummary(forced) };
 }
 
-/** Removed with the other changes of the update. */
 export const FORCE_CONSUMED: PathChange = { path: FORCE_FILE, state: { kind: 'absent' } };

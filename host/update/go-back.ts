@@ -36,9 +36,8 @@ export interface Alone {
 }
 
 /**
- * Undoes the update: files and links at once; the deployment by a reboot, if the new one is booted.
- * Without a reboot, runs the actions for systemd and for services that may have the new files. Safe
- * to repeat.
+ * Undoes files and links at once; the deployment by a reboot, if the new one is booted. Without a
+ * reboot, runs the actions for services that may have the new files. Safe to repeat.
  *
  * @param alone - when no order requested it: why, and whether the machine boots in any case
  * @throws `RollbackFailed` naming the path, unless the machine leaves this deployment or boots by
@@ -62,7 +61,7 @@ export async function goBack(ports: HostPorts, alone?: Alone): Promise<GoneBack>
   const rebooting = alone?.reboot === true || backTakesBoot(journal, status);
   const why = alone?.because ?? begun?.because;
   if (begun === undefined || begun.unseen === true) {
-    // Without an order nothing repeats this: the next process must finish it.
+    // Without an order, the next process must finish the rollback.
     const boot = alone === undefined ? { bootId } : { bootId, due: true as const };
     await journal.mark({
       kind: 'goingBack',
@@ -74,7 +73,7 @@ export async function goBack(ports: HostPorts, alone?: Alone): Promise<GoneBack>
   await atBest(ports, 'cannot remove the fallback of the next boot', () =>
     dropFallback(ports.files),
   );
-  // Files first: a failing OS program must not prevent their undo.
+  // A failing OS program must not prevent the undo of files.
   try {
     await undoBeforeBoot(ports, journal, status, { isAlone: alone?.reboot === true });
   } catch (error) {
@@ -97,14 +96,14 @@ export async function goBack(ports: HostPorts, alone?: Alone): Promise<GoneBack>
   return { rebooting, bootId, ...(begun?.because === undefined ? {} : { because: begun.because }) };
 }
 
-/** The update is the cause of a rollback without an order, unless an order began it. */
+/** Unless an order began the rollback. */
 function blame(alone: unknown, begun: unknown): { readonly failed?: true } {
   return alone === undefined || begun !== undefined ? {} : { failed: true };
 }
 
 /**
- * From here on the reboot follows even if the process dies. Not earlier: an order that fails before
- * may be given up, and its node returned to service.
+ * The reboot follows even if the process dies. Not earlier: a failed order may be given up, and its
+ * node returned to service.
  */
 async function noteDue(journal: OpenJournal, bootId: string): Promise<void> {
   const begun = markOf(journal, 'goingBack');
@@ -113,8 +112,8 @@ async function noteDue(journal: OpenJournal, bootId: string): Promise<void> {
 }
 
 /**
- * Services run on the new files until their actions run, so these come first; a failure of one does
- * not stop the other.
+ * Services run on the new files until their actions run, so these come first; neither failure stops
+ * the rest.
  */
 async function tellAndDiscard(ports: HostPorts, journal: OpenJournal): Promise<void> {
   const [told] = await Promise.allSettled([tellOfOldFiles(ports, journal)]);
@@ -131,7 +130,7 @@ async function tellAndDiscard(ports: HostPorts, journal: OpenJournal): Promise<v
 }
 
 /**
- * A locked deployment does not boot, so it does not prevent the reboot.
+ * A locked deployment does not boot.
  *
  * @throws `OsCommandFailed` when the reboot would boot the deployment that cannot be dropped
  */
@@ -150,10 +149,10 @@ function stillStaged(error: unknown): string {
   return `the staged deployment could not be dropped: ${messageOf(error)}`;
 }
 
-/** One minute: enough for another transaction, short beside a rollback. */
+/** One minute: enough for another transaction. */
 const LOOKS_BEFORE_FILES = 12;
 
-/** The state of the operating system; if it is not available, the files are undone first. */
+/** Without a status of the operating system, the files are undone first. */
 async function statusOrUndo(
   ports: HostPorts,
   journal: OpenJournal,
@@ -176,8 +175,7 @@ async function statusOrUndo(
 }
 
 /**
- * Restores the disk and runs the actions, on an unknown deployment. Not recorded as done, because
- * that is recorded per deployment.
+ * On an unknown deployment. Not recorded as done, because that is recorded per deployment.
  *
  * @returns why paths are not restored; whether that counts depends on the deployment
  */
@@ -214,8 +212,7 @@ function discard(ports: HostPorts): Promise<void> {
 }
 
 /**
- * Verifies the rollback, drops the deployment of the update, and then the journal with its
- * before-images.
+ * Verifies the rollback, and drops the deployment of the update and the journal.
  *
  * @throws `NotYetRebooted`, `WrongDeployment`, `VerifyFailed` naming the path, `RefusedRequest`
  *   when the update in progress was not rolled back
@@ -237,7 +234,7 @@ export async function verifyBack(
   }
   if (journal !== undefined) await proveUndone(journal, status);
   const from = await currentConfig(ports, order);
-  // A forced update starts on a disk that does not match the config, and rolls back to that.
+  // A forced update starts on, and returns to, a disk that does not match the config.
   const forced = journal?.header.forced === true || (await isForced(ports.files));
   if (from !== undefined && !forced) {
     await proveFilesBack(ports, { journal, status, from });
@@ -249,7 +246,7 @@ export async function verifyBack(
   return { bootId: status.bootId, ...(kept.length === 0 ? {} : { kept }) };
 }
 
-/** Its before-images are still needed. @throws `RefusedRequest` */
+/** The before-images are still needed. @throws `RefusedRequest` */
 function refuseNotTakenBack({ node }: HostPorts, journal: OpenJournal): void {
   if (markOf(journal, 'goingBack') !== undefined || journal.header.repair === true) return;
   const { name } = journal.header.target;
@@ -270,8 +267,8 @@ async function endBack(ports: HostPorts, journal: OpenJournal, status: OsStatus)
 }
 
 /**
- * Drops the staged deployment and the fetched configs. Undoes an update that an earlier run applied
- * and this one took over; leaves others alone.
+ * Drops the staged deployment and the fetched configs. Undoes an update that this one took over;
+ * leaves others alone.
  */
 export async function discardStaged(ports: HostPorts, order: HostOrder): Promise<DiscardedUpdate> {
   const journal = await ports.journal.open();

@@ -1,13 +1,11 @@
-/**
- * An image must bring the host worker if the running one does: otherwise the machine would be lost.
- */
+/** Without a host worker in its image, the machine would be lost. */
 
 import { filesAfterBoot } from '../../adapters/host';
 import { fail } from '../../core/errors';
 import { lookWithinFiveMinutes, type LookingPorts } from '../retries';
 import type { HostPorts } from '../ports';
 
-/** Parts of the worker in an image; a machine that has it elsewhere keeps it. */
+/** A machine that has the worker elsewhere keeps it. */
 const PARTS = [
   '/usr/lib/systemd/system/slipway-host.service',
   '/usr/lib/systemd/system/slipway-host-settle.service',
@@ -16,7 +14,7 @@ const PARTS = [
 ] as const;
 
 /**
- * Checks the tree of the staged deployment, and discards it when the worker is missing.
+ * Discards a staged deployment without the worker.
  *
  * @throws `ImageRefused` naming the missing part
  */

@@ -1,4 +1,4 @@
-/** Plans an update with the state of the host: `core` decides, this module reads. */
+/** Plans an update: `core` decides, this module reads. */
 
 import { gunzipSync } from 'node:zlib';
 import { parse as parseToml } from 'smol-toml';
@@ -20,8 +20,7 @@ export const CONTENT_PORTS = {
 };
 
 /**
- * The plan from the host's config to the target. The running OS precedes the record, so that an
- * unexpected deployment is corrected.
+ * The running OS precedes the record, so that an unexpected deployment is corrected.
  *
  * @param forced - a person requested everything again, and a reboot
  * @throws `Unreconcilable` when the plan needs an OS change that the driver cannot make
@@ -51,7 +50,7 @@ export function planFor(
   return forced ? forcedPlan(plan) : plan;
 }
 
-/** The plan of an update that first rolls an earlier one back, once the node is drained. */
+/** The update first rolls an earlier one back, once the node is drained. */
 export function planBack(
   { target, plan }: UpdateHeader,
   { reboot }: { reboot: boolean },
@@ -63,7 +62,7 @@ export function planBack(
   return { ...back, phases: planPhases(back, { drain: true, reason }), summary };
 }
 
-/** Whether the plan changes the next boot; another order of kernel arguments does, too. */
+/** The order of kernel arguments counts, too. */
 export function changesOs(plan: UpdatePlan): boolean {
   return plan.changes.some(({ part }) => part === 'OS');
 }

@@ -1,4 +1,4 @@
-/** Inspect and prepare: checks and downloads everything before the node is disturbed. */
+/** Checks and downloads everything before the node is disturbed. */
 
 import { fail } from '../../core/errors';
 import type { UpdatePlan } from '../../core/node/plan';
@@ -19,9 +19,8 @@ import { dropKeptConfigs, type HostConfig, sameConfig } from '../records/configs
 import { holds, settleForOrder } from '../settle/settle-for-order';
 
 /**
- * Settles an unfinished update, fetches and checks the config, compares the disk with the current
- * config, plans, and stages the OS image locked. Does not disturb the node. Safe to repeat: configs
- * are stored, and a driver does not stage the same image again.
+ * Settles an unfinished update, checks config and disk, plans, and stages the OS image locked. Safe
+ * to repeat: a driver does not stage the same image again.
  *
  * @throws `ApplyFailed`, `ConfigDrift` naming the path, `ConfigFetchFailed`, `ConfigForbidden`,
  *   `ConfigTooLarge`, `DigestMismatch`, `InvalidMachineConfig`, `Unreconcilable`, `RollbackFailed`,
@@ -65,13 +64,13 @@ export async function prepareUpdate(ports: HostPorts, order: HostOrder): Promise
   if (!plan.reconcilable.ok)
     return { ...common, ...settledText(what), alreadyOnTarget: false, plan };
   const dropped = await stage(ports, plan, to, status);
-  // The units of an extension are known only when its packages are installed, at apply.
+  // The units of an extension are known when its packages are installed.
   if (plan.extensions.install.length === 0)
     await refuseMissingUnits(ports, from, to, await nextOf(ports, plan));
   return { ...common, ...settledText(what, dropped), alreadyOnTarget: false, plan };
 }
 
-/** The deployment whose units may differ from the running one's. */
+/** Its units may differ from the running ones. */
 async function nextOf(ports: HostPorts, plan: UpdatePlan): Promise<string | undefined> {
   return plan.osImage === undefined ? undefined : (await lookWithinFiveMinutes(ports)).staged?.id;
 }
@@ -93,7 +92,7 @@ export async function refuseDrift(ports: HostPorts, from: HostConfig): Promise<v
   );
 }
 
-/** Stages the image. Returns a sentence if it replaced another staged deployment. */
+/** Returns a sentence if it replaced another staged deployment. */
 async function stage(
   ports: HostPorts,
   plan: UpdatePlan,

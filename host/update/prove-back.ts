@@ -1,6 +1,6 @@
 /**
- * Verifies that an update was rolled back: its changes are as before. Other differences from the
- * config are drift, and no failure of the rollback.
+ * Verifies a rollback: the changes of the update are as before. Other differences from the config
+ * are drift.
  */
 
 import { fail } from '../../core/errors';
@@ -13,14 +13,14 @@ import type { HostConfig } from '../records/configs';
 import { isUndoneHere } from '../transaction/undo';
 
 interface WentBack {
-  /** Absent: nothing of the update was begun, or it was verified and dropped before. */
+  /** Absent: nothing was begun, or it was verified and dropped before. */
   readonly journal: OpenJournal | undefined;
   readonly status: OsStatus;
   readonly from: HostConfig;
 }
 
 /**
- * Whether every path was restored on the booted deployment, or equals its before-image anyway.
+ * Every path was restored on the booted deployment, or equals its before-image anyway.
  *
  * @throws `VerifyFailed` naming the path
  */
@@ -32,8 +32,8 @@ export async function proveUndone(journal: OpenJournal, status: OsStatus): Promi
 }
 
 /**
- * Compares the disk with the config. A path of the update that matches neither the config nor its
- * before-image fails the rollback; other differences are reported and left to the drift watch.
+ * A path of the update that matches neither the config nor its before-image fails the rollback;
+ * other differences are left to the drift watch.
  *
  * @throws `VerifyFailed` naming the path
  */
@@ -51,7 +51,7 @@ export async function proveFilesBack(
   if (others.length > 0) ports.warn?.(changedMeanwhile(ports, from, others));
 }
 
-/** Whether it is one of these paths. For a unit all links count, because others may enable it. */
+/** For a unit all links count, because others may enable it. */
 function isOf(paths: readonly string[], { path }: Drift): boolean {
   const isUnit = !path.startsWith('/');
   return paths.some((left) => (isUnit ? left.startsWith(`${UNIT_DIRECTORY}/`) : left === path));
@@ -67,8 +67,8 @@ function changedMeanwhile(
 }
 
 /**
- * Verifies the operating system when no journal has its earlier state. Without a journal no reboot
- * was requested, so the committed deployment counts, or else the config.
+ * For when no journal has the earlier state: then no reboot was requested, so the committed
+ * deployment counts, or else the config.
  *
  * @throws `VerifyFailed` naming what differs, `WrongDeployment` naming both deployments
  */

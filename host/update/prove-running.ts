@@ -1,4 +1,4 @@
-/** Verifies what a machine runs: the image by digest, the kernel's command line, the kubelet. */
+/** Verifies the running image by digest, the kernel's command line, and the kubelet. */
 
 import { fail } from '../../core/errors';
 import type { RenderedSpec } from '../../core/machine-config/types';
@@ -27,7 +27,7 @@ export function beforeUpdate({ bootId, booted }: OsStatus): BeforeUpdate {
 }
 
 /**
- * Whether the machine runs what a config says, checked independently of the driver.
+ * Independent of the driver.
  *
  * @param before - the previous config, whose arguments should be gone; absent: none
  * @throws `VerifyFailed` naming the digest or the argument
@@ -63,7 +63,7 @@ function refuseArguments(what: string, words: readonly string[]): void {
 }
 
 /**
- * Waits for the kubelet if the update may have disturbed it: after a reboot, or a service action.
+ * If the update may have disturbed it: after a reboot, or a service action.
  *
  * @throws `VerifyFailed` with the last answer of the kubelet
  */
@@ -78,11 +78,7 @@ export async function proveKubelet(
   await ports.vitals.kubeletHealthy(ports.context());
 }
 
-/**
- * Whether the operating system is as before the update.
- *
- * @throws `VerifyFailed` naming what differs
- */
+/** @throws `VerifyFailed` naming what differs */
 export function proveAsBefore({ booted }: OsStatus, before: BeforeUpdate): void {
   const differences = [
     differing('OS image', before.image, booted.image),
@@ -98,10 +94,9 @@ function differing(what: string, was?: string, is?: string): string | undefined 
   return was === is ? undefined : `${what} was ${was ?? 'unknown'}, is ${is ?? 'unknown'}`;
 }
 
-/** The boot loader changes these whenever it writes its entries. */
+/** The boot loader changes these. */
 const OF_THE_BOOT_LOADER = /^(ostree|BOOT_IMAGE)=/;
 
-/** Compared with their values, but named without them. */
 function differingArguments(was: readonly string[], is: readonly string[]): string | undefined {
   const [before, now] = [withoutLoader(was), withoutLoader(is)];
   if (sameArguments(before, now)) return undefined;

@@ -1,4 +1,4 @@
-/** From applied to committed: service actions, armed reboot, verification, commit. */
+/** From applied to committed: service actions, verification, commit. */
 
 import { fail } from '../../core/errors';
 import type {
@@ -27,7 +27,7 @@ import { commit, hasBegunToCommit } from '../settle/settle-for-order';
 import { proveUnits } from '../services/unit-health';
 
 /**
- * Runs the service actions of the plan; not for an update that takes over one that ran all of them.
+ * Not for an update that takes over one that ran all actions.
  *
  * @throws `ServiceFailed` naming the service
  */
@@ -35,7 +35,7 @@ export async function performServiceActions(ports: HostPorts, order: HostOrder):
   await applyAgainIfInterrupted(ports, order);
   const journal = await journalOf(ports, order);
   if (markOf(journal, 'services') !== undefined) return;
-  // Before the first action: one that fails, or crashes the host, must be undone, too.
+  // An action that fails, or crashes the host, must be undone, too.
   const { actions } = journal.header.plan;
   if (markOf(journal, 'servicesBegun') === undefined) {
     const running = await runningServices(ports, actions);
@@ -46,8 +46,7 @@ export async function performServiceActions(ports: HostPorts, order: HostOrder):
 }
 
 /**
- * Verifies that the host is on the ordered config: another boot, the staged deployment, files,
- * units and kernel arguments.
+ * Verifies boot, deployment, files, units and kernel arguments.
  *
  * @throws `NotYetRebooted`, `WrongDeployment`, `VerifyFailed` naming the path, `RefusedRequest`
  *   when an update to another config is in progress
@@ -56,7 +55,7 @@ export async function verifyUpdate(ports: HostPorts, order: VerifyingOrder): Pro
   const status = await lookAtOs(ports);
   const journal = await openJournal(ports);
   refuseOther(ports, journal, order, 'verify');
-  // Undone before the reboot, to be repeated: the caller that waits for the reboot does that.
+  // Undone before the reboot: the caller that waits for the reboot repeats the update.
   const isAgain = journal !== undefined && markOf(journal, 'goingBack')?.again === true;
   if (!isAgain) refuseSameBoot(ports, status.bootId, order.rebootedFrom);
   if (journal !== undefined) {
@@ -112,7 +111,7 @@ function refuseWrongBoot(ports: HostPorts, journal: OpenJournal, status: OsStatu
 }
 
 /**
- * Makes the new config the current one and drops the before-images. Succeeds if that is done.
+ * Succeeds if the config is the current one.
  *
  * @throws `WrongDeployment`, `RefusedRequest` when it is not applied, was rolled back, or an update
  *   to another config is in progress
@@ -127,7 +126,7 @@ export async function commitUpdate(ports: HostPorts, order: HostOrder): Promise<
   }
   const current = await currentConfig(ports, order);
   if (current !== undefined && sameConfig(current.reference, order.config)) {
-    // The last step of a commit, which a crash may have prevented.
+    // A crash may have prevented this last step of a commit.
     await dropKeptConfigs(ports.files);
     return;
   }
@@ -135,14 +134,13 @@ export async function commitUpdate(ports: HostPorts, order: HostOrder): Promise<
 }
 
 /**
- * The result of an unanswered order to commit: a commit that has begun is final, so it is
- * completed. Does nothing else.
+ * After an unanswered order to commit: a commit that has begun is final, so it is completed.
  *
  * @throws as `commitUpdate`
  */
 export async function endCommit(ports: HostPorts, order: HostOrder): Promise<GoneBack> {
   const committed = await hasCommitted(ports, order);
-  // The boot ID comes from the kernel, because the OS program may not answer.
+  // The OS program may not answer.
   const bootId = (await kernelBootId(ports)) ?? 'unknown';
   return { rebooting: false, bootId, ...(committed ? { committed } : {}) };
 }
@@ -161,7 +159,7 @@ async function hasCommitted(ports: HostPorts, { config }: HostOrder): Promise<bo
 }
 
 /**
- * Verifying or ending an update does not concern another one in progress.
+ * Of another update in progress.
  *
  * @throws `RefusedRequest`
  */
@@ -171,7 +169,7 @@ function refuseOther(
   { config }: HostOrder,
   verb: string,
 ): void {
-  // A repair of drift is of the host's current config.
+  // A repair of drift is of the current config.
   if (journal === undefined || journal.header.repair === true) return;
   if (sameConfig(journal.header.target, config)) return;
   const other = journal.header.target.name;

@@ -1,9 +1,7 @@
-/** Temporal's address and the credentials for it, from the settings and their files. */
-
 import { readFileSync } from 'node:fs';
 import { messageOf } from '../../core/errors';
 
-/** Settings for connections to Temporal. Files are PEM, except that of the key. */
+/** Files are PEM, except that of the key. */
 export interface TemporalPlace {
   /** `host:port` */
   readonly temporalAddress: string;
@@ -15,7 +13,6 @@ export interface TemporalPlace {
   readonly temporalApiKeyFile?: string | undefined;
 }
 
-/** The options of a connection of a client or a worker. */
 export interface ConnectionOptions {
   readonly address: string;
   readonly tls?: TemporalTls | true;
@@ -32,7 +29,7 @@ interface TemporalTls {
 const KEY = /^[\x20-\x7e]+$/;
 
 /**
- * Reads the files that the settings name. An API key implies TLS.
+ * An API key implies TLS.
  *
  * @throws an `Error` named SettingsError that names the setting and the file, and no secret
  */
@@ -67,7 +64,7 @@ function readApiKey({ temporalApiKey, temporalApiKeyFile }: TemporalPlace): stri
   return checkedKey(`temporalApiKeyFile: ${temporalApiKeyFile}`, text);
 }
 
-/** A library that refuses a key with a line break would quote it. */
+/** Checked here, because the library would quote a refused key. */
 function checkedKey(where: string, text: string | undefined): string | undefined {
   const key = text?.trim();
   if (key === undefined || KEY.test(key)) return key;

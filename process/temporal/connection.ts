@@ -1,7 +1,7 @@
 /**
- * The connection of a process to Temporal. Renewed certificates and API keys are used by a new
- * connection, which replaces the old one in clients and workers. Also states what `/readyz` waits
- * for, and when `/healthz` asks for a new process.
+ * The connection of a process to Temporal. A new connection uses renewed certificates and API keys,
+ * and replaces the old one in clients and workers. Also states what `/readyz` waits for, and when
+ * `/healthz` asks for a new process.
  */
 
 import type { ConnectionLike } from '@temporalio/client';
@@ -15,21 +15,17 @@ import { isDead, isOtherWorthATry, type Silence } from './dead-connection';
 import type { ConnectionOptions } from './connection-options';
 import { untilAvailable } from '../until-available';
 
-/**
- * Certificates live for hours; a renewed one is used within this time, or at once when Temporal
- * does not answer.
- */
+/** A renewed certificate is used within this time, or at once when Temporal does not answer. */
 const LOOK_MS = 60_000;
 const TICK_MS = 5_000;
-/** The limit for the first answer on a new connection. */
+/** Limit for the first answer. */
 const CONNECT_MS = 20_000;
-/** Running calls on a replaced connection end within this time. */
+/** Calls on a replaced connection end within this time. */
 const LAST_CALLS_MS = 30_000;
 
 interface TemporalConnectionOptions<C extends ConnectionLike> {
   readonly address: string;
   readonly namespace: string;
-  /** The search attributes that the process needs in the namespace. */
   readonly searchAttributes: readonly string[];
   readonly read: () => ConnectionOptions;
   readonly connect: (target: ConnectionOptions) => Promise<C>;
@@ -50,10 +46,9 @@ export class TemporalConnection<C extends ConnectionLike> implements ConnectionL
   #lookedMs: number;
   #answeredMs: number;
   #silence: Silence | undefined;
-  /** Why the renewed files are not in use. */
   #refusal: string | undefined;
 
-  /** @param connection - made with this target; it need not be connected yet */
+  /** @param connection - made with this target; it may be unconnected */
   constructor(options: TemporalConnectionOptions<C>, target: ConnectionOptions, connection: C) {
     this.#options = options;
     this.#now = options.now ?? Date.now;
@@ -64,7 +59,7 @@ export class TemporalConnection<C extends ConnectionLike> implements ConnectionL
   }
 
   /**
-   * Connects, and waits for an absent server.
+   * Waits for an absent server.
    *
    * @throws an `Error` that names an unreadable file; after the start such files are waited for
    */
@@ -113,8 +108,8 @@ export class TemporalConnection<C extends ConnectionLike> implements ConnectionL
   }
 
   /**
-   * Called with the current connection, and with each replacement. @returns a function that stops
-   * this
+   * Called with the current connection, and each replacement.
+   * @returns a function that stops this
    */
   follow(follower: (connection: C) => void): () => void {
     follower(this.#current);
@@ -122,7 +117,7 @@ export class TemporalConnection<C extends ConnectionLike> implements ConnectionL
     return () => this.#followers.delete(follower);
   }
 
-  /** Resolves when the namespace and its search attributes exist; logs what is missing. */
+  /** Resolves when the namespace and its search attributes exist. */
   untilSetUp(signal: AbortSignal): Promise<void> {
     return this.#needs.untilMet(signal);
   }
@@ -149,7 +144,6 @@ export class TemporalConnection<C extends ConnectionLike> implements ConnectionL
     await contact;
   }
 
-  /** Uses renewed files, and finds the cause of a long silence. */
   async look(): Promise<void> {
     const nowMs = this.#now();
     if (this.#silence !== undefined || nowMs - this.#lookedMs >= LOOK_MS) {
@@ -171,7 +165,7 @@ export class TemporalConnection<C extends ConnectionLike> implements ConnectionL
     ];
   }
 
-  /** Why `/healthz` fails; undefined = it does not. */
+  /** Undefined = `/healthz` does not fail. */
   deathSentence(): string | undefined {
     if (!isDead(this.#silence, this.#now())) return undefined;
     return (
@@ -259,7 +253,7 @@ export class TemporalConnection<C extends ConnectionLike> implements ConnectionL
   }
 }
 
-/** Logs each silence of Temporal once, because the SDK waits silently. */
+/** The SDK waits silently. */
 export function tellSilence(address: string, log: Logger): ContactEvents {
   const server = `Temporal at ${address}`;
   let isSilent = false;

@@ -1,20 +1,16 @@
-/**
- * Checks whether Temporal answers while a worker is connected: the SDK waits silently if it does
- * not.
- */
+/** Checks whether Temporal answers: the SDK waits silently if it does not. */
 
 import { setTimeout as delay } from 'node:timers/promises';
 import type { ConnectionLike } from '@temporalio/client';
 import { messageOf } from '../../core/errors';
 import { ASK_AGAIN_MS, ASK_TIMEOUT_MS } from '../../core/machine/contact';
 
-/** While no answer is needed: thousands of machines ask, and only `slipway host status` shows it. */
+/** While no answer is needed: thousands of machines ask. */
 const NOW_AND_THEN_MS = 60_000;
 
 /**
- * gRPC codes that Temporal does not answer with: CANCELLED and UNKNOWN (a broken connection, or a
- * refused certificate in the native client), DEADLINE_EXCEEDED, UNAVAILABLE. Any other code is an
- * answer.
+ * gRPC codes that are no answer of Temporal: CANCELLED and UNKNOWN (a broken connection, or a
+ * refused certificate in the native client), DEADLINE_EXCEEDED, UNAVAILABLE.
  */
 const SILENT: ReadonlySet<unknown> = new Set([1, 2, 4, 14]);
 
@@ -22,10 +18,9 @@ export type Asked = Pick<ConnectionLike, 'workflowService' | 'withDeadline'>;
 
 export interface ContactEvents {
   readonly onAnswer: () => void;
-  /** Temporal did not answer, with the reason. */
   readonly onSilence: (reason: string) => void;
   readonly isUrgent: () => boolean;
-  /** Called when an answer becomes needed. @returns a function that stops this */
+  /** @returns a function that stops this */
   readonly onUrgent?: (listener: () => void) => () => void;
 }
 
@@ -50,7 +45,7 @@ export async function watchContact(
   }
 }
 
-/** @returns why there was no answer; undefined = there was one */
+/** @returns why there was no answer */
 export async function askTemporal(connection: Asked): Promise<string | undefined> {
   try {
     await connection.withDeadline(Date.now() + ASK_TIMEOUT_MS, () =>
@@ -62,7 +57,6 @@ export async function askTemporal(connection: Asked): Promise<string | undefined
   }
 }
 
-/** Whether a failure of a call does not come from a server. */
 export function isSilence(error: unknown): boolean {
   const code = typeof error === 'object' && error !== null && 'code' in error ? error.code : 14;
   return SILENT.has(code);

@@ -1,11 +1,9 @@
-/** Queries of the controllers and the cluster worker to Temporal. */
-
 import { type Client, WorkflowNotFoundError } from '@temporalio/client';
 import { fail, messageOf } from '../../core/errors';
 import { updateNodeId } from '../../core/names';
 import { SEARCH_ATTRIBUTE } from '../../workflows/search-attributes';
 
-/** Whether a workflow with this status can continue; a paused one can. */
+/** A paused workflow is open. */
 export function isOpenStatus(status: string): boolean {
   return status === 'RUNNING' || status === 'PAUSED';
 }
@@ -23,7 +21,7 @@ export class OpenUpdates {
     return (await this.openRun(node)) === runId;
   }
 
-  /** The latest run: only this one can be open. */
+  /** Only the latest run can be open. */
   private async openRun(node: string): Promise<string | undefined> {
     try {
       const update = this.client.workflow.getHandle(updateNodeId(node));
@@ -36,8 +34,7 @@ export class OpenUpdates {
   }
 
   /**
-   * The open updates of a pool, from Temporal's visibility, which may lag. Open means not closed; a
-   * paused update is not `Running`.
+   * The open updates of a pool, from visibility, which may lag. A paused update is not `Running`.
    *
    * @throws `TemporalUnavailable`
    */

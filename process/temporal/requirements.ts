@@ -1,11 +1,10 @@
-/** The requirements of Slipway in Temporal: a namespace with search attributes. */
+/** Slipway needs a namespace with search attributes. */
 
 import { setTimeout as delay } from 'node:timers/promises';
 import { messageOf } from '../../core/errors';
 import type { Logger } from '../logging';
 import { type Asked, isSilence } from './contact';
 
-/** Creates them. */
 export const SETUP_COMMAND = 'slipway setup temporal';
 
 export const STATUS = { INVALID_ARGUMENT: 3, NOT_FOUND: 5 } as const;
@@ -16,12 +15,10 @@ const LOOK_MS = 5_000;
 interface RequirementsOptions {
   readonly address: string;
   readonly namespace: string;
-  /** Names; may be empty. */
   readonly searchAttributes: readonly string[];
   readonly log: Logger;
 }
 
-/** Waits for the namespace and search attributes of a process, and names what is missing. */
 export class TemporalRequirements {
   readonly #connection: Asked;
   readonly #options: RequirementsOptions;
@@ -36,7 +33,7 @@ export class TemporalRequirements {
     return this.#missing === undefined ? [] : [this.#missing];
   }
 
-  /** Resolves when nothing is missing; rejects when the signal aborts. */
+  /** Rejects when the signal aborts. */
   async untilMet(signal: AbortSignal): Promise<void> {
     for (;;) {
       signal.throwIfAborted();
@@ -48,7 +45,7 @@ export class TemporalRequirements {
   }
 
   /**
-   * undefined = Temporal does not answer. A process without permission to ask continues, because
+   * undefined = Temporal does not answer. Without permission to ask, the process continues:
    * everything may exist.
    */
   async #look(): Promise<readonly string[] | undefined> {
@@ -80,7 +77,7 @@ export class TemporalRequirements {
 }
 
 /**
- * The missing things in words: `the namespace slipway`, `the search attribute SlipwayPool`.
+ * In words: `the namespace slipway`, `the search attribute SlipwayPool`.
  *
  * @throws the error of the call when Temporal does not answer, or refuses
  */
@@ -99,7 +96,7 @@ async function hasNamespace(connection: Asked, namespace: string): Promise<boole
   );
 }
 
-/** Queries like Slipway itself, so that an attribute that is not usable yet counts as missing. */
+/** Queries like Slipway itself: an attribute that is not usable yet counts as missing. */
 async function missingAttributes(
   connection: Asked,
   namespace: string,
@@ -112,7 +109,6 @@ async function missingAttributes(
   return found.filter(([, isThere]) => !isThere).map(([name]) => `the search attribute ${name}`);
 }
 
-/** Whether a query with these search attributes is valid. */
 async function isAnswered(
   connection: Asked,
   namespace: string,
@@ -139,7 +135,7 @@ async function unless(
   }
 }
 
-/** The gRPC status of a failed call; undefined for other errors. */
+/** The gRPC status of a failed call. */
 export function statusOf(error: unknown): number | undefined {
   const hasCode = typeof error === 'object' && error !== null && 'code' in error;
   return hasCode && typeof error.code === 'number' ? error.code : undefined;

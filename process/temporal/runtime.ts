@@ -4,7 +4,7 @@ import { IllegalStateError } from '@temporalio/common';
 import { makeTelemetryFilterString, Runtime } from '@temporalio/worker';
 import { temporalLogger, type Logger } from '../logging';
 
-/** For metrics of the workflows; the SDK's own metrics keep theirs. */
+/** For metrics of the workflows. */
 const BUCKETS = {
   histogramBucketOverrides: {
     slipway_node_phase_duration_seconds: [1, 2, 5, 10, 30, 60, 120, 300, 600, 1200, 3600],
@@ -13,7 +13,7 @@ const BUCKETS = {
 
 /**
  * Installs the runtime unless one is there. The SDK drops it with the last native connection, so
- * call this before each `NativeConnection.connect`; otherwise a default runtime is used.
+ * call this before each `NativeConnection.connect`.
  *
  * @param metricsAddress - `host:port` where the SDK serves its own metrics; absent: nowhere
  */
@@ -34,7 +34,7 @@ export function installTemporalRuntime(log: Logger, metricsAddress?: string): vo
       },
     });
   } catch (error) {
-    // It is there, as when a process runs two workers.
+    // As when a process runs two workers.
     if (!(error instanceof IllegalStateError)) throw error;
   }
 }

@@ -1,5 +1,3 @@
-/** Starts rollouts, for the controllers and the CLI. */
-
 import { WithStartWorkflowOperation, type WorkflowClient } from '@temporalio/client';
 import { CLUSTER_QUEUE, poolRolloutId } from '../../core/names';
 import type { PictureVersions } from '../../workflows/cluster-contracts';
@@ -11,19 +9,18 @@ import {
 import { PRIORITY } from '../../workflows/priorities';
 import { SEARCH_ATTRIBUTE } from '../../workflows/search-attributes';
 
-/** By name, so that starting a rollout loads no workflow code. */
+/** By name: starting a rollout loads no workflow code. */
 export const POOL_ROLLOUT = 'poolRollout';
 
 /**
  * A worker without the rollout in its cache replays the history within a task. With thousands of
- * nodes on a slow machine, that may exceed the default of 10 s at each try. All runs of a rollout
- * inherit it.
+ * nodes that may exceed the default of 10 s. All runs of a rollout inherit it.
  */
 const TASK_TIMEOUT = '30s';
 
 /**
- * Starts the rollout of a pool, or makes the open one check this config at once. Waits for its
- * answer, which may be a refusal.
+ * Starts the rollout of a pool, or makes the open one check this config at once, and waits for its
+ * answer.
  *
  * @param versions - of the cache that shows the config on the pool; absent: no cache
  * @throws WorkflowUpdateFailedError when the open one refuses, because it is ending

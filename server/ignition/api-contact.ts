@@ -1,12 +1,12 @@
 /**
  * Age of the cached objects. A small request is sent between the bookmarks of a quiet watch, one a
- * minute; it does not count for a watch without bookmarks.
+ * minute.
  */
 
 import { messageOf } from '../../core/errors';
 
 const INTERVAL_MS = 10_000;
-/** The API server sends a bookmark each minute, a little later when it is busy. */
+/** The API server sends a bookmark each minute, or a little later. */
 const QUIET_MS = 65_000;
 
 interface ApiContact {
@@ -14,7 +14,7 @@ interface ApiContact {
 }
 
 /**
- * Asks every ten seconds until the signal aborts.
+ * Until the signal aborts.
  *
  * @param ask - a small request, which throws when the API server does not answer
  * @param options.silentMs - time since the last event of the most silent watch

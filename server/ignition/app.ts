@@ -1,6 +1,6 @@
 /**
  * The Machine Config Server: first configs for machines that join. Requests can be injected;
- * `main.ts` makes it listen. It decides nothing and keeps nothing but bytes.
+ * `main.ts` makes it listen.
  *
  * @see MCO pkg/server/api.go (7ff337a4)
  */
@@ -52,10 +52,10 @@ import { readTarget } from './target';
 import { createTurns, type Turns } from './turns';
 
 interface IgnitionEvents {
-  /** A first config was sent to its last byte. */
+  /** Called when a first config was sent to its last byte. */
   readonly sent: (version: string, encoding: string) => void;
   readonly missed: (reason: MissingReason) => void;
-  /** An admitted request got another config, because the one of its pool was deleted. */
+  /** The config of the pool was deleted, so an admitted request got another one. */
   readonly substituted: (because: InsteadBecause) => void;
   readonly dropped: (reason: DropReason | CutReason) => void;
   readonly answered: (endpoint: string, code: number, seconds: number) => void;
@@ -68,12 +68,12 @@ export interface IgnitionDependencies {
   readonly events: IgnitionEvents;
   readonly logger: FastifyBaseLogger;
   readonly limits: ConnectionLimits;
-  /** Whether an address may connect, asked before TLS; absent = all may. */
+  /** Before TLS; absent = all may. */
   readonly isAllowed?: (address: string) => boolean;
-  /** Key and certificate; absent = requests are injected. There is no plain port. */
+  /** Absent = requests are injected. There is no plain port. */
   readonly tls?: Pick<SecureContextOptions, 'cert' | 'ciphers' | 'key'>;
   readonly timeouts?: Partial<Record<keyof typeof TIMEOUTS, number>>;
-  /** Milliseconds of a monotonic clock; default: that of the process. */
+  /** Monotonic, milliseconds. */
   readonly clock?: () => number;
 }
 
@@ -83,10 +83,7 @@ interface IgnitionServer {
   readonly cutOff: () => void;
 }
 
-/**
- * Bytes per turn of the event loop that are passed to TLS. A megabyte takes one to two
- * milliseconds.
- */
+/** Per turn of the event loop, passed to TLS. A megabyte takes one to two milliseconds. */
 const BYTES_PER_TURN = 4 * 1024 * 1024;
 
 export function buildIgnition(dependencies: IgnitionDependencies): IgnitionServer {
@@ -130,7 +127,7 @@ export function buildIgnition(dependencies: IgnitionDependencies): IgnitionServe
   return { app, connections: connections.count, cutOff: connections.destroyAll };
 }
 
-/** A refused network is logged once a minute, because its machines get no answer that says so. */
+/** Logged once a minute, because machines of a refused network get no answer. */
 function boundConnections(
   server: HttpsServer,
   { events, limits, isAllowed, logger }: IgnitionDependencies,
@@ -162,7 +159,6 @@ function createApp(
     requestTimeout: timeouts.request,
     keepAliveTimeout: timeouts.keepAlive,
     connectionTimeout: timeouts.idle,
-    // Requests that Fastify cannot route get the same answers as others.
     frameworkErrors: (
       _error: Error,
       _request: unknown,
@@ -175,7 +171,7 @@ function createApp(
     ...options,
     https: {
       ...tls,
-      // `refusalOf` answers requests without a Host header.
+      // `refusalOf` answers these.
       requireHostHeader: false,
       minVersion: 'TLSv1.2',
       ALPNProtocols: ['http/1.1'],
@@ -187,7 +183,7 @@ function createApp(
 
 type Parts = IgnitionDependencies & {
   readonly turns: Turns;
-  /** For requests other than for configs, which have limits of their own. */
+  /** Requests for configs have limits of their own. */
   readonly others: AddressLimit;
   readonly connections: Pick<Connections, 'atWork' | 'waitFor'>;
 };
@@ -324,7 +320,7 @@ async function send(
 ): Promise<FastifyReply> {
   const { version, ready, events, turns } = answer;
   const encoding = chooseEncoding(request.headers['accept-encoding']?.toString());
-  // Each encoding has its own tag, because a cache must not mix them up.
+  // A cache must not mix the encodings up.
   const etag = encoding === 'identity' ? `"${ready.digest}"` : `"${ready.digest}-${encoding}"`;
   reply
     .header('etag', etag)
@@ -343,7 +339,7 @@ function wordless(): Wording {
   return { headers: {}, body: '' };
 }
 
-/** Refusals have no body: the log holds the reason. */
+/** The log holds the reason. */
 function empty(reply: FastifyReply, code: number): FastifyReply {
   return reply.code(code).header('content-length', '0').send();
 }

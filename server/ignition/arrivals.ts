@@ -9,40 +9,36 @@ import { type Connections, peerOf } from '../connections';
 import { createTurns } from './turns';
 
 export interface ArrivalTimes {
-  /** Milliseconds from the connection to its first byte. */
+  /** From the connection to its first byte, ms. */
   readonly hello: number;
-  /** From the start of TLS to the end of the handshake, without the wait for that start. */
+  /** From the start of TLS, ms. */
   readonly handshake: number;
 }
 
 interface Arrivals {
-  /** Takes a new connection; TLS begins later. */
   readonly hear: (socket: Socket) => void;
-  /** Ends the connections before TLS, and every later one. */
+  /** Ends connections before TLS, and every later one. */
   readonly close: () => void;
 }
 
-/** Handshakes that begin in one turn, at about a millisecond each. */
+/** At about a millisecond each. */
 const HANDSHAKES_PER_TURN = 8;
 
-/** Connections whose first request is read in one turn, at half a millisecond each. */
+/** First requests, at half a millisecond each. */
 const REQUESTS_PER_TURN = 16;
 
-/** Handshakes under way: the work of one turn when all machines answer at once. */
+/** Handshakes under way: one turn's work when all machines answer at once. */
 const UNDER_WAY = 48;
 
-/**
- * Milliseconds for which a handshake counts as under way. A slower machine must not keep others
- * out.
- */
+/** How long a handshake counts as under way: a slow machine must not keep others out. */
 const COUNTS_MS = 100;
 
 type SlowedServer = Pick<HttpsServer, 'listeners' | 'on' | 'removeAllListeners'>;
 
 /**
- * Takes new connections from the server and returns each when its turn has come.
+ * Takes new connections from the server and returns each in its turn.
  *
- * @param turn - told whose turn it is: of a machine that has sent something and waits, the server's
+ * @param turn - told whether a machine that has sent something waits, or the server
  */
 export function queueArrivals(
   server: SlowedServer,
@@ -74,7 +70,7 @@ export function queueArrivals(
     socket.once('readable', () => {
       gone();
       socket.off('close', gone);
-      // It closed instead.
+      // The connection closed instead.
       if (socket.readableLength === 0) return lose();
       turn.atWork(socket);
       queue.push(socket);
@@ -136,8 +132,8 @@ export function queueArrivals(
 }
 
 /**
- * Calls when the time is up and all bytes received so far are read: a timer that fires late on a
- * busy processor proves nothing about the machine.
+ * Calls when the time is up and all received bytes are read: a timer that fires late says nothing
+ * about the machine.
  *
  * @returns a function that stops it
  */

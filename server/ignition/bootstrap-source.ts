@@ -1,5 +1,5 @@
 /**
- * First configs from files, on the machine that installs a cluster. MCO's layout:
+ * First configs from files, on the machine that installs a cluster, in MCO's layout:
  * `machine-pools/<pool>.yaml`, `machine-configs/<rendered>.yaml` and
  * `controller-config/machine-config-controller.yaml`.
  *
@@ -19,28 +19,27 @@ import { missing, type ConfigSource, type Look } from './source';
 
 interface BootstrapSourceOptions {
   readonly directory: string;
-  /** From outside the directory: kubeconfig and authorities of registries. */
+  /** Kubeconfig and authorities of registries. */
   readonly facts: () => FirstBootFacts;
 }
 
-/** A file's text; `stamp` changes with it. */
+/** `stamp` changes with the text. */
 interface ReadFile {
   readonly stamp: string;
   readonly text: string;
-  /** The parsed text, after its first use. */
   object?: unknown;
 }
 
-/** The object of a file, parsed once and not per machine. */
+/** Parsed once and not per machine. */
 function objectOf<S extends z.ZodType>(schema: S, file: ReadFile, what: string): z.output<S> {
   file.object ??= readObject(schema, file.text, what);
   return file.object as z.output<S>;
 }
 
-/** Files are read again when they change, so no restart is needed. */
+/** Changed files are read again. */
 export function createBootstrapSource({ directory, facts }: BootstrapSourceOptions): ConfigSource {
   const kept = new Map<string, ReadFile>();
-  /** Requests of the same moment share one read of the files. */
+  /** Requests of the same moment share a read. */
   const looking = new Map<string, Promise<Look>>();
 
   async function read(file: string): Promise<ReadFile | undefined> {

@@ -1,6 +1,6 @@
 /**
- * Join tokens from files: `join-tokens/*.yaml` of the bootstrap directory, the Secret of one token
- * each. Without the directory, only `joinMode: open` admits machines.
+ * Join tokens from files: `join-tokens/*.yaml`, the Secret of one token each. Without the
+ * directory, only `joinMode: open` admits machines.
  */
 
 import { readdirSync } from 'node:fs';
@@ -18,7 +18,7 @@ import { readObject } from './manifests';
 const TokenSecret = z.looseObject({
   type: z.exactOptional(z.string()),
   metadata: ObjectMeta,
-  /** Base 64 each. */
+  /** Base 64. */
   data: z.record(z.string(), z.string()),
 });
 
@@ -33,8 +33,7 @@ interface TokenLog {
 }
 
 /**
- * Reads the tokens, and again after each change. A file without a token is logged and left out, so
- * that the other tokens stay valid.
+ * Follows changes. A file without a token is logged and left out.
  *
  * @throws the error of the file system when the directory cannot be read at first
  */
@@ -81,7 +80,7 @@ async function readRecords(folder: string, log: TokenLog): Promise<Records> {
   return records;
 }
 
-/** @throws an Error that says why the file holds no token, and quotes nothing of it */
+/** @throws an Error that quotes nothing of the file */
 async function readRecord(file: string): Promise<JoinTokenRecord> {
   const record = readJoinTokenSecret(readObject(TokenSecret, await readFile(file, 'utf8'), file));
   if ('problem' in record) throw new Error(record.problem);
@@ -95,7 +94,7 @@ function filesIn(folder: string): readonly string[] {
       .filter((name) => TOKEN_FILE.test(name))
       .map((name) => join(folder, name));
   } catch {
-    // Reading the tokens reports the error; the folder is followed anyway.
+    // Reading the tokens reports the error.
     return [];
   }
 }

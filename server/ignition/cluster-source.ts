@@ -1,6 +1,6 @@
 /**
- * First configs from a watched cluster. A request costs no API call: rendered configs are read when
- * a pool begins to serve them and kept, and are served on while the API server is away.
+ * First configs from a watched cluster. A request costs no API call: rendered configs are kept, and
+ * served while the API server is away.
  */
 
 import { createHash } from 'node:crypto';
@@ -23,25 +23,25 @@ type Watched<T> = Pick<CacheView<T>, 'get' | 'isSynced' | 'synced' | 'subscribe'
 interface ClusterSourceOptions {
   readonly pools: Watched<MachineConfigPool> & Pick<CacheView<MachineConfigPool>, 'list'>;
   readonly controllerConfigs: Watched<KubeObject>;
-  /** They show which config was verified, for when a config is gone. */
+  /** They show which config was verified. */
   readonly nodes: Pick<CacheView<Node>, 'isSynced' | 'list'>;
   readonly readMachineConfig: ReadMachineConfig;
   readonly facts: () => FileFacts;
   readonly ageSeconds: () => number;
   readonly log: { warn(fields: object, message: string): void };
-  /** Milliseconds of a monotonic clock. */
+  /** Monotonic, milliseconds. */
   readonly clock?: () => number;
-  /** Milliseconds for which a machine waits for the API server. */
+  /** How long a machine waits for the API server, ms. */
   readonly patience?: number;
 }
 
-/** Well below the idle timeout of a connection. */
+/** Well below the idle timeout. */
 const PATIENCE_MS = 5_000;
 
-/** The name of MCO's one ControllerConfig. */
+/** MCO's name. */
 const CONTROLLER_CONFIG = 'machine-config-controller';
 
-/** A rendered config never changes under its name; its existence is checked again this often. */
+/** A rendered config never changes, but may be deleted. */
 const FRESH_MS = 60_000;
 
 const INSTEAD = 'serving another config: the one of the pool does not exist';
@@ -60,13 +60,13 @@ export function createClusterSource(options: ClusterSourceOptions): ConfigSource
   const kept = new Map<string, KeptConfig>();
   const underWay = new Map<string, Promise<KeptConfig | undefined>>();
   const replacing = new Map<string, Promise<Look>>();
-  /** By pool: the config served while a newer one cannot be read, and its sources. */
+  /** By pool: the config served while a newer one cannot be read. */
   const last = new Map<
     string,
     { readonly served: ServedConfig; readonly from: readonly unknown[] }
   >();
 
-  /** By pool: the config that a node has verified, also while a later status is outstanding. */
+  /** By pool: the config that a node has verified. */
   const proved = new Map<string, string>();
   const notice = (pool: MachineConfigPool): void => {
     const name = provedConfigName(pool);
@@ -97,7 +97,7 @@ export function createClusterSource(options: ClusterSourceOptions): ConfigSource
   function configNamed(name: string): KeptConfig | Promise<KeptConfig | undefined> {
     const known = kept.get(name);
     if (known === undefined) return within(patience, load(name));
-    // A failed read keeps what is known; the age reports the silence.
+    // A failed read keeps what is known.
     if (clock() - known.readAt > FRESH_MS) load(name).catch(() => undefined);
     return known;
   }
@@ -136,7 +136,7 @@ export function createClusterSource(options: ClusterSourceOptions): ConfigSource
   async function find(pool: string, name: string): Promise<Look> {
     try {
       const config = await configNamed(name);
-      // The pool may have changed while its old config was read.
+      // The pool may have changed meanwhile.
       if (nameServed(pool) !== name) return look(pool);
       return config === undefined ? await another(pool, name) : { served: servedOf(pool, config) };
     } catch (error) {
@@ -151,7 +151,7 @@ export function createClusterSource(options: ClusterSourceOptions): ConfigSource
     }
   }
 
-  /** The config of the pool was deleted: machines that join get a working one instead. */
+  /** Machines that join get a working config instead. */
   function another(pool: string, gone: string): Promise<Look> {
     let looking = replacing.get(pool);
     looking ??= findInstead(pool, gone).finally(() => replacing.delete(pool));
@@ -206,7 +206,7 @@ export function createClusterSource(options: ClusterSourceOptions): ConfigSource
   };
 }
 
-/** A Node may name a config of another pool, whose secrets are not for this one. */
+/** A Node may name a config of another pool, with that pool's secrets. */
 function isOfPool(pool: string, { machineConfig: { metadata } }: KeptConfig): boolean {
   const owner = metadata.ownerReferences?.find(({ kind }) => kind === 'MachineConfigPool');
   return owner?.name === pool;

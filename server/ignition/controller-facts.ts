@@ -1,6 +1,6 @@
 import type { FirstBootFacts } from '../../core/first-boot';
 
-/** Authorities as PEM in base 64; one that does not decode to text counts as absent. */
+/** PEM in base 64; an authority that does not decode counts as absent. */
 export function controllerFacts(
   config: object | undefined,
 ): Pick<FirstBootFacts, 'kubeletAuthority' | 'cloudAuthority'> {

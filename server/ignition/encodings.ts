@@ -1,11 +1,10 @@
-/** Content encodings: compressed where the client accepts it. */
+/** Compressed where the client accepts it. */
 
 const ENCODINGS = ['zstd', 'gzip', 'identity'] as const;
 export type Encoding = (typeof ENCODINGS)[number];
 
 /**
- * The encoding that the client prefers; of equals the smallest. Without the header, or when it
- * refuses all of them, `identity`.
+ * Of equals the smallest. `identity` without the header, or when it refuses all.
  *
  * @param accept - the `Accept-Encoding` header
  */
@@ -22,7 +21,7 @@ export function chooseEncoding(accept: string | undefined): Encoding {
   let best: Encoding = 'identity';
   let highest = 0;
   for (const encoding of ENCODINGS) {
-    // A client that names only compressions still accepts plain bytes, with the lowest preference.
+    // A client that names only compressions accepts plain bytes last.
     const unnamed = encoding === 'identity' ? others || Number.MIN_VALUE : others;
     const quality = qualities.get(encoding) ?? unnamed;
     if (quality > highest) [best, highest] = [encoding, quality];
@@ -30,7 +29,6 @@ export function chooseEncoding(accept: string | undefined): Encoding {
   return best;
 }
 
-/** Whether `If-None-Match` names this answer. */
 export function isKnown(ifNoneMatch: string | undefined, etag: string): boolean {
   if (ifNoneMatch === undefined) return false;
   return ifNoneMatch.split(',').some((entry) => {

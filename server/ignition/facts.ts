@@ -1,5 +1,3 @@
-/** Parts of first configs beside the rendered config, from files that may change. */
-
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { messageOf } from '../../core/errors';
@@ -9,11 +7,11 @@ import { followFiles, type FollowLog } from '../follow-files';
 export interface FactFiles {
   readonly bootstrapKubeconfig?: string | undefined;
   /**
-   * Or its parts: a directory with `token`, and `ca.crt` (or `ca-bundle.crt`, which wins) for the
-   * API server.
+   * Instead: a directory with `token`, and `ca.crt` (or `ca-bundle.crt`, which wins) of the API
+   * server.
    */
   readonly bootstrapTokenDirectory?: string | undefined;
-  /** `https://host:port` at which machines reach the API server; required with the directory. */
+  /** `https://host:port` for machines; required with the directory. */
   readonly apiServerUrl?: string | undefined;
   /** `host[:port]=file` each: authorities of registries, PEM. */
   readonly registryAuthority: readonly string[];
@@ -22,8 +20,7 @@ export interface FactFiles {
 export type FileFacts = Pick<FirstBootFacts, 'kubeconfig' | 'registryAuthorities'>;
 
 /**
- * Reads the files and follows them until the signal aborts. A later failure keeps the last good
- * values.
+ * Follows the files. A later failure keeps the last good values.
  *
  * @returns the current values
  * @throws an Error that names the unusable file or setting
@@ -80,12 +77,12 @@ async function readKubeconfig(files: FactFiles): Promise<string | undefined> {
     readFile(join(directory, 'token'), 'utf8'),
     readFile(join(directory, 'ca-bundle.crt')).catch(() => readFile(join(directory, 'ca.crt'))),
   ]);
-  // Editors and `echo` end the line; a kubelet could not send such a token.
+  // Editors and `echo` end the line; a kubelet could not send that.
   const trimmed = token.trim();
   return bootstrapKubeconfig({ server, authority: authority.toString('base64'), token: trimmed });
 }
 
-/** Why an entry is not `host[:port]=file`; undefined = it is. Settings list all problems. */
+/** Undefined = the entry is `host[:port]=file`. */
 export function registryAuthorityProblem(entry: string): string | undefined {
   const at = entry.indexOf('=');
   const isPair = at > 0 && at < entry.length - 1 && !/[/\s]/.test(entry.slice(0, at));

@@ -1,4 +1,4 @@
-/** Manifest files as checked objects. Their text may hold secrets. */
+/** Manifest files, whose text may hold secrets. */
 
 import type { z } from 'zod';
 import { parseObject } from '../../adapters/api-schemas';
@@ -7,8 +7,8 @@ import { readYaml } from '../../adapters/manifests';
 import { fail } from '../../core/errors';
 
 /**
- * Reads the one object of a YAML or JSON text as kubectl and the API server do: `mode: 0644` is
- * 420, and a null field counts as absent.
+ * Reads one object as kubectl and the API server do: `mode: 0644` is 420, and a null field counts
+ * as absent.
  *
  * @param what - its name in messages, such as the file
  * @throws `InvalidMachineConfig` that names the line or the field and quotes nothing

@@ -1,5 +1,3 @@
-/** Metrics of first configs, beside those of requests. */
-
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
 import type { InsteadBecause } from '../../core/first-boot';
 import type { DropReason } from '../connections';
@@ -7,16 +5,16 @@ import type { CutReason } from './request-log';
 import type { MissingReason } from './source';
 
 interface IgnitionMetrics {
-  /** A first config was sent to its last byte. */
+  /** Called when a first config was sent to its last byte. */
   readonly sent: (version: string, encoding: string) => void;
   readonly missed: (reason: MissingReason) => void;
-  /** A request got another config, because the one of its pool was deleted. */
+  /** The config of the pool was deleted, so a request got another one. */
   readonly substituted: (because: InsteadBecause) => void;
   readonly prepared: (seconds: number) => void;
   readonly dropped: (reason: DropReason | CutReason) => void;
 }
 
-/** Values that gauges read at scrape time. */
+/** Read at scrape time. */
 interface IgnitionGauges {
   readonly preparedBytes: () => number;
   readonly ageSeconds: () => number;

@@ -1,4 +1,4 @@
-/** Entry of the thread that prepares first configs, so that a large one does not block requests. */
+/** The thread in which a large first config does not block requests. */
 
 import { parentPort } from 'node:worker_threads';
 import { messageOf } from '../../core/errors';

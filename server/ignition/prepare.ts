@@ -1,5 +1,3 @@
-/** Turns a rendered config into the bytes for machines, in every encoding. */
-
 import { createHash } from 'node:crypto';
 import { gunzipSync, gzipSync, zstdCompressSync } from 'node:zlib';
 import { MachineConfig as Schema } from '../../adapters/api-schemas';
@@ -10,13 +8,13 @@ import type { MachineConfig } from '../../core/machine-config/types';
 import type { Encoding } from './encodings';
 import { readObject } from './manifests';
 
-/** The text of a rendered config: parsing a large one belongs in the thread, too. */
+/** As text: parsing a large one belongs in the thread, too. */
 export interface Manifest {
   readonly manifest: string;
   readonly what: string;
 }
 
-/** One config in one version, as plain data for a thread. */
+/** Plain data for a thread. */
 export interface PrepareJob {
   readonly machineConfig: MachineConfig | Manifest;
   readonly facts: FirstBootFacts;
@@ -35,17 +33,17 @@ export type Prepared =
   /** This version cannot express the config, or the config is unusable in any. */
   | { readonly state: 'refused'; readonly of: 'version' | 'config'; readonly reason: string };
 
-/** Prepares outside the event loop that answers requests. */
+/** Outside the event loop that answers requests. */
 export interface Preparer {
   prepare(job: PrepareJob): Promise<Prepared>;
-  /** Ends work under way, whose promises reject. */
+  /** Running work rejects. */
   close(): Promise<void>;
 }
 
 /** Larger than any config that an API server stores; a gzip bomb is refused. */
 const MAX_INFLATED_BYTES = 64 * 1024 * 1024;
 
-/** Prepares synchronously: some hundred milliseconds for a large config. */
+/** Takes some hundred milliseconds for a large config. */
 export function prepareNow(job: PrepareJob): Prepared {
   let text: string;
   let ignition: IgnitionObject | undefined;

@@ -1,5 +1,3 @@
-/** Logs and counts each request once its answer is complete or cut off. */
-
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { AddressLimit } from '../join-limit';
 
@@ -8,17 +6,16 @@ interface Line {
   config?: string;
   version?: string;
   tokenId?: string;
-  /** Why it was refused; never sent. */
+  /** Never sent. */
   reason?: string;
 }
 
-/** Of requests for configs. */
 export const lines = new WeakMap<FastifyRequest, Line>();
 
 /** Requests that are logged once a minute per address; each 429 is one, too. */
 export const repeated = new WeakSet<FastifyRequest>();
 
-/** Called when the last byte of a first config is out. */
+/** The last byte of a first config is out. */
 export const sending = new WeakMap<FastifyRequest, () => void>();
 
 interface AnswerEvents {
@@ -26,20 +23,15 @@ interface AnswerEvents {
   readonly answered: (endpoint: string, code: number, seconds: number) => void;
 }
 
-/** Why an answer was cut off: it took too long, or the client went away. */
 export type CutReason = 'slow' | 'gone';
 
 interface FollowOptions {
   readonly ms: number;
   readonly events: AnswerEvents;
-  /** How often an address with too many requests is logged. */
   readonly tooMany: AddressLimit;
 }
 
-/**
- * Logs and counts a request once its answer is complete or the client is gone. Cuts off a client
- * that reads its answer too slowly.
- */
+/** Cuts off a client that reads its answer too slowly. */
 export function followAnswer(
   request: FastifyRequest,
   reply: FastifyReply,
@@ -47,7 +39,7 @@ export function followAnswer(
 ): void {
   const { raw } = reply;
   const { socket } = request.raw;
-  // The address is unknown after the connection is closed.
+  // Unknown after the connection is closed.
   const address = socket.remoteAddress;
   let cut: CutReason = 'gone';
   const timer = setTimeout(() => {
@@ -81,7 +73,7 @@ function logRequest(
   if (line === undefined) return;
   const { method } = request;
   const { statusCode: status } = reply;
-  // Their Content-Length is that of the config that they do not carry.
+  // Content-Length is that of the config that they do not carry.
   const isBodiless = method === 'HEAD' || status === 304;
   const bytes = isBodiless ? 0 : Number(reply.getHeader('content-length') ?? 0);
   const fields = { method, status, address, bytes, complete: isComplete, ...line };

@@ -1,6 +1,6 @@
 /**
- * The prepared bytes per pool and version, for the versions that its machines request. When the
- * config changes, these are prepared at once and requests wait: no machine gets an outdated config.
+ * The prepared bytes per pool and version. When the config changes, requested versions are prepared
+ * at once and requests wait: no machine gets an outdated config.
  */
 
 import type { OutputVersion } from '../../core/ignition';
@@ -9,13 +9,13 @@ import type { ServedConfig } from './source';
 
 export interface Shelf {
   /**
-   * The bytes, at once when they are prepared.
+   * At once when they are prepared.
    *
    * @throws (rejects) when preparing failed for a reason outside the config; the next call tries
-   * again
+   *   again
    */
   get(served: ServedConfig, version: OutputVersion): Prepared | Promise<Prepared>;
-  /** Prepares what machines of the pool are going to request. */
+  /** Prepares versions that machines of the pool request. */
   warm(served: ServedConfig): void;
   forget(pool: string): void;
   readonly size: number;
@@ -23,13 +23,13 @@ export interface Shelf {
 
 interface ShelfOptions {
   readonly preparer: Preparer;
-  /** A first config of more plain bytes is refused. */
+  /** Of plain bytes; more is refused. */
   readonly maxBytes: number;
-  /** Receives the duration of each preparation. */
+  /** The duration of each preparation. */
   readonly prepared?: (seconds: number) => void;
 }
 
-/** The usual request of current machines, before the first one of the pool. */
+/** Current machines request this version. */
 const USUAL: OutputVersion = '3.5';
 
 interface Slot {
@@ -60,7 +60,7 @@ export function createShelf({ preparer, maxBytes, prepared }: ShelfOptions): She
         entry.ready = result;
         prepared?.((performance.now() - begun) / 1000);
       },
-      // The waiting request reports the failure; here it is only forgotten.
+      // The waiting request reports the failure.
       () => slot.versions.delete(version),
     );
     return under;

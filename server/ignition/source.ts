@@ -1,5 +1,3 @@
-/** Sources of first configs: the cluster, and the files of a bootstrap machine. */
-
 import type { FirstBootFacts, InsteadBecause } from '../../core/first-boot';
 import type { MachineConfig } from '../../core/machine-config/types';
 import type { Manifest } from './prepare';
@@ -15,7 +13,7 @@ export interface ServedConfig {
   readonly instead?: { readonly of: string; readonly because: InsteadBecause };
 }
 
-/** Why there is no first config; label of the metric and answer to an admitted machine. */
+/** Label of the metric, and answer to an admitted machine. */
 export type MissingReason =
   | 'unknown-pool'
   | 'no-rendered-config'
@@ -25,7 +23,7 @@ export type MissingReason =
   | 'unusable-config'
   | 'not-prepared';
 
-/** A refusal. 404 is final for Ignition; after 5xx it asks again. */
+/** 404 is final for Ignition; after 5xx it asks again. */
 export interface Missing {
   readonly status: 404 | 500 | 503;
   readonly reason: MissingReason;
@@ -35,11 +33,11 @@ export interface Missing {
 export type Look = { readonly served: ServedConfig } | { readonly missing: Missing };
 
 export interface ConfigSource {
-  /** A fault of the pool or the cluster is an answer, not an error. */
+  /** A fault of the pool is an answer, not an error. */
   look(pool: string): Look | Promise<Look>;
-  /** Seconds since its data was last confirmed. */
+  /** Since its data was last confirmed. */
   ageSeconds(): number;
-  /** Called with each changed pool, so that bytes are ready before machines ask. */
+  /** Called with each changed pool. */
   readonly onChange?: (listener: (pool: string) => void) => void;
 }
 

@@ -1,5 +1,3 @@
-/** Starts a Machine Config Server, in cluster mode and in bootstrap mode. */
-
 import type { Server as HttpsServer } from 'node:https';
 import type { Registry } from 'prom-client';
 import type { Logger } from '../../process/logging';
@@ -23,7 +21,7 @@ interface IgnitionParts {
   readonly answered: (endpoint: string, code: number, seconds: number) => void;
   readonly logger: Logger;
   readonly signal: AbortSignal;
-  /** Receives everything that has to be closed at the end. */
+  /** Receives what has to be closed at the end. */
   readonly opened: Opened[];
 }
 
@@ -70,7 +68,7 @@ export async function startIgnition(parts: IgnitionParts): Promise<HttpsServer> 
   if (isOpen) warnOfOpenness(settings, logger);
   parts.opened.push({
     name: 'first configs',
-    // Requests that wait for bytes get them.
+    // Waiting requests get their bytes.
     close: () => app.close().then(() => preparer.close()),
     cut: cutOff,
   });

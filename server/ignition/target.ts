@@ -1,8 +1,7 @@
 /**
  * Parses the request target as Go's multiplexer does, on which MCO's server is built:
  * `/config/a/master` is master, `/config` redirects to `/config/`, `/%63onfig/master` is master,
- * `/config%2fmaster` nothing. A path with `//`, `.` or `..` is answered as its clean form, to which
- * Go redirects.
+ * `/config%2fmaster` nothing. A path with `//`, `.` or `..` redirects to its clean form.
  *
  * @see MCO pkg/server/api.go (7ff337a4), NewAPIServer
  */
@@ -14,10 +13,10 @@ type Target =
   | { readonly kind: 'server' }
   | { readonly kind: 'redirect'; readonly location: string }
   | { readonly kind: 'nothing' }
-  /** No path, or one that cannot be decoded. */
+  /** None, or one that cannot be decoded. */
   | { readonly kind: 'malformed' };
 
-/** A target with scheme and host, which every server has to accept (RFC 9112, 3.2.2). */
+/** Every server has to accept scheme and host (RFC 9112, 3.2.2). */
 const ABSOLUTE = /^https?:\/\/[^/?#]+/i;
 
 /** @param url - the target in the request line */
@@ -28,7 +27,7 @@ export function readTarget(url: string): Target {
   const path = isAbsolute && own === '' ? '/' : own;
   if (!path.startsWith('/')) return { kind: 'malformed' };
   if (!isDecodable(path)) return { kind: 'malformed' };
-  // Cleaning comes before decoding: escaped dots and slashes are plain characters.
+  // Before decoding: escaped dots and slashes are plain characters.
   const clean = cleanPath(path);
   const suffix = query === undefined ? '' : `?${query}`;
   const [first, ...others] = clean.slice(1).split('/').map(decodeURIComponent);
@@ -40,13 +39,13 @@ export function readTarget(url: string): Target {
   return { kind: 'nothing' };
 }
 
-/** Stays on this server: a browser reads a backslash as a second slash. */
+/** Stays on this server: a browser reads a backslash as a slash. */
 function redirect(location: string): Target {
   const safe = location.replace(/[^\x21-\x7e]|["<>\\^`{|}]/gu, encodeURIComponent);
   return { kind: 'redirect', location: safe };
 }
 
-/** Merges slashes, resolves `.` and `..`; keeps a slash at the end. */
+/** Keeps a slash at the end. */
 function cleanPath(path: string): string {
   const kept: string[] = [];
   const elements = path.split('/');
@@ -63,7 +62,7 @@ function lastElement(path: string): string {
   return path.split('/').findLast((element) => element !== '') ?? '';
 }
 
-/** False for a broken escape, and for bytes that are not UTF-8. */
+/** False for a broken escape and bytes that are not UTF-8. */
 function isDecodable(path: string): boolean {
   try {
     decodeURIComponent(path);

@@ -1,5 +1,3 @@
-/** Prepares first configs in a thread, one after the other. */
-
 import { join } from 'node:path';
 import { Worker } from 'node:worker_threads';
 import { messageOf } from '../../core/errors';
@@ -15,10 +13,9 @@ interface Waiting {
 }
 
 /**
- * Starts the thread with the first job. A thread that dies fails its jobs, and the next job starts
- * a new one.
+ * A thread that dies fails its jobs, and the next job starts a new one.
  *
- * @param file - the compiled entry of the thread; default: the one beside this file
+ * @param file - the compiled entry of the thread
  */
 export function createThreadPreparer(file = join(__dirname, 'prepare-thread.js')): Preparer {
   const waiting = new Map<number, Waiting>();

@@ -1,6 +1,6 @@
-/** Spreads bursts of work over turns of the event loop, so that other work runs in between. */
+/** Spreads bursts of work over turns of the event loop. */
 
-/** Calls back at once when there is room in this turn, else in a later one, in order. */
+/** At once when this turn has room, else in a later one, in order. */
 export type Turns = (weight: number, begin: () => void) => void;
 
 /** @param perTurn - the weight of one turn; heavier work has a turn for itself */
@@ -9,7 +9,7 @@ export function createTurns(perTurn: number): Turns {
   let taken = 0;
   let isCounting = false;
 
-  /** True = it fits into this turn, and is counted. */
+  /** Counts it if it fits into this turn. */
   function take(weight: number): boolean {
     if (taken > 0 && taken + weight > perTurn) return false;
     taken += weight;

@@ -16,8 +16,8 @@ import {
   changedFiles,
   changedUnits,
   diffMachineConfigs,
-  diffText,
   type DiffableSpec,
+  type MachineConfigDiff,
 } from '../../core/machine-config/diff';
 import type { IgnitionConfig, MachineConfigSpec } from '../../core/machine-config/types';
 import { rpmOstreeKernelArguments } from '../../core/os';
@@ -51,6 +51,12 @@ interface CaseInput {
   readonly old?: MachineConfigSpec;
   readonly new?: MachineConfigSpec;
   readonly policies?: NodeDisruptionPolicy;
+}
+
+/** The diff as in MCO's logs: `{osUpdate:false kargs:true …}`. */
+function diffText(diff: MachineConfigDiff): string {
+  const flags = Object.entries(diff).map(([flag, differs]) => `${flag}:${String(differs)}`);
+  return `{${flags.join(' ')}}`;
 }
 
 function answer(input: CaseInput): JsonObject {

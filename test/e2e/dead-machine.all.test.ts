@@ -16,7 +16,7 @@ import {
   type World,
 } from './support/world';
 
-const STORY_MS = 400_000;
+const STORY_MS = 600_000;
 /** Time limit for the return of a machine, in the update and in the rollback. */
 const WAIT_SECONDS = 30;
 

@@ -1,6 +1,6 @@
 /** Nodes join, leave and move while a config rolls through a big pool. */
 
-import { Client, Connection } from '@temporalio/client';
+import type { Client } from '@temporalio/client';
 import { createNodes } from '../../tools/cluster';
 import { type Observer, startObserver } from '../observer/observer';
 import type { ObserverProcess } from '../observer/own-process';
@@ -10,6 +10,7 @@ import { machineConfig, plainFile } from './support/configs';
 import { judgeDisks } from './support/disk-at-rest';
 import { hearVerdict, startJudge } from './support/verdict';
 import { CURRENT_CONFIG, DESIRED_CONFIG, START_MS, STATE, STOP_MS } from './support/world';
+import { temporalClient } from '../../tools/temporal';
 
 const GROUP = 'machineconfiguration.openshift.io';
 const WORKERS = 60;
@@ -81,9 +82,7 @@ beforeAll(async () => {
   const ofWorkers = `${ROLE}/worker,!${ROLE}/infra`;
   workers = await watch('worker', { nodeSelector: ofWorkers, maxUnavailable: SLOTS });
   infra = await watch('infra', { nodeSelector: `${ROLE}/infra`, maxUnavailable: INFRA_SLOTS });
-  const { address, namespace } = stack.temporal;
-  const connection = await Connection.connect({ address });
-  client = new Client({ connection, namespace });
+  client = await temporalClient(stack.temporal);
 }, START_MS);
 
 afterAll(async () => {

@@ -3,7 +3,6 @@
  * rollouts and updates fail at once, and the next ones take up what they left.
  */
 
-import { Client, Connection } from '@temporalio/client';
 import { readFileSync } from 'node:fs';
 import { cp, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -25,6 +24,7 @@ import {
   STORY_MS,
   type World,
 } from './support/world';
+import { withTemporalClient } from '../../tools/temporal';
 
 /** All of a rollout in one wait, on a busy machine. */
 const ROLLOUT_MS = 180_000;
@@ -165,7 +165,7 @@ function programs(): readonly string[] {
 }
 
 async function runIdsOf(workflowIds: readonly string[]): Promise<readonly string[]> {
-  return withTemporal(async ({ workflow }) => {
+  return withTemporalClient(world.stack.temporal, async ({ workflow }) => {
     const found = await Promise.all(workflowIds.map((id) => workflow.getHandle(id).describe()));
     return found.map(({ runId }) => runId);
   });
@@ -175,20 +175,10 @@ async function statusOf(
   workflowIds: readonly string[],
   runIds: readonly string[],
 ): Promise<readonly string[]> {
-  return withTemporal(async ({ workflow }) => {
+  return withTemporalClient(world.stack.temporal, async ({ workflow }) => {
     const found = await Promise.all(
       workflowIds.map((id, index) => workflow.getHandle(id, runIds[index]).describe()),
     );
     return found.map(({ status }) => status.name);
   });
-}
-
-async function withTemporal<T>(use: (client: Client) => Promise<T>): Promise<T> {
-  const { address, namespace } = world.stack.temporal;
-  const connection = await Connection.connect({ address });
-  try {
-    return await use(new Client({ connection, namespace }));
-  } finally {
-    await connection.close();
-  }
 }

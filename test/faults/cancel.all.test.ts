@@ -1,11 +1,11 @@
 /**
- * A person cancels or skips a node in each phase of its update, and retries it afterwards. The test holds the
- * phase until the request has arrived; each phase has its own outcome.
+ * A person cancels or skips a node in each phase of its update, and retries it afterwards. The test
+ * holds the phase until the request has arrived.
  */
 
 import { readFileSync, watch } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { Client, Connection, WorkflowFailedError } from '@temporalio/client';
+import { type Client, WorkflowFailedError } from '@temporalio/client';
 import { CancelledFailure, WorkflowNotFoundError } from '@temporalio/common';
 import { machineConfig, plainFile, withOsImage } from '../e2e/support/configs';
 import { differences, pictureOf } from '../e2e/support/host-disk';
@@ -26,10 +26,11 @@ import { expectRest } from './support/rest';
 import { tally } from './support/results';
 import { PATIENCE_MS, standStill } from './support/strike';
 import { stepsWhenCancelled } from './support/update-history';
+import { temporalClient } from '../../tools/temporal';
 
 const STORY_MS = 240_000;
 const FILE = 'etc/cancel.conf';
-/** Length of a phase that cannot be held: enough for a command in its own process. */
+/** For a phase that cannot be held: enough for a command in its own process. */
 const LONG_SECONDS = 15;
 const POLICIES = '/apis/slipway.dev/v1alpha1/rolloutpolicies';
 const HELD_FOR = 'slipway.dev/held-for';
@@ -54,8 +55,7 @@ beforeAll(async () => {
     workloads: [],
   });
   await placeStubbornPods(world);
-  const { address, namespace } = world.stack.temporal;
-  client = new Client({ connection: await Connection.connect({ address }), namespace });
+  client = await temporalClient(world.stack.temporal);
 }, START_MS);
 
 afterAll(async () => {
@@ -63,7 +63,7 @@ afterAll(async () => {
   await world?.stop();
 }, STOP_MS);
 
-/** Also the phases of an update without a reboot and of a rollback. */
+/** With those of an update without a reboot and of a rollback. */
 type Phase = Boundary | 'Reloading' | 'GoingBack';
 
 interface Reached {
@@ -191,7 +191,8 @@ const REACH: Readonly<Record<Phase, () => Promise<Reached>>> = {
   GoingBack: async () => {
     const reached = await REACH.Applying();
     const { node, config } = reached;
-    // Cancelled in Temporal itself, so the rollout does not report it yet. The host to be rolled back is frozen.
+    // The rollout does not report a cancellation in Temporal yet. The host to be rolled back is
+    // frozen.
     await client.workflow.getHandle(`update-node/${node}`).cancel();
     expect(await nodeIn('GoingBack', config)).toBe(node);
     return reached;
@@ -253,7 +254,7 @@ const CASES = (['cancel', 'skip'] as const).flatMap((verb) =>
   OUTCOMES.map(([phase, outcome]) => [verb, phase, outcome] as const),
 );
 
-/** Each case begins with both nodes on the config of the pool, however the last one ended. */
+/** Both nodes are on the config of the pool, however the last case ended. */
 beforeEach(async () => {
   for (const name of world.workers) {
     if (world.node(name).annotations[HELD_FOR] !== undefined) await world.retry(name);
@@ -298,17 +299,17 @@ test.each(CASES)(
 async function expectHeardIn(phase: Phase, node: string, config: string): Promise<void> {
   const steps = STEPS[phase];
   if (steps !== undefined) expect(await stepsWhenCancelled(client, node)).toEqual(steps);
-  // If the update ended during its cordon, the cordon would come after its end.
+  // After the end of the update the cordon would come too late.
   if (steps === undefined || phase === 'Cordoning') {
     expect(await statusOf(node)).toMatchObject({ config, phase });
   }
   if (phase === 'Draining') {
-    // Before the pods may be evicted: the request itself returned the node to service.
+    // The request itself returned the node to service.
     await world.until(`${node} is given back`, () => !world.node(node).unschedulable);
   }
 }
 
-/** The request came after the reboot was armed, and left nothing behind. */
+/** The request came after the reboot was armed, and changed nothing. */
 async function expectArrived(node: string, config: string, mark: Mark): Promise<void> {
   await world.allUpdatedTo(config);
   expect(rebootsOf(world.record, node, mark)).toEqual([config]);
@@ -368,7 +369,7 @@ async function endOf(node: string): Promise<string> {
   }
 }
 
-/** The deployment for the next boot of the simulated machine. */
+/** For the next boot of the simulated machine. */
 function stagedOn(root: string): unknown {
   const text = readFileSync(join(root, 'var/lib/slipway/simulated-os.json'), 'utf8');
   return (JSON.parse(text) as { staged?: unknown }).staged;

@@ -1,4 +1,4 @@
-/** Clocks of hosts and of the cluster worker change in the middle of an update, by seconds and by hours. */
+/** Clocks of hosts and of the cluster worker change during an update, by seconds and by hours. */
 
 import { machineConfig, plainFile } from '../e2e/support/configs';
 import { cordonedBySlipway, markOf, rebootsOf } from '../e2e/support/judgements';
@@ -34,7 +34,7 @@ beforeAll(async () => {
     nodes: { master: 0, worker: 2 },
     patienceMs: PATIENCE_MS,
     maxUnavailable: 1,
-    // Both nodes share the changed clock, which may fail only the first; the second is not even prepared.
+    // Both nodes share the changed clock, which may fail only the first.
     policy: { failureThreshold: 1, prepareAhead: 0, verify: { readySeconds: 1 } },
     simulation: { stageSeconds: 0.1, applySeconds: 0.5, rebootSeconds: 1, jitter: 0, failures: [] },
     workloads: [{ app: 'cart', replicas: 2, minAvailable: 1, terminationMs: 200 }],

@@ -1,4 +1,4 @@
-/** The disk of a host fails in the middle of its update: it is read-only, very slow, or full. */
+/** The disk of a host fails during its update: it is read-only, very slow, or full. */
 
 import { once } from 'node:events';
 import { readFileSync, watch } from 'node:fs';
@@ -29,7 +29,7 @@ const STORY_MS = 300_000;
 const NODE = 'worker-0';
 const HOSTS = `host-worker/${POOL}`;
 const FILES = 75;
-/** Files that are written and put into place before the next batch. */
+/** Files that are put into place before the next batch. */
 const BATCH = 64;
 /** All files together take longer than the 30 s after which a silent host counts as dead. */
 const HELD_UP_MS = 500;
@@ -59,7 +59,7 @@ afterAll(async () => {
 const DIRECTORY = '/etc/disks';
 
 /**
- * @param large - indexes of large files; the first file is put into place before all others, the last after them
+ * @param large - indexes of large files; the first file is put into place first, the last one last
  */
 function config(serial: number, large: readonly number[] = []) {
   return machineConfig('50-disks', {
@@ -159,7 +159,7 @@ test(
     const small = makeSmall(root, DISK_MIB);
     try {
       await product.restartHosts(POOL);
-      // Must be undone when only the reserved space is left on the disk.
+      // Undone when only the reserved space is left.
       const before = await world.roll(config(3, [0]));
       await world.allUpdatedTo(before);
       const mark = markOf(world.record);
@@ -184,7 +184,7 @@ test(
       expect(await world.retry(NODE)).toMatchObject({ code: 0 });
       await expectRest(world, target, mark);
     } finally {
-      // The disk is removed even when the process did not end in order.
+      // Also when the process did not end in order.
       await product.end(HOSTS).finally(() => {
         small.end();
       });

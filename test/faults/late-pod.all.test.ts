@@ -1,6 +1,6 @@
 /**
- * A pod that the scheduler assigned before the cordon is bound to the node after the drain. The cordon stays all
- * the time, and the pod's budget allows no eviction.
+ * A pod that the scheduler assigned before the cordon is bound to the node after the drain. The
+ * pod's budget allows no eviction.
  */
 
 import { machineConfig } from '../e2e/support/configs';
@@ -32,7 +32,7 @@ afterAll(async () => {
   await world?.stop();
 }, STOP_MS);
 
-/** Pending until the test binds it: it names a scheduler that does not exist. */
+/** Pending until the test binds it: its scheduler does not exist. */
 async function aGuardedPod(): Promise<void> {
   await world.api.call('POST', BUDGETS, {
     ...{ apiVersion: 'policy/v1', kind: 'PodDisruptionBudget', metadata: { name: 'late' } },

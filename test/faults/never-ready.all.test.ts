@@ -1,9 +1,9 @@
 /**
- * A canary's host has the new config and is verified, but its node never becomes Ready, and its update is lost
- * while it waits for that. The config stays unverified.
+ * A canary's host is verified on the new config, but its node never becomes Ready, and its update
+ * is lost while it waits. The config stays unverified.
  */
 
-import { Client, Connection } from '@temporalio/client';
+import type { Client } from '@temporalio/client';
 import { machineConfig, plainFile } from '../e2e/support/configs';
 import { differences, pictureOf } from '../e2e/support/host-disk';
 import {
@@ -26,6 +26,7 @@ import {
 import { BoundaryWatch } from './support/boundaries';
 import { violationsSince } from './support/rest';
 import { PATIENCE_MS } from './support/strike';
+import { temporalClient } from '../../tools/temporal';
 
 const STORY_MS = 300_000;
 const READY_SECONDS = 10;
@@ -46,8 +47,7 @@ beforeAll(async () => {
     simulation: { stageSeconds: 0, applySeconds: 0.2, rebootSeconds: 1, jitter: 0, failures: [] },
     workloads: [],
   });
-  const { address, namespace } = world.stack.temporal;
-  client = new Client({ connection: await Connection.connect({ address }), namespace });
+  client = await temporalClient(world.stack.temporal);
 }, START_MS);
 
 afterAll(async () => {
@@ -55,7 +55,7 @@ afterAll(async () => {
   await world?.stop();
 }, STOP_MS);
 
-/** As a kubelet without network reports it; its next boot reports otherwise. */
+/** As a kubelet without network; its next boot reports otherwise. */
 async function breakNetwork(name: string): Promise<void> {
   const path = `/api/v1/nodes/${name}`;
   const { status } = await world.api.call<{ status: { conditions?: { type: string }[] } }>(

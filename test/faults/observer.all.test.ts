@@ -1,6 +1,6 @@
 /**
- * Breaks one promise after the other with Slipway's certificate in a real cluster; the observer, in its own
- * process, must name each. No part of the product runs.
+ * Breaks one promise after the other with Slipway's certificate in a real cluster; the observer
+ * must name each. No part of the product runs.
  */
 
 import { chownSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
@@ -62,7 +62,7 @@ beforeAll(async () => {
     nodeSelector: 'node-role.kubernetes.io/worker',
     pool: 'worker',
     maxUnavailable: 1,
-    // Short: no product runs that could still correct anything.
+    // No product runs that could correct anything.
     restMs: 2_000,
     ...(auditLog === undefined ? {} : { auditLog }),
   });
@@ -80,7 +80,7 @@ function clientOf(kubeconfig: string): KubernetesObjectApi {
   return KubernetesObjectApi.makeApiClient(config);
 }
 
-/** No manifest of Slipway allows these requests; here its user has all rights. */
+/** No manifest of Slipway allows these requests. */
 function allowedEverything() {
   const role = {
     apiGroup: 'rbac.authorization.k8s.io',
@@ -124,7 +124,7 @@ async function caught(act: () => Promise<unknown>): Promise<string> {
 test(
   'each broken promise is named',
   async () => {
-    // I1: a person has already taken one node out of service; Slipway's user takes another.
+    // I1: a person has taken one node out of service; Slipway's user takes another.
     await person('worker-0', { spec: { unschedulable: true } });
     expect(await caught(() => bySlipway('worker-1', { spec: { unschedulable: true } }))).toBe(
       'I1 worker-1: 2 nodes unavailable, 1 allowed: worker-0, worker-1',
@@ -169,7 +169,7 @@ test(
       'I5 worker-2: rebooted, and nothing was ordered',
     );
 
-    // I2, I7: stops, and leaves its mark on one node, a cordon without a mark on another, and no
+    // I2, I7: leaves its mark on one node, a cordon without a mark on another, and no
     // MachineConfigNode.
     await bySlipway('worker-2', {
       metadata: { name: 'worker-2', annotations: { 'slipway.dev/cordoned-by': 'update-node/x' } },
@@ -302,7 +302,7 @@ describe('I4: the disk of a host at rest', () => {
     mkdirSync(dirname(join(root, path)), { recursive: true });
     symlinkSync(target, join(root, path));
   };
-  /** Paths of the first config only, each as that config wants it. */
+  /** Each as the first config wants it. */
   const leftovers: Readonly<Record<string, () => void>> = {
     [DROPPED]: () => write(DROPPED, 'dropped'),
     [UNIT]: () => write(UNIT, CONTENTS),
@@ -315,7 +315,7 @@ describe('I4: the disk of a host at rest', () => {
     const system = { image: osImageURL, kernelArguments, extensions: [], kernelType: 'default' };
     write('/var/lib/slipway/simulated-os.json', JSON.stringify({ booted: system, ...change }));
   };
-  /** The whole host, without a change of its Node. */
+  /** The Node does not change. */
   const becomes = (name: Config): void => {
     for (const path of FILES) write(path, ON_DISK[name]);
     write(`${RECORDS}/orig${APPENDED}.mcdorig`, 'theirs\n');

@@ -1,7 +1,6 @@
 /**
- * Every process is struck at the boundaries of the phases of an update; the rollout completes, and no promise is
- * broken. `npm run faults` strikes each process at each boundary in each way; without rounds it takes a sample in which
- * each process and each boundary occurs.
+ * Every process is struck at the boundaries of the phases of an update; the rollout completes, and
+ * no promise is broken. `npm run faults` strikes each process at each boundary in each way.
  */
 
 import { machineConfig, plainFile, withOsImage } from '../e2e/support/configs';
@@ -186,7 +185,7 @@ describe('two of everything', () => {
 });
 
 describe("Temporal's database is lost", () => {
-  /** Several in one rollout, one per node; `Rebooting` is in the test of the new address below. */
+  /** One per node; `Rebooting` is in the test of the new address below. */
   const rollouts: readonly (readonly Boundary[])[] =
     campaign().rounds === 0
       ? [
@@ -259,7 +258,7 @@ describe("Temporal's database is lost", () => {
       await watch.reach('Rebooting');
       await temporal.lose({ newPorts: true });
       world.judge.temporalMoved(temporal.address);
-      // As an operator does after the move: with the new address in the settings.
+      // An operator puts the new address into the settings.
       await Promise.all([
         ...(['controllers', 'cluster-worker'] as const).map(async (name) => {
           await product.end(name);

@@ -1,4 +1,4 @@
-/** A rollout through 30 nodes under load, with random strikes from a seed; `npm run faults` runs more seeds. */
+/** 30 nodes under load, with random strikes from a seed; `npm run faults` runs more seeds. */
 
 import { machineConfig, plainFile } from '../e2e/support/configs';
 import { markOf } from '../e2e/support/judgements';
@@ -10,7 +10,7 @@ import { tally } from './support/results';
 import { BLOWS, PATIENCE_MS, strike, VICTIMS } from './support/strike';
 
 const STORY_MS = 900_000;
-/** Changes of Nodes, as seen from outside, between two strikes. */
+/** Of Nodes, between two strikes. */
 const QUIET_CHANGES = 25;
 
 let world: World;

@@ -1,6 +1,6 @@
 /**
- * Every process is struck while machines are updated without a reboot: their services are reloaded and restarted,
- * and no machine reboots.
+ * Every process is struck while services of machines are reloaded and restarted; no machine
+ * reboots.
  */
 
 import { machineConfig, plainFile } from '../e2e/support/configs';
@@ -45,7 +45,7 @@ let serial = 0;
 
 const hostLog = () => world.stack.product.logFile(`host-worker/${POOL}`);
 
-/** Files that cost a reload of CRI-O and a restart of the kubelet by default. */
+/** By default these files cost a reload of CRI-O and a restart of the kubelet. */
 async function rollNext(): Promise<Struck> {
   serial += 1;
   const mark = markOf(world.record);
@@ -67,7 +67,7 @@ async function rollNext(): Promise<Struck> {
   };
 }
 
-/** A process that died in the middle of an action repeats it. */
+/** A process that died during an action repeats it. */
 function expectServicesActedOn(from: number): void {
   const lines = linesOf(hostLog(), from);
   for (const node of world.workers) {

@@ -1,9 +1,9 @@
 /**
- * Canary and failure threshold, verified by counting: every worker of this pool fails every config, and an
- * observer counts the disturbed nodes, independently of the rollout.
+ * Canary and failure threshold: every worker of this pool fails every config, and an observer
+ * counts the disturbed nodes.
  */
 
-import { Client, Connection, WorkflowFailedError } from '@temporalio/client';
+import { type Client, WorkflowFailedError } from '@temporalio/client';
 import { machineConfig } from '../e2e/support/configs';
 import { wrongOnDisk } from '../e2e/support/disk-at-rest';
 import { changesOf, cordonedBySlipway, markOf, type Mark } from '../e2e/support/judgements';
@@ -21,14 +21,15 @@ import { violationsSince } from './support/rest';
 import { tally } from './support/results';
 import { grantsAndFailures } from './support/rollout-history';
 import { freeze } from './support/strike';
+import { temporalClient } from '../../tools/temporal';
 
 const STORY_MS = 240_000;
 const POOLS = '/apis/machineconfiguration.openshift.io/v1/machineconfigpools';
 const NODES = 8;
 const IN_FLIGHT = 4;
-/** Longer than the nodes differ in their time to the reboot, so that all are down together. */
+/** So long that all nodes are down together. */
 const REBOOT_SECONDS = 3;
-/** Longer than a reboot, so that all nodes are up when the hosts resume. */
+/** So long that all nodes are up when the hosts resume. */
 const FROZEN_MS = REBOOT_SECONDS * 1000 + 500;
 const workers = Array.from({ length: NODES }, (_, index) => `worker-${index}`);
 
@@ -48,8 +49,7 @@ beforeAll(async () => {
     },
     workloads: [],
   });
-  const { address, namespace } = world.stack.temporal;
-  client = new Client({ connection: await Connection.connect({ address }), namespace });
+  client = await temporalClient(world.stack.temporal);
 }, START_MS);
 
 afterAll(async () => {
@@ -88,7 +88,7 @@ function policy(canary: number, failureThreshold: number | string): object {
 
 async function rollInto({ canary, threshold }: Case): Promise<{ mark: Mark; config: string }> {
   serial += 1;
-  // Paused, because the new threshold is not for the previous config.
+  // The new threshold is not for the previous config.
   await pause(true);
   await world.stack.manifests.applyObject(policy(canary, threshold));
   const mark = markOf(world.record);
@@ -127,7 +127,7 @@ const hasFailed = (since: Mark) => (node: string) =>
       now.annotations[STATE] === 'Degraded' && previous?.annotations[STATE] !== 'Degraded',
   );
 
-/** Every disturbed node has failed and is in service again, and the rollout is halted. */
+/** Every disturbed node has failed and is in service again. */
 async function untilHalted(mark: Mark, config: string, { limit }: Case): Promise<void> {
   await world.until(`${limit} nodes have failed and serve`, () => {
     const hit = disturbed(mark);
@@ -137,18 +137,18 @@ async function untilHalted(mark: Mark, config: string, { limit }: Case): Promise
       cordonedBySlipway(world.record).length === 0
     );
   });
-  // A node that was granted a slot just before may not be cordoned yet.
+  // A node with a slot may not be cordoned yet.
   for (;;) {
     const { inFlight } = await grantsAndFailures(client, POOL, config, limit);
     if (inFlight.length === 0) break;
-    // A workflow ends after its last write to the cluster, so only Temporal shows the end.
+    // Only Temporal shows the end of a workflow, which is after its last write.
     await Promise.all(inFlight.map(ended));
   }
   const watched = await world.slipway(['rollout', 'status', POOL, '--watch']);
   expect(watched.code).toBe(4);
 }
 
-/** Failed nodes were rolled back and no other was touched: all are on their old config. */
+/** Failed nodes were rolled back, and no other was touched. */
 async function expectAllOn(config: string): Promise<void> {
   const configs = await renderedConfigs(world.api);
   for (const node of workers) {
@@ -172,7 +172,7 @@ test.each(CASES)(
     const before = world.node('worker-0').annotations[CURRENT_CONFIG] ?? '';
     const { mark, config } = await rollInto(one);
     const together = one.canary === 0 ? IN_FLIGHT : Math.min(one.canary, IN_FLIGHT);
-    // All nodes that try it are down; then the hosts are frozen, and all fail at the same moment.
+    // The hosts are frozen while all nodes are down, and all fail at once.
     await world.until(
       `${together} nodes are down at once`,
       () => workers.filter(down).length === together,
@@ -180,7 +180,7 @@ test.each(CASES)(
     await freeze(world.stack.product.pid(`host-worker/${POOL}`), FROZEN_MS);
     await untilHalted(mark, config, one);
 
-    // By Temporal's own record: no slot is granted after the deciding failure was reported.
+    // No slot is granted after the deciding failure was reported.
     const { failures, grantsAfter, order } = await grantsAndFailures(
       client,
       POOL,

@@ -1,7 +1,7 @@
 /**
- * Long faults and combined faults: processes frozen for longer than their heartbeats and leases, several killed at
- * the same moment, and a server replaced by another behind the same address. The rollout completes, and no promise
- * is broken.
+ * Long and combined faults: processes frozen for longer than their heartbeats and leases, several
+ * killed at once, and a server replaced by another behind the same address. The rollout completes,
+ * and no promise is broken.
  */
 
 import { machineConfig, plainFile, withOsImage } from '../e2e/support/configs';
@@ -96,7 +96,7 @@ test.each(STILL)(
   STORY_MS,
 );
 
-/** Killed together; a campaign has each pair. */
+/** A campaign has each pair. */
 const DEAD: readonly (readonly [readonly Victim[], Boundary])[] =
   campaign().rounds === 0
     ? [
@@ -155,7 +155,7 @@ test(
     const struck = await rollTo('Preparing');
     await product.kill('server');
     await expectRest(world, struck.config, struck.mark);
-    // The second server serves this whole config, also to nodes that were prepared before the first died.
+    // The second server serves this whole config.
     const { config, mark } = await rollTo('Preparing');
     await expectRest(world, config, mark);
 

@@ -1,6 +1,6 @@
 /**
- * Every process is struck during a rollback, and Temporal loses its database: the machine is on its old config, in
- * service, with one reboot forward and one back.
+ * Every process is struck during a rollback, and Temporal loses its database: the machine is on its
+ * old config, in service, with one reboot forward and one back.
  */
 
 import { machineConfig, plainFile } from '../e2e/support/configs';
@@ -42,7 +42,7 @@ beforeAll(async () => {
       jitter: 0,
       failures: [`node=${NODE},at=verify,times=1000`],
     },
-    // No other node could run the pods: a budget that holds one would hold the drain for ever.
+    // No other node could run the pods: a budget would hold the drain for ever.
     workloads: [{ app: 'cart', replicas: PODS, minAvailable: 0, terminationMs: 200 }],
   });
 }, START_MS);
@@ -53,7 +53,6 @@ afterAll(async () => {
 
 let serial = 0;
 
-/** Tracks from then on the progress of the node's rollback. */
 function watchWayBack(mark: Mark): (moment: WayBackMoment) => boolean {
   const file = world.stack.product.logFile(`host-worker/${POOL}`);
   const from = endOf(file);

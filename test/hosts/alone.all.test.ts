@@ -2,6 +2,7 @@ import { markOf, rebootsOf, wasEverCordoned } from '../e2e/support/judgements';
 import { hostConfig, plainFile } from './support/configs';
 import { POOL } from './support/fleet';
 import { START_MS, startWorld, STOP_MS, STORY_MS, type World } from './support/world';
+import { hostNetworkPods } from './support/pods';
 
 const APP = 'orchestrator';
 const NO_DRAIN =
@@ -24,7 +25,7 @@ test(
   async () => {
     const { machine, fleet, record } = world;
     const labels = { app: APP };
-    await fleet.manifests.applyObject(deployment(labels));
+    await fleet.manifests.applyObject(hostNetworkPods(APP));
     await fleet.manifests.applyObject(budget(labels));
     await world.until('the pod is ready', () => record.pods.some(({ ready }) => ready));
     const pods = await podsOf(APP);
@@ -62,26 +63,6 @@ async function podsOf(app: string): Promise<readonly string[]> {
     `/api/v1/pods?labelSelector=app%3D${app}`,
   );
   return items.map(({ metadata }) => metadata.uid);
-}
-
-/** One pod on the machine's network: pods have no network of their own here. */
-function deployment(labels: Readonly<Record<string, string>>) {
-  const containers = [
-    { name: APP, image: 'images.test/workload:1', imagePullPolicy: 'IfNotPresent' },
-  ];
-  return {
-    apiVersion: 'apps/v1',
-    kind: 'Deployment',
-    metadata: { name: APP, namespace: 'default', labels },
-    spec: {
-      replicas: 1,
-      selector: { matchLabels: labels },
-      template: {
-        metadata: { labels },
-        spec: { hostNetwork: true, terminationGracePeriodSeconds: 2, containers },
-      },
-    },
-  };
 }
 
 /** Allows no eviction. */

@@ -1,5 +1,5 @@
 /**
- * `npm run demo -- --hosts`: the demo on three real machines. Runs in the namespace of
+ * `npm run demo -- --hosts`: the demo on three real machines, in the namespace of
  * tools/setup/in-namespace.sh.
  */
 

@@ -18,7 +18,7 @@ import {
 } from './support/world';
 
 const PATH = '/etc/story.conf';
-/** No disruption policy covers it, so a change costs a reboot. */
+/** Without a disruption policy, a change costs a reboot. */
 const DEAR = '/etc/dear.conf';
 const READER = 'story.service';
 const FORCE_FILE = '/run/machine-config-daemon-force';
@@ -50,7 +50,7 @@ const textOf = (path: string) => readFileSync(join(rootOf(world.machine), path),
 const drifted = () => world.record.machineConfigNode(world.machine.name)?.conditions['Drifted'];
 const readerPid = () => world.machine.output('systemctl', 'show', '--property=MainPID', READER);
 
-/** Resolves when drift was observed; a repair may be faster than a check after the change. */
+/** Waits for the drift to be observed; a repair may be faster than a later check. */
 async function spoil(path: string): Promise<void> {
   await Promise.all([
     world.untilCondition(world.machine.name, 'Drifted', 'True'),

@@ -6,7 +6,7 @@ export interface ExecuteOptions {
 }
 
 /**
- * Runs a program and returns its standard output; ends it when this process dies.
+ * Returns standard output; ends the program when this process dies.
  *
  * @throws Error with the command, how it ended and the end of its output
  */

@@ -1,4 +1,4 @@
-/** Several machines at once: a fault of one does not harm the others. */
+/** A fault of one of several machines does not harm the others. */
 
 import { markOf, rebootsOf, wasEverCordoned } from '../e2e/support/judgements';
 import { countBoots } from './support/boots';
@@ -23,7 +23,7 @@ beforeAll(async () => {
   world = await startWorld({
     hosts: 3,
     maxUnavailable: 1,
-    // The power of a machine is cut in the middle of its update.
+    // The power of a machine is cut during its update.
     broken: ['I5'],
     policy: { canary: { nodes: 1 }, failureThreshold: 1, verify: { readySeconds: 1 } },
   });
@@ -42,7 +42,7 @@ afterAll(async () => {
 
 const names = (): readonly string[] => world.machines.map(({ name }) => name);
 
-/** Expected boots of one machine, and of each of the others. */
+/** Of one machine, and of each of the others. */
 function boots(
   name: string,
   { its, others }: { readonly its: number; readonly others: number },
@@ -50,7 +50,6 @@ function boots(
   return Object.fromEntries(names().map((other) => [other, other === name ? its : others]));
 }
 
-/** The one machine whose Node reports a failed update. */
 async function theFailedOne(): Promise<string> {
   const failed = (): readonly string[] =>
     names().filter((name) => world.node(name).annotations[STATE] === 'Degraded');
@@ -60,7 +59,7 @@ async function theFailedOne(): Promise<string> {
   return name;
 }
 
-/** By the rollout's own status: it knows of the failure and grants no more slots. */
+/** The rollout knows of the failure and grants no more slots. */
 async function untilHalted(): Promise<void> {
   const { code, out } = await world.slipway('rollout', 'status', 'worker', '--watch');
   expect({ code, out }).toMatchObject({ code: 4 });
@@ -70,7 +69,7 @@ async function allAtRest(): Promise<void> {
   for (const name of names()) await world.atRest(name);
 }
 
-/** By name. A staged deployment replaces the rollback deployment, so that is left out. */
+/** By name, without the rollback deployment, which a staged one replaces. */
 async function pictures(): Promise<Readonly<Record<string, Picture>>> {
   const all = await Promise.all(
     world.machines.map(async (machine): Promise<[string, Picture]> => {
@@ -112,7 +111,7 @@ test(
   STORY_MS,
 );
 
-/** Has another owner on every machine, but is an ordinary file. */
+/** An ordinary file with another owner on every machine. */
 const THEIRS = '/etc/theirs.conf';
 const ON_CONSOLE = {
   pin: `echo theirs >${THEIRS} && chattr +i ${THEIRS}`,
@@ -141,7 +140,7 @@ test(
       expect(await pictures()).toEqual(before);
       expect(names().filter((name) => wasEverCordoned(world.record, name, mark))).toEqual([canary]);
 
-      // No person touches the machine or retries the node: the new config alone starts the update.
+      // Without a retry: the new config alone starts the update.
       mended = await world.roll(hostConfig(NAME, { files: [story] }));
 
       await world.allUpdatedTo(mended);
@@ -187,10 +186,7 @@ test(
   STORY_MS,
 );
 
-/**
- * A unit that edits a file during shutdown: after the config was applied, and before ostree merges /etc into the
- * new deployment.
- */
+/** After the config was applied, and before ostree merges /etc into the new deployment. */
 function editAtShutdown(text: string, path: string): readonly string[] {
   const edit = `/bin/sh -c "echo ${text} >${path}"`;
   return ['systemd-run', '-p', 'RemainAfterExit=yes', '-p', `ExecStop=${edit}`, '/bin/true'];

@@ -1,6 +1,5 @@
 /** Machines join, their Nodes are deleted and registered again, and they change their pool. */
 
-import { Client, Connection } from '@temporalio/client';
 import { poolRolloutId, updateNodeId } from '../../core/names';
 import { postNodes } from '../../tools/cluster/nodes';
 import type { ObservedNode } from '../observer/observed';
@@ -23,9 +22,10 @@ import {
   STORY_MS,
   type World,
 } from './support/world';
+import { withTemporalClient } from '../../tools/temporal';
 
 const NEW = `${POOL}-1`;
-/** The oldest Node: rollouts take it first. */
+/** Rollouts take the oldest Node first. */
 const FIRST = `${POOL}-0`;
 const LATE = `${POOL}-2`;
 const OTHER_POOL = 'infra';
@@ -33,7 +33,6 @@ const OTHER_POOL = 'infra';
 let world: World;
 let joining: Machine;
 let late: Machine;
-/** Observes the machine that joins late, in any pool. */
 let ofLate: Observer;
 const installed: Machine[] = [];
 const watching: (() => unknown)[] = [];
@@ -57,7 +56,7 @@ const role = (pool: string): string => `node-role.kubernetes.io/${pool}`;
 const relabel = (node: string, labels: Readonly<Record<string, string | null>>) =>
   world.api.call('PATCH', `/api/v1/nodes/${node}`, { metadata: { labels } });
 
-/** As a kubelet registers it, with a label added: without Slipway's annotations. */
+/** As a kubelet does, with a label added. */
 async function register(node: string): Promise<void> {
   const labels = { 'kubernetes.io/hostname': node, [role(POOL)]: '' };
   await postNodes(world.api, [{ name: node, labels }]);
@@ -69,15 +68,10 @@ async function unregister(node: string): Promise<void> {
   await world.until(`${node} is gone`, () => world.record.node(node) === undefined);
 }
 
-async function endOf<T>(workflowId: string): Promise<T> {
-  const { address, namespace } = world.fleet.temporal;
-  const connection = await Connection.connect({ address });
-  try {
-    const { workflow } = new Client({ connection, namespace });
+function endOf<T>(workflowId: string): Promise<T> {
+  return withTemporalClient(world.fleet.temporal, async ({ workflow }) => {
     return (await workflow.getHandle(workflowId).result()) as T;
-  } finally {
-    await connection.close();
-  }
+  });
 }
 
 async function install(name: string, number: number): Promise<Machine> {
@@ -178,7 +172,7 @@ test(
 
 const BUDGETS = '/apis/policy/v1/namespaces/default/poddisruptionbudgets';
 
-/** A pod on that machine whose budget blocks the drain. @returns removes the budget */
+/** Its budget blocks the drain. @returns removes the budget */
 async function hold(node: string): Promise<() => Promise<unknown>> {
   const { manifests } = world.fleet;
   const app = 'anchor';
@@ -202,7 +196,7 @@ async function hold(node: string): Promise<() => Promise<unknown>> {
   return () => world.api.call('DELETE', `${BUDGETS}/${app}`);
 }
 
-/** The machine counts of the pool, each time that its status changes. */
+/** Each time that the status of the pool changes. */
 function countsOf(pool: string): () => readonly number[] {
   const counts: number[] = [];
   const stop = world.record.onChange(() => {
@@ -238,7 +232,7 @@ test(
 
     late = await install(LATE, 3);
     await late.launcher.powerOn();
-    // A machine that is not Ready makes its new pool one node more unavailable.
+    // Otherwise its new pool has one more unavailable node.
     await untilLate('is Ready', ({ ready }) => ready);
     await relabel(LATE, { [role(POOL)]: '' });
     await world.until(`${LATE} is counted, and its host has reported`, () => {
@@ -268,7 +262,7 @@ test(
   STORY_MS,
 );
 
-/** Whether the pool has so many machines, all on its config. */
+/** So many machines, all on the pool's config. */
 function isAll(pool: string, machines: number): boolean {
   const { machineCount, updatedMachineCount } = world.record.pool(pool)?.counts ?? {};
   return machineCount === machines && updatedMachineCount === machines;
@@ -302,7 +296,7 @@ test(
     expect(cordonsOf(ofLate.record, marked)).toEqual([LATE]);
     expect(rebootsOf(ofLate.record, LATE, marked)).toEqual([target()]);
     expect(ofLate.record.violations).toEqual([]);
-    // The machines of its old pool had nothing to do.
+    // The old pool had nothing to do.
     expect(world.target()).toBe(before);
     expect(cordonsOf(world.record, mark)).toEqual([]);
     await world.until('each pool counts its own', () => {

@@ -1,15 +1,16 @@
-/** The basis of all other stories: machines boot, join, run pods and can be cut off. */
+/** Machines boot, join, run pods and can be cut off. */
 
 import { CONTROL_PLANE } from './machine/network';
 import { hostConfig, plainFile } from './support/configs';
 import { START_MS, startWorld, STOP_MS, STORY_MS, type World } from './support/world';
+import { hostNetworkPods } from './support/pods';
 
 let world: World;
 
 beforeAll(async () => {
   world = await startWorld({
     hosts: 1,
-    // The test reboots the machine without an order.
+    // A reboot without an order.
     broken: ['I5'],
   });
 }, START_MS);
@@ -44,7 +45,7 @@ test(
   'its container runtime runs pods, and a drain evicts them',
   async () => {
     const { machine, fleet } = world;
-    await fleet.manifests.applyObject(deployment('shop'));
+    await fleet.manifests.applyObject(hostNetworkPods('shop'));
     await world.until('the pod is ready', () => world.record.pods.some(({ ready }) => ready));
     const { evictions } = world.record;
     const boots = machine.launcher.boots();
@@ -79,27 +80,3 @@ test(
   },
   STORY_MS,
 );
-
-/** One pod on the machine's network: pods have no network of their own here. */
-function deployment(app: string) {
-  const labels = { app };
-  return {
-    apiVersion: 'apps/v1',
-    kind: 'Deployment',
-    metadata: { name: app, namespace: 'default', labels },
-    spec: {
-      replicas: 1,
-      selector: { matchLabels: labels },
-      template: {
-        metadata: { labels },
-        spec: {
-          hostNetwork: true,
-          terminationGracePeriodSeconds: 2,
-          containers: [
-            { name: app, image: 'images.test/workload:1', imagePullPolicy: 'IfNotPresent' },
-          ],
-        },
-      },
-    },
-  };
-}

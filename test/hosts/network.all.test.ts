@@ -1,4 +1,4 @@
-/** A host is cut off from one of its peers, or from all, at each moment of an update. */
+/** A host is cut off from one peer, or from all, at each moment of an update. */
 
 import type { RolloutPolicySpec } from '../../core/pool/types';
 import { changesOf, markOf, wasEverCordoned } from '../e2e/support/judgements';
@@ -24,9 +24,9 @@ import {
 const NAME = '50-story';
 /** Contains `up` or `down`. */
 const LINK = '/etc/link.conf';
-/** A file like LINK; a path unit watches it. */
+/** A path unit watches it. */
 const WATCHED_LINK = '/etc/watched-link.conf';
-/** A file like LINK; its service takes the link down only after the journal says that the host was verified. */
+/** Its service takes the link down only after the journal says that the host was verified. */
 const LATE_LINK = '/etc/late-link.conf';
 const DOWN_ONCE_VERIFIED = [
   'b=/usr/bin/busybox',
@@ -41,9 +41,9 @@ const DOWN_ONCE_VERIFIED = [
   .join('; ')
   // Escapes for systemd.
   .replaceAll('$', '$$$$');
-/** Longer than Temporal needs to notice a missing host; the update goes on after such a cut. */
+/** Temporal needs less to notice a missing host. */
 const RECONNECT_SECONDS = 60;
-/** For stories that wait for the rollback; longer than a boot takes on a busy machine. */
+/** Longer than a boot takes on a busy machine. */
 const SHORT_RECONNECT_SECONDS = 30;
 const BACK_IN_PLACE = new RegExp(
   `Temporal was out of reach for ${SHORT_RECONNECT_SECONDS} s after the update was written`,
@@ -272,11 +272,10 @@ describe('a machine that goes back by itself', () => {
       expect(await wrongAtRest(world, good)).toEqual([]);
       await world.atRest(machine.name);
       const before = await pictureOf(machine);
-      // Long enough for the cut to come before the commit, and shorter than the kubelet's Ready status lasts.
+      // The cut comes before the commit, and the kubelet's Ready status lasts longer.
       await setVerify({ readySeconds: 10 });
 
-      // With a reboot: forward, back, and once more, because early services had read files that were still in the
-      // old deployment.
+      // Forward, back, and once more: early services had read files in the old deployment.
       for (const [kernelArguments, boots] of [
         [[], 0],
         [['nosmt'], 3],
@@ -284,7 +283,7 @@ describe('a machine that goes back by itself', () => {
         const mark = markOf(world.record);
         const bootsBefore = machine.launcher.boots();
         const bad = await world.roll(late('down', kernelArguments));
-        // The Node already shows the failure, on the old config.
+        // The failure shows, on the old config.
         await world.until(`${machine.name} goes to ${bad}`, () => {
           return world.node(machine.name).annotations[DESIRED_CONFIG] === bad;
         });
@@ -346,7 +345,7 @@ function booted(picture: Picture) {
   return { ...picture, deployments: picture.deployments[0] };
 }
 
-/** Runs once in each boot, as soon as the network is up. */
+/** Once in each boot, as soon as the network is up. */
 function oneshot(name: string, command: string) {
   return {
     name,
@@ -355,7 +354,7 @@ function oneshot(name: string, command: string) {
   };
 }
 
-/** Starts the service of its name at every change of the file. */
+/** At every change of the file. */
 function watcher(name: string, path: string) {
   return {
     name,

@@ -1,4 +1,7 @@
-/** Of each kind of story on real machines the one that proves most; `npm run test:all` has the others. */
+/**
+ * Of each kind of story on real machines the one that shows most; `npm run test:all` has the
+ * others.
+ */
 
 import { markOf, rebootsOf, wasEverCordoned } from '../e2e/support/judgements';
 import type { Machine } from './machine/machine';
@@ -20,16 +23,16 @@ beforeAll(async () => {
   world = await startWorld({
     hosts: 1,
     policy: { verify: { readySeconds: 1 } },
-    // The power is cut: a reboot that no order asked for.
+    // A power cut is a reboot without an order.
     broken: ['I5'],
   });
 }, START_MS);
 
-// Back to the first config, so that each story begins at the same place.
+// Each story begins on the first config.
 afterEach(async () => {
   await world.machine.network.heal();
   await world.machine.launcher.powerOn();
-  // The last story has two machines, and none comes after it.
+  // The last story has two machines.
   if (joining !== undefined) return;
   expect(await returnToFirst(world, NAME)).toEqual([]);
 }, STORY_MS);
@@ -39,7 +42,7 @@ afterAll(async () => {
   await world?.stop();
 }, STOP_MS);
 
-/** Everything that needs the reboot, and what needs none. */
+/** With and without the reboot. */
 function everything() {
   return hostConfig(NAME, {
     osImageURL: world.fleet.images.v2,
@@ -62,7 +65,7 @@ test(
     });
 
     expect(reason).toMatch(/kubelet/i);
-    // The update, the way back, and one more: early services had read the update's files.
+    // Update, rollback, and once more: early services had read the update's files.
     expect(world.machine.launcher.boots() - boots).toBe(3);
   },
   STORY_MS,

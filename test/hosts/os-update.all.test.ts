@@ -1,4 +1,4 @@
-/** The main story: one config with an OS image and all other parts, and rollbacks from it. */
+/** One config with an OS image and all other parts, and rollbacks from it. */
 
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -12,11 +12,11 @@ import { START_MS, startWorld, STOP_MS, STORY_MS, type World } from './support/w
 
 const KEY = 'ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIJ3pDMjTQZTBtl1RH1FjAnfT1uGfIG2oV7rqzW3UyDkS ops';
 const EVERYTHING = '50-everything';
-/** More than one layer of a few files, a manifest and a config. */
+/** More than one layer, a manifest and a config. */
 const SMALL_BYTES = 1_000_000;
 const READ = '/etc/reader.conf';
 const READER = 'reader.service';
-/** Fails at once on certain contents of its file, and systemd restarts it again and again. */
+/** Fails on certain contents of its file; systemd restarts it again and again. */
 const READER_UNIT = {
   ...service(READER, `/bin/sh -c 'grep -q ^good ${READ} && exec sleep infinity'`),
   dropins: [{ name: '10-always.conf', contents: '[Service]\nRestart=always\n' }],
@@ -173,7 +173,7 @@ test(
   STORY_MS,
 );
 
-/** `MainPID=…`: another one after each start. */
+/** Another one after each start. */
 function mainPid(unit: string): Promise<string> {
   return world.machine.output('systemctl', 'show', '--property=MainPID', unit);
 }

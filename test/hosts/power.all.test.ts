@@ -105,7 +105,6 @@ test(
     expect(world.node(machine.name).annotations[REASON]).toMatch(/deployment|OS image/);
     expect((await pictureOf(machine)).deployments[0]).toMatch(/^v1 /);
     expect(machine.launcher.boots()).toBe(boots);
-    // Restores the state for the next story.
     await machine.output('slipway-ostree', 'rollback', String(current));
     await machine.output('systemctl', 'reboot');
     await world.until('the machine has booted the deployment of its config', () => {

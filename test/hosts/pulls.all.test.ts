@@ -1,4 +1,4 @@
-/** Faults of a pull: layers stop arriving, or the machine refuses the image. The workload notices none of it. */
+/** Layers stop arriving, or the machine refuses the image. The workload is not disturbed. */
 
 import { cp, mkdir, symlink, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
@@ -25,7 +25,7 @@ import { START_MS, startWorld, STOP_MS, STORY_MS, type World } from './support/w
 const NAME = '50-story';
 const LAYERS = 3;
 const LAYER_BYTES = 4 * 1024 * 1024;
-/** For the operating system and several of these images. */
+/** The operating system and several of these images. */
 const DISK_MIB = 2048;
 
 let world: World;
@@ -42,7 +42,7 @@ beforeAll(async () => {
   await world.machine.output('sh', '-c', `printf %s '${settings}' >${file}`);
 }, START_MS);
 
-// Each story begins with the config of the one before, which saves an update.
+// Each story begins with the config of the one before.
 afterEach(async () => {
   disk.free();
   gate.decide(() => 'pass');
@@ -57,7 +57,6 @@ afterAll(async () => {
   await disk?.remove();
 }, STOP_MS);
 
-/** An image of several new layers, to be pulled through the gate. */
 async function imageBehindGate(tag: string): Promise<StoryImage> {
   const { registry } = world.fleet;
   const image = await publishStoryImage({
@@ -219,7 +218,7 @@ test(
   STORY_MS,
 );
 
-/** As an administrator sets it; the skopeo of the machine's distribution may be too old to verify. */
+/** As an administrator does; the machine's skopeo may be too old to verify. */
 async function demandSignatures(root: string): Promise<void> {
   signer = await createSigner();
   const skopeo = join(root, 'var/usrlocal/lib/skopeo');

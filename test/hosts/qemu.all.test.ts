@@ -1,6 +1,6 @@
 /**
- * Beyond what containers can show: a boot loader passes the config's arguments to a kernel, and a deployment that
- * does not boot falls back to the previous one.
+ * A boot loader passes the config's arguments to a kernel, and a deployment that does not boot
+ * falls back to the previous one.
  */
 
 import { join } from 'node:path';
@@ -18,7 +18,7 @@ import {
 } from './qemu/first-config';
 import { START_MS, STOP_MS } from './support/world';
 
-/** Two minutes on idle cores; each wait has its own limit. */
+/** Two minutes on idle cores. */
 const STORY_MS = 1_800_000;
 
 let computer: Computer;
@@ -32,7 +32,7 @@ afterAll(async () => {
   await computer?.powerOff();
 }, STOP_MS);
 
-/** The entries that the boot loader chose, one per boot. */
+/** As the boot loader chose them, one per boot. */
 function entries(): readonly string[] {
   return computer.console.all().flatMap((line) => /boot loader: entry (\d)/.exec(line)?.[1] ?? []);
 }
@@ -65,11 +65,11 @@ test(
     expect(words).toEqual(
       expect.arrayContaining([...INSTALLED_ARGUMENTS, 'slipway.story=arrived']),
     );
-    // The product's own comparison finds all of them; the kernel's spelling equals only one.
+    // The kernel spells the arguments differently, except one.
     expect(missingArguments(GOOD.kernelArguments, words)).toEqual([]);
     expect(QUOTED.filter((argument) => words.includes(argument))).toEqual(QUOTED.slice(2, 3));
     expect(GONE.filter((argument) => hasArgument(words, argument))).toEqual([]);
-    // Added by the boot loader, which alone knows where it found the kernel.
+    // Only the boot loader knows where it found the kernel.
     expect(words[0]).toMatch(/^BOOT_IMAGE=.*\/vmlinuz-/);
     const record: unknown = JSON.parse(
       await computer.output('cat /var/lib/slipway/first-boot.json'),
@@ -87,7 +87,7 @@ test(
     const before = await status();
     const from = computer.console.all().length;
 
-    // By hand, because its service would retry.
+    // The service would retry.
     await computer.output('systemctl mask slipway-host-first-boot 2>/dev/null');
     await computer.output('rm /etc/machine-config-daemon/currentconfig');
     for (const path of LEFT_FILES) await computer.output(`cp ${UNBOOTABLE_FILE} ${path}`);
@@ -102,7 +102,7 @@ test(
     expect(after.booted).toEqual(before.booted);
     const words = await commandLine();
     expect(missingArguments(GOOD.kernelArguments, words)).toEqual([]);
-    // It is the default again, and the deployment that does not boot is the other entry.
+    // The other entry is the deployment that does not boot.
     const [first, second] = after.deployments.map(({ kernelArguments }) => kernelArguments);
     expect(first).toEqual(before.booted.kernelArguments);
     expect(missingArguments(UNBOOTABLE.kernelArguments, second ?? [])).toEqual([]);

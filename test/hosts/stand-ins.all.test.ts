@@ -8,7 +8,7 @@ import { carry, publishPackages } from './support/stand-ins';
 import { START_MS, startWorld, STOP_MS, STORY_MS, type World } from './support/world';
 
 const NAME = '50-everything';
-/** A file of the extension's package. */
+/** Of the extension's package. */
 const GUARD = '/usr/lib/usbguard/version';
 
 let world: World;

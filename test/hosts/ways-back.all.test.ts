@@ -8,7 +8,7 @@ import { expectWayBack } from './stories/way-back';
 import { START_MS, startWorld, STOP_MS, STORY_MS, type World } from './support/world';
 
 const NAME = '50-story';
-/** Only the second version of the image has this unit; without the config it is not enabled. */
+/** Only in the second version of the image. */
 const GUARD = 'guard.service';
 
 let world: World;
@@ -17,7 +17,7 @@ beforeAll(async () => {
   world = await startWorld({ hosts: 1, policy: { verify: { readySeconds: 1 } } });
 }, START_MS);
 
-// Back to the first config, so that each story begins in the same state.
+// Each story begins on the first config.
 afterEach(async () => {
   expect(await returnToFirst(world, NAME)).toEqual([]);
 }, STORY_MS);
@@ -127,7 +127,7 @@ test(
     await world.atRest(machine.name);
     expect(machine.launcher.boots()).toBe(boots + 1);
     const after = await pictureOf(machine);
-    // As after every update, the image that was left stays as the rollback deployment.
+    // The update's image stays as the rollback deployment.
     const [booted] = after.deployments;
     expect({ ...after, deployments: [booted] }).toEqual({
       ...before,
@@ -191,7 +191,7 @@ test(
   'a deployment that ostree cannot put in place at the shutdown: no second try, and a retry once that is mended',
   async () => {
     const { machine, fleet } = world;
-    // In memory, so that the next boot lacks it: ostree cannot write the new deployment's /etc.
+    // In memory only: ostree cannot write the new deployment's /etc.
     const dropIns = '/run/systemd/system/ostree-finalize-staged.service.d';
     const text = '[Service]\\nReadOnlyPaths=/sysroot/ostree/deploy\\n';
     const script = `mkdir -p ${dropIns} && printf '${text}' > ${dropIns}/10-story.conf`;

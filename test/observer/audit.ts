@@ -1,6 +1,6 @@
 /**
- * What the API server wrote down about Slipway's own requests: who removed a cordon or a pod (I3), and who wrote
- * which version of a Node.
+ * The API server's audit log of Slipway's requests: which process removed a cordon or a pod (I3),
+ * and which wrote which version of a Node.
  */
 
 import { open } from 'node:fs/promises';
@@ -10,14 +10,13 @@ import type { NodeChange } from './observed';
 import type { RolloutRecord } from './record';
 import type { Sight } from './sight';
 
-/** Users of the product's processes. */
 const SLIPWAY = /^slipway-/;
-/** Of every line. */
+/** Each line begins with it. */
 const BEGINNING = '{"kind":"Event","apiVersion":"audit.k8s.io/';
 const LOOK_EVERY_MS = 500;
 const CHUNK = 1 << 20;
 
-/** One line of an audit log, as far as it is read. */
+/** The fields that are read. */
 interface AuditEvent {
   readonly stage?: string;
   readonly verb?: string;
@@ -33,8 +32,8 @@ interface AuditEvent {
 }
 
 /**
- * An API server that is killed leaves half a line, and the next one writes on behind it: the event that
- * it had begun is lost, the one behind it is not.
+ * An API server that is killed leaves half a line, and the next one writes on behind it. Only the
+ * first event is lost.
  *
  * @throws SyntaxError when it is neither a line nor half of one
  */
@@ -49,9 +48,9 @@ function parseEvent(text: string): AuditEvent | undefined {
   }
 }
 
-/** Puts what the log says beside what the watch showed; either may come first. */
+/** Compares the log with the watch; either may come first. */
 export class AuditJudge {
-  /** Cordons of persons that went away, by the version of the Node that shows it. */
+  /** By the version of the Node that shows it. */
   readonly #removed = new Map<string, NodeChange>();
   #judged = 0;
 
@@ -94,9 +93,9 @@ export class AuditJudge {
 }
 
 /**
- * Reads the log as it grows, from its end on, until the signal aborts.
+ * From the end of the log on, until the signal aborts.
  *
- * @param sight - looks when it has come to the end; who waits for that has heard of all that was written until then
+ * @param sight - looks at the end of the log: everything that was written until then is read
  */
 export async function watchAudit(
   file: string,
@@ -106,7 +105,7 @@ export async function watchAudit(
 ): Promise<void> {
   const judge = new AuditJudge(record);
   const log = await open(file, 'r');
-  // The watch may show last what the log has told, and maybe no line follows.
+  // The watch may come after the last line of the log.
   const stop = record.onChange(() => {
     judge.judge();
   });
@@ -120,7 +119,7 @@ export async function watchAudit(
       if (bytesRead === 0) {
         sight.looked(performance.now());
         sight.lost(performance.now());
-        // What was written until the end is judged, too.
+        // The rest of the log is judged, too.
         if (signal.aborted) break;
         await delay(LOOK_EVERY_MS, undefined, { signal }).catch(() => undefined);
         continue;

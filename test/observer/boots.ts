@@ -1,4 +1,4 @@
-/** Reboots, counted by the update in which they happen (I5). */
+/** Reboots by update (I5). */
 
 import type { ObservedNode } from './observed';
 
@@ -10,18 +10,18 @@ const CORDONED_BY = 'slipway.dev/cordoned-by';
 const UNDER_ORDER = ['Working', 'Rebooting'];
 const FAILED = ['Degraded', 'Unreconcilable'];
 
-/** Into the new config, and back out of it when it does not hold. */
+/** Into the new config, and back. */
 const MOST = 2;
 
 /**
- * One node reboots once for an update that succeeds, at most once more for one that is taken back, and
- * never when nothing was ordered.
+ * A node reboots once for an update that succeeds, at most once more for one that is rolled back,
+ * and never without an order.
  */
 export class Boots {
   /** Since the last update of the node ended. */
   readonly #pending = new Map<string, number>();
 
-  /** @returns what is wrong with this change, as sentences without the node's name */
+  /** @returns faults of this change, as sentences without the node's name */
   seen(node: ObservedNode, previous: ObservedNode): readonly string[] {
     const wrong: string[] = [];
     if (previous.bootID !== '' && node.bootID !== previous.bootID) {
@@ -42,9 +42,8 @@ export class Boots {
 }
 
 /**
- * What a Node says while an update of it runs, or is about to. One that failed keeps the config that it was
- * told; its machine has nothing to reboot for any more, unless it could not be taken back and settles that
- * when it comes up, or is new and tries again.
+ * An update runs, or is about to. The machine of a node that failed has nothing to reboot for,
+ * unless it could not be rolled back and settles that when it comes up, or is new and tries again.
  */
 function isOrdered({ annotations }: ObservedNode): boolean {
   const state = annotations[STATE] ?? '';

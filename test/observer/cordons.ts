@@ -1,4 +1,4 @@
-/** Whose a cordon without a mark is: it looks like a person's, also when Slipway has left it (I2). */
+/** A cordon without a mark looks like a person's, also when Slipway has left it (I2). */
 
 import type { ObservedNode } from './observed';
 
@@ -6,25 +6,26 @@ const CORDONED_BY = 'slipway.dev/cordoned-by';
 
 /** Versions of a Node. */
 interface Cordon {
-  /** The first one with the cordon. */
+  /** The first version with the cordon. */
   readonly set: string;
-  /** The first one without a mark since, or without a person who applies it; absent = it has one. */
+  /**
+   * The first version without a mark since, or without a person who applies it; absent = it has
+   * one.
+   */
   readonly bare?: string;
 }
 
-/** Of a person as far as it shows; one of Slipway's is also of those who apply it. */
+/** A cordon of Slipway that a person applies, too, is also the person's. */
 export function isPersonsCordon(node: ObservedNode): boolean {
   return isWithoutMark(node) || (node.unschedulable && node.cordonAppliedBy.length > 0);
 }
 
-/** A cordon of which Slipway does not say that it is its own. */
 export function isWithoutMark(node: ObservedNode): boolean {
   return node.unschedulable && node.annotations[CORDONED_BY] === undefined;
 }
 
 /**
- * Remembers which write made each cordon what it is. A cordon that was there when the Node was first seen
- * is nobody's.
+ * Remembers which write made each cordon. A cordon from before the Node was first seen is nobody's.
  */
 export class Cordons {
   readonly #cordons = new Map<string, Cordon>();
@@ -42,10 +43,10 @@ export class Cordons {
   }
 
   /**
-   * A person who takes the cordon away and sets it again, or takes the mark away, makes it theirs. So both
-   * must be Slipway's writes.
+   * A person who sets the cordon again, or removes the mark, makes it theirs: both must be
+   * Slipway's writes.
    *
-   * @param writerOf - Slipway's user who wrote a version; undefined = somebody else, or nobody knows
+   * @param writerOf - Slipway's user who wrote a version; undefined = another writer, or not known
    * @returns Slipway's user who left the node like that
    */
   leftBy(name: string, writerOf: (version: string) => string | undefined): string | undefined {

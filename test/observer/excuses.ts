@@ -1,39 +1,38 @@
 /**
- * Whether what somebody says that he waits for is so (I6): an excuse names what anybody can look up. Judged
- * by what an outsider sees; of the product only its words are read.
+ * Whether a blocker that a workflow names is true (I6), judged from outside: only the words are the
+ * product's.
  */
 
-/** A false excuse that stands for longer is told. Slots of lost updates count for a minute, on purpose. */
+/**
+ * A false blocker that stands for longer is reported. Slots of lost updates count for a minute, on
+ * purpose.
+ */
 export const FALSE_MS = 120_000;
 
-/** What a rollout answers, as far as it can be looked up. */
+/** The checkable parts of a rollout's answer. */
 export interface SaidByRollout {
   readonly state: string;
   readonly blocker?: string;
-  /** Nodes that hold a slot. */
   readonly slots: readonly string[];
-  /** Nodes of the updates that it waits for. */
+  /** The rollout waits for their updates. */
   readonly children: readonly {
     readonly node: string;
     readonly stage?: string;
     readonly blocker?: string;
   }[];
-  /** Nodes that failed. */
   readonly failed: readonly { readonly node: string }[];
-  /** Nodes that failed and are tried again; absent = none. */
   readonly triedAgain?: readonly string[];
 }
 
-/** What a node update answers, as far as it can be looked up. */
+/** The checkable parts of an update's answer. */
 export interface SaidByUpdate {
   readonly phase: string;
   readonly blocker?: string;
 }
 
-/** What is so. */
 export interface Outside {
   isOpen(workflowId: string): boolean;
-  /** Whether Temporal has been told by that rollout to start it, and has not said that it did. */
+  /** The rollout has told Temporal to start it, and Temporal has not confirmed that. */
   isStarting(workflowId: string): boolean;
   isPaused(pool: string): boolean;
   /** Undefined = there is no such Node. */
@@ -44,20 +43,20 @@ export interface Outside {
     | undefined;
 }
 
-/** What of an update that waits is under way. */
+/** The running work of an update that waits. */
 export interface UnderWay {
-  /** Types of the activities that Temporal has out. */
+  /** Scheduled activities, by type. */
   readonly steps: readonly string[];
-  /** Signals to others that Temporal has not confirmed. */
+  /** Signals that Temporal has not confirmed. */
   readonly messages?: number;
-  /** Pods on its node that its drain waits for; undefined = nobody can tell. */
+  /** Its drain waits for these; undefined = not known. */
   readonly pods?: readonly string[] | undefined;
 }
 
 const STATE = 'machineconfiguration.openshift.io/state';
-/** How an update that tells its rollout the end says so. */
+/** An update says this when it reports its end to its rollout. */
 const TELLS = ' to hear how it ended';
-/** What each sentence says, and which activity it is that is waited for. */
+/** Each sentence, and the activities that it means. */
 const STEPS: readonly (readonly [string, readonly string[]])[] = [
   ['the host to prepare it', ['prepareUpdate']],
   ['its Node to be written', ['cordonNode', 'completeNode']],
@@ -82,7 +81,7 @@ const STEPS: readonly (readonly [string, readonly string[]])[] = [
 ];
 const FAILED: readonly (string | undefined)[] = ['Degraded', 'Unreconcilable'];
 
-/** @returns what of it is not so, a sentence each */
+/** @returns a sentence for each false part */
 export function falseOfRollout(
   pool: string,
   said: SaidByRollout,
@@ -104,9 +103,9 @@ export function falseOfRollout(
 }
 
 /**
- * What a rollout waits for, in its own words, in those for its updates, or by updates that do something: those say it
- * themselves. One whose updates all wait for a slot, and that has a free one, says nothing; so does one that calls
- * its slots taken, and names fewer nodes than there are.
+ * The blocker of a rollout: its own words, or those of its updates. A rollout whose updates all
+ * wait for a slot while one is free names no blocker; neither does one that calls its slots taken
+ * and names fewer nodes than there are.
  */
 export function excuseOfRollout({
   blocker,
@@ -116,7 +115,7 @@ export function excuseOfRollout({
   return wordsOf({ blocker, children }).find((sentence) => !isFalselyFull(sentence));
 }
 
-/** @returns what of it is not so, a sentence each */
+/** @returns a sentence for each false part */
 export function falseOfUpdate(
   { phase, blocker }: SaidByUpdate,
   { steps, messages = 0, pods }: UnderWay,
@@ -145,7 +144,7 @@ function falseOfHalt(said: SaidByRollout, outside: Outside): readonly string[] {
   });
 }
 
-/** Whoever takes a slot is out of service, or its update will take it out. */
+/** A node with a slot is out of service, or its update will take it out. */
 function falseOfSlot(node: string, outside: Outside): readonly string[] {
   const seen = outside.node(node);
   if (hasUpdate(node, outside) || seen?.inService === false) return [];
@@ -153,12 +152,12 @@ function falseOfSlot(node: string, outside: Outside): readonly string[] {
   return [`counts a slot for ${node}, ${is}`];
 }
 
-/** The nodes that sentences about slots name: `…; holding a slot: a; unavailable: b, c (why) and 2 more`. */
+/** `…; holding a slot: a; unavailable: b, c (why) and 2 more`. */
 function namedIn(said: SaidByRollout): readonly string[] {
   return wordsOf(said).flatMap((sentence) => takersIn(sentence).flatMap(({ names }) => names));
 }
 
-/** Its own, and those of its updates. */
+/** The rollout's words, and those of its updates. */
 function wordsOf({
   blocker,
   children,
@@ -178,7 +177,6 @@ interface Takers {
   readonly count: number;
 }
 
-/** The lists of nodes that stand there. */
 function takersIn(sentence: string): readonly Takers[] {
   if (!/^(no free slot|waiting for a slot)/.test(sentence)) return [];
   const plain = withoutReasons(sentence);
@@ -188,7 +186,7 @@ function takersIn(sentence: string): readonly Takers[] {
   });
 }
 
-/** By its own words: `waiting for a slot: maxUnavailable is 3; holding a slot: a; unavailable: b`. */
+/** `waiting for a slot: maxUnavailable is 3; holding a slot: a; unavailable: b`. */
 function isFalselyFull(sentence: string): boolean {
   const limit =
     /^(?:waiting for a slot: maxUnavailable is|waiting for a slot: at most|no free slot: [^:]* of at most) (\d+)/.exec(
@@ -199,13 +197,13 @@ function isFalselyFull(sentence: string): boolean {
   return named < Number(limit[1]);
 }
 
-/** Reasons stand in parentheses, and may have some of their own. */
+/** Reasons stand in parentheses, which may be nested. */
 function withoutReasons(sentence: string): string {
   const shorter = sentence.replace(/ ?\([^()]*\)/g, '');
   return shorter === sentence ? sentence : withoutReasons(shorter);
 }
 
-/** One that runs, or that will in a moment: it may take Temporal long to start it. */
+/** Running, or about to: it may take Temporal long to start it. */
 function hasUpdate(node: string, outside: Outside): boolean {
   return outside.isOpen(updateOf(node)) || outside.isStarting(updateOf(node));
 }

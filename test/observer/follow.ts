@@ -1,4 +1,4 @@
-/** One watch with the plain Kubernetes client that never ends by itself and misses nothing. */
+/** A watch with the plain Kubernetes client that never ends by itself and misses nothing. */
 
 import type { KubeConfig } from '@kubernetes/client-node';
 import { Watch } from '@kubernetes/client-node';
@@ -8,7 +8,7 @@ export interface Followed<T> {
   readonly path: string;
   readonly labelSelector?: string;
   seen(object: T): void;
-  /** @param missed - found out by a new list: how it went was not seen */
+  /** @param missed - found by a new list: the removal itself was not seen */
   gone(object: T, missed: boolean): void;
   /** Sees while the watch is open. */
   readonly sight?: Sight;
@@ -23,13 +23,12 @@ interface WatchedObject {
   };
 }
 
-/** An API server that is away is asked again after this long. */
+/** For an absent API server. */
 const RETRY_MS = 200;
 
 /**
- * Watches from the beginning and resumes where it was cut; resolves at the end of the first list.
- * When the API server no longer has the place where it was cut, it lists again and finds out what is
- * gone.
+ * Resumes where the watch was cut; resolves at the end of the first list. When the API server no
+ * longer has that version, it lists again.
  */
 export async function follow<T extends WatchedObject>(
   config: KubeConfig,
@@ -43,9 +42,8 @@ export async function follow<T extends WatchedObject>(
 class Following<T extends WatchedObject> {
   readonly listed: Promise<void>;
   readonly #watch: Watch;
-  /** By namespace and name. */
   readonly #known = new Map<string, T>();
-  /** Those of the list that is under way; undefined = no list is. */
+  /** The objects of the running list. */
   #listing: Set<string> | undefined;
   #version: string | undefined;
   #stopped = false;
@@ -91,12 +89,12 @@ class Following<T extends WatchedObject> {
       .then((controller) => {
         this.#controller = controller;
         if (this.#stopped) controller.abort();
-        // One that was refused ends before it is there. The server has answered any other.
+        // A refused watch was never open. The server has answered any other.
         if (!isCut) this.followed.sight?.looked(performance.now());
       }, cut);
   }
 
-  /** The client itself cuts a watch that says nothing for 30 s: so late is a server that stands still found out. */
+  /** The client cuts a watch that is silent for 30 s: a hanging server is noticed that late. */
   #openLater(): void {
     this.followed.sight?.lost(performance.now());
     if (!this.#stopped) setTimeout(() => this.#stopped || this.#open(), RETRY_MS);
@@ -105,7 +103,7 @@ class Following<T extends WatchedObject> {
   #event(phase: string, object: T): void {
     if (phase === 'ERROR') return this.#listAgain();
     this.followed.sight?.looked(performance.now());
-    // A list comes in no order: one that is cut is begun again, not resumed.
+    // A list has no order: a list that is cut begins again.
     if (this.#listing === undefined || phase === 'BOOKMARK') {
       this.#version = object.metadata?.resourceVersion ?? this.#version;
     }
@@ -119,14 +117,14 @@ class Following<T extends WatchedObject> {
     const known = this.#known.get(key);
     this.#known.set(key, object);
     this.#listing?.add(key);
-    // Another one of the same name, found by a new list: the first one is gone before the second is seen.
+    // Another object of the same name: the first one is gone.
     if (known !== undefined && known.metadata?.uid !== object.metadata?.uid) {
       this.followed.gone(known, true);
     }
     this.followed.seen(object);
   }
 
-  /** The place to resume from is too old; the server ends the watch after it has said so. */
+  /** The version to resume from is too old. */
   #listAgain(): void {
     this.#version = undefined;
   }

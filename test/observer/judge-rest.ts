@@ -1,21 +1,19 @@
-/** The judgement at rest: what is still wrong when statuses have had their time. */
+/** Judges the cluster at rest, when statuses have had their time. */
 
 import type { RolloutRecord } from './record';
 import { problemsAtRest } from './rest';
 import type { Sight } from './sight';
 
-/** Whom it judges, and by what it sees. */
 export interface Resting {
   readonly record: RolloutRecord;
   readonly pool: string;
   readonly sights: readonly Sight[];
-  /** How long everything may take to be at rest. */
   readonly restMs: number;
 }
 
 /**
- * Whatever is still wrong then is a violation. So is a place that nobody could look at in all that time:
- * at rest everything is up, and what is not seen is not judged.
+ * Everything that is still wrong is a violation. So is a place without a look in all that time: at
+ * rest everything is up.
  */
 export async function judgeRest({ record, pool, sights, restMs }: Resting): Promise<void> {
   const blind = new Set(sights);

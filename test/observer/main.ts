@@ -1,6 +1,6 @@
 /**
- * The observer as a program: `node dist/test/observer/main.js '{"kubeconfig": …}'`. Violations come
- * out as JSON lines. It ends when its input does; what it is told by then is JSON lines, too (`protocol.ts`).
+ * `node dist/test/observer/main.js '{"kubeconfig": …}'`. Violations are JSON lines on standard
+ * output. The observer ends when its input does, which is JSON lines, too (`protocol.ts`).
  */
 
 import { createInterface } from 'node:readline';
@@ -12,10 +12,7 @@ import type { Assignment, Said, Summary, Told } from './protocol';
 import { allSeen } from './sight';
 import { TemporalLook } from './temporal-look';
 
-/**
- * Statuses follow what they are about. How long that takes is not promised, but controllers that were killed
- * are followed after 17 s, counted from when the next ones look first, and have their work to do then.
- */
+/** For statuses. Controllers that were killed are replaced after 17 s. */
 const REST_MS = 60_000;
 
 function say(said: Said): void {

@@ -1,8 +1,8 @@
-/** Which pool a node is in, by labels alone, as MCO has it: whatever config the node says that it is on. */
+/** The pool of a node by labels alone, as in MCO. */
 
 import type { NodeSelector, ObservedNode, ObservedStatus, Requirement } from './observed';
 
-/** Pool by node; nodes that are in none are missing. */
+/** Pool by node; nodes in no pool are missing. */
 export function homesOf(
   nodes: readonly ObservedNode[],
   pools: readonly ObservedStatus[],
@@ -18,14 +18,14 @@ export function homesOf(
   return homes;
 }
 
-/** `master` before any other, `worker` after any other; of two others nobody knows which, and it is in none. */
+/** `master` before any other, `worker` after any other; a node in two others is in none. */
 function firstOf(pools: readonly string[]): string | undefined {
   const custom = pools.filter((pool) => pool !== 'master' && pool !== 'worker');
   if (custom.length > 1) return undefined;
   return ['master', ...custom, 'worker'].find((pool) => pools.includes(pool));
 }
 
-/** Who asks for nothing gets nothing, and so does who asks for something that does not exist. */
+/** An absent or empty selector selects nothing. */
 function isSelected(labels: ObservedNode['labels'], selector: NodeSelector | undefined): boolean {
   const { matchLabels = {}, matchExpressions = [] } = selector ?? {};
   const pairs = Object.entries(matchLabels);

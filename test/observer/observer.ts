@@ -1,6 +1,6 @@
 /**
- * An independent observer of a cluster: its own watches with the plain Kubernetes client, none of the
- * product's adapters. Used by the demo, the end-to-end tests and the benchmarks.
+ * An independent observer of a cluster: its own watches with the plain Kubernetes client, none of
+ * the product's adapters.
  */
 
 import type { V1Node, V1Pod } from '@kubernetes/client-node';
@@ -13,20 +13,20 @@ import { BLIND_MS, Sight } from './sight';
 
 export interface ObserverOptions extends Limits {
   readonly kubeconfig: string;
-  /** Nodes that count, by label selector, e.g. `node-role.kubernetes.io/worker`. */
+  /** A label selector, e.g. `node-role.kubernetes.io/worker`. */
   readonly nodeSelector: string;
 }
 
 export interface Observer {
   readonly record: RolloutRecord;
-  /** Of its watches. Whoever judges by the record asks them, too. */
+  /** Of its watches. Judges of the record ask them, too. */
   readonly sights: readonly Sight[];
   stop(): void;
 }
 
 const MACHINE_CONFIGURATION = '/apis/machineconfiguration.openshift.io/v1';
 
-/** Starts watching; resolves once nodes, pods, pools and MachineConfigNodes are known. */
+/** Resolves once nodes, pods, pools and MachineConfigNodes are known. */
 export async function startObserver(options: ObserverOptions): Promise<Observer> {
   const config = new KubeConfig();
   config.loadFromFile(options.kubeconfig);
@@ -51,7 +51,7 @@ export async function startObserver(options: ObserverOptions): Promise<Observer>
       labelSelector: 'app',
       seen: (pod) => record.podSeen(podKey(pod), observedPod(pod)),
       gone: (pod, missed) => {
-        // A pod that goes at once is never seen terminating; how it went is in its last state.
+        // A pod that goes at once is never seen terminating.
         if (!missed) record.podSeen(podKey(pod), removedPod(pod));
         record.podGone(podKey(pod));
       },
@@ -78,7 +78,7 @@ export async function startObserver(options: ObserverOptions): Promise<Observer>
   };
 }
 
-/** One that reports when it could not look for too long. */
+/** Reports a place without a look for too long. */
 export function sightInto(record: RolloutRecord, place: string): Sight {
   return new Sight(place, performance.now(), () => {
     const text = `for over ${BLIND_MS / 60_000} minutes it could not be looked at`;
@@ -100,7 +100,7 @@ function observedNode(node: V1Node): ObservedNode {
   };
 }
 
-/** Only who applies a field owns it beside others, so Slipway's own cordon is not among them. */
+/** Without Slipway's own cordon, which is not applied. */
 function cordonAppliedBy({ metadata }: V1Node): readonly string[] {
   return (metadata?.managedFields ?? []).flatMap(({ manager, operation, fieldsV1 }) => {
     const { 'f:spec': spec } = (fieldsV1 ?? {}) as { readonly 'f:spec'?: object };

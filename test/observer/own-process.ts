@@ -1,5 +1,3 @@
-/** Starts the observer as a process of its own, and hears what it says. */
-
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
@@ -11,24 +9,23 @@ import type { Assignment, Said, Summary, Told } from './protocol';
 import type { Violation } from './violation';
 
 export interface ObserverProcess {
-  /** What it has reported so far. */
   readonly violations: readonly Violation[];
-  /** Lets it judge the pool at rest: statuses get some seconds to follow, then all must agree. */
+  /** Statuses get some seconds to follow. */
   rest(): Promise<Summary>;
-  /** Temporal is there from now on. Without that it looks at an address where nobody is, and says so at rest. */
+  /** Without this the observer looks at the old address, and reports that at rest. */
   temporalMoved(address: string): void;
-  /** Resolves with the next violation; for tests that plant one. */
+  /** For tests that plant one. */
   nextViolation(): Promise<Violation>;
-  /** @throws Error when it had not lived to judge until now */
+  /** @throws Error when the observer had died before */
   stop(): Promise<void>;
 }
 
-/** Resolves when it watches. @throws Error with its last words when it does not come up */
+/** Resolves when it watches. @throws Error with its last words when it does not start */
 export async function observeInOwnProcess(assignment: Assignment): Promise<ObserverProcess> {
   const main = join(repositoryRoot(), 'dist', 'test', 'observer', 'main.js');
   const child = spawn(process.execPath, [main, JSON.stringify(assignment)], {
     stdio: ['pipe', 'pipe', 'inherit'],
-    // A Ctrl-C in the terminal is for who started us.
+    // Ctrl-C in the terminal is for the starting process.
     detached: true,
   });
   const disown = child.pid === undefined ? () => undefined : adoptChild(child.pid);
@@ -66,7 +63,6 @@ interface Listener {
   readonly fails: (error: Error) => void;
 }
 
-/** What comes out of the observer's process, word by word. */
 export class Hears {
   readonly violations: Violation[] = [];
   readonly #listeners = new Set<Listener>();
@@ -102,7 +98,7 @@ export class Hears {
   }
 }
 
-/** undefined = the process was ended in the middle of it. */
+/** Undefined = the process was ended in the middle of the line. */
 function wordIn(line: string): Said | undefined {
   try {
     return JSON.parse(line) as Said;

@@ -1,42 +1,39 @@
-/** What an observer in a process of its own is told, and what it says: one JSON object a line. */
+/** One JSON object per line. */
 
 import type { Seen } from './sight';
 import type { TemporalPlace } from './temporal-look';
 import type { Violation } from './violation';
 
-/** Everything it needs, as its only argument. */
+/** The only argument of the observer. */
 export interface Assignment {
   readonly kubeconfig: string;
   readonly nodeSelector: string;
   readonly pool: string;
   readonly maxUnavailable?: number;
   readonly minAvailable?: Readonly<Record<string, number>>;
-  /** Absent = nobody looks for what waits silently. */
+  /** Absent = silent waits are not looked for. */
   readonly temporal?: TemporalPlace;
-  /** The API server's audit log; absent = who removed what is told from the Node alone. */
+  /** Absent = only the Node shows who removed something. */
   readonly auditLog?: string;
-  /** How long a pool may take to be at rest; absent = plenty. */
+  /** Until a pool is at rest. */
   readonly restMs?: number;
 }
 
-/** What it is told while it watches. */
 export type Told =
-  /** Judge the pool at rest. */
   | { readonly kind: 'rest' }
-  /** Temporal is at another address, in the same namespace. */
+  /** In the same namespace. */
   | { readonly kind: 'temporal moved'; readonly address: string };
 
-/** What it has seen so far. */
 export interface Summary {
   readonly violations: number;
   readonly maxUnavailableSeen: number;
   readonly evictions: number;
   readonly nodeChanges: number;
-  /** How often it could look, and for how long at a time it could not. */
+  /** Number of looks, and the longest time without one. */
   readonly sight: {
-    /** Lists of what runs; absent = it was not told to look there. */
+    /** Absent = it was not told to look at Temporal. */
     readonly temporal?: Seen;
-    /** Words of its watches, on all of which it listens; quiet ones count as open for 30 s without a word. */
+    /** Of its watches; a quiet one counts as open for 30 s. */
     readonly apiServer: Seen;
   };
 }

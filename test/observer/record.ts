@@ -1,6 +1,6 @@
 /**
- * What an outsider saw of a rollout: pure bookkeeping over the events of the API server. Shares no
- * code with the product's decisions, on purpose: it is what the product is judged by.
+ * Bookkeeping over the events of the API server. Shares no code with the product's decisions,
+ * because the product is judged by it.
  */
 
 import { fewNames } from '../../core/few';
@@ -10,56 +10,55 @@ import type { NodeChange, ObservedNode, ObservedPod, ObservedStatus } from './ob
 import type { Fault, Violation } from './violation';
 import { describeViolation } from './violation';
 
-/** What must hold at every instant. */
+/** At every instant. */
 export interface Limits {
-  /** Nodes that may be unavailable at once; undefined = only recorded. */
+  /** Undefined = only recorded. */
   readonly maxUnavailable?: number;
-  /** Pods of an app that must be ready at every instant. */
+  /** By app. */
   readonly minAvailable?: Readonly<Record<string, number>>;
 }
 
 export const CORDONED_BY = 'slipway.dev/cordoned-by';
 /** Key of the taint of a node that will be drained. */
 export const UPDATE_TAINT = 'UpdateInProgress';
-/** A finding is told for each node that is one too many: with all names, thousands of nodes would fill the memory of who hears it. */
+/**
+ * There is a finding for each node over the limit: with all names, thousands of nodes would fill
+ * the memory.
+ */
 const MOST_NAMES = 10;
 const SHARED_NAMES = ['machineconfiguration.openshift.io/', 'slipway.dev/'];
 const STATE = 'machineconfiguration.openshift.io/state';
 const CURRENT_CONFIG = 'machineconfiguration.openshift.io/currentConfig';
 const CONTROL_PLANE = ['control-plane', 'master'].map((role) => `node-role.kubernetes.io/${role}`);
-/** Set by the API server on a pod whose eviction it has granted. */
+/** Set by the API server when it has granted an eviction. */
 const EVICTED = 'EvictionByEvictionAPI';
 
-/** Everything that was seen, and what of it must not have happened. */
 export class RolloutRecord {
-  /** Everything that must not have happened, in order. */
   readonly found: Violation[] = [];
   readonly changes: NodeChange[] = [];
-  /** Pods whose removal was granted as an eviction. */
   evictions = 0;
   readonly #nodes = new Map<string, ObservedNode>();
   readonly #pods = new Map<string, ObservedPod>();
   readonly #pools = new Map<string, ObservedStatus>();
   readonly #machineConfigNodes = new Map<string, ObservedStatus>();
-  /** Pods that have been Ready. */
   readonly #started = new Set<string>();
   readonly #lowestHealthy = new Map<string, number>();
   readonly #listeners = new Set<() => void>();
   readonly #boots = new Boots();
   readonly #cordons = new Cordons();
-  /** Slipway's users, by the version of a Node that they wrote. */
+  /** By the version of a Node that they wrote. */
   readonly #writers = new Map<string, string>();
   #maxUnavailable = 0;
   #unavailable = 0;
 
   constructor(private readonly limits: Limits) {}
 
-  /** `found`, one line each. */
+  /** One line each. */
   get violations(): readonly string[] {
     return this.found.map(describeViolation);
   }
 
-  /** The most nodes that were unavailable (cordoned or not Ready) at one instant. */
+  /** Cordoned or not Ready, at one instant. */
   get maxUnavailableSeen(): number {
     return this.#maxUnavailable;
   }
@@ -88,22 +87,22 @@ export class RolloutRecord {
     return this.#machineConfigNodes.get(name);
   }
 
-  /** Slipway's user who wrote this version of a Node; undefined = somebody else, or nobody knows. */
+  /** Undefined = another writer, or not known. */
   writerOf(version: string): string | undefined {
     return this.#writers.get(version);
   }
 
-  /** Slipway's user who cordoned a node and has left that on it without a mark; undefined = nobody. */
+  /** Slipway's user who left a cordon without a mark. */
   cordonLeftBy(node: string): string | undefined {
     return this.#cordons.leftBy(node, (version) => this.writerOf(version));
   }
 
-  /** The fewest ready pods of an app at any instant since it first had all it needs. */
+  /** Since the app first had all it needs. */
   lowestHealthy(app: string): number | undefined {
     return this.#lowestHealthy.get(app);
   }
 
-  /** Calls back after each event, with the record up to date. @returns how to stop that */
+  /** With the record up to date. @returns how to stop that */
   onChange(listener: () => void): () => void {
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);
@@ -164,12 +163,12 @@ export class RolloutRecord {
     this.#tell();
   }
 
-  /** The audit log tells of a write of Slipway's. */
+  /** From the audit log. */
   nodeWritten(version: string, user: string): void {
     this.#writers.set(version, user);
   }
 
-  /** For whoever judges by more than the API server's events: audit log, Temporal, disks. */
+  /** For findings of audit log, Temporal and disks. */
   report(invariant: Fault, subject: string, what: string, atMs = Date.now()): void {
     this.found.push({ invariant, subject, atMs, text: `${subject}: ${what}` });
   }
@@ -194,7 +193,10 @@ export class RolloutRecord {
     );
   }
 
-  /** Whatever a pool says, so many must be left that etcd has a majority. Who goes down by itself is nobody's doing. */
+  /**
+   * etcd must keep its majority, whatever a pool says. A node that goes down by itself is nobody's
+   * fault.
+   */
   #checkControlPlane({ node, previous, atMs }: NodeChange & { readonly previous: ObservedNode }) {
     if (!isOfControlPlane(node) || !isNewlyTaken(node, previous)) return;
     const all = this.nodes.filter(isOfControlPlane);
@@ -219,7 +221,7 @@ export class RolloutRecord {
     }
   }
 
-  /** Pods of these workloads are scaled by nobody, so only an eviction may take one away. */
+  /** Nobody scales these pods, so only an eviction may remove one. */
   #checkRemoval(pod: ObservedPod): void {
     if (pod.disruption === EVICTED) this.evictions += 1;
     else this.report('I3', `pod ${pod.name}`, 'it was removed, and not by an eviction');
@@ -233,7 +235,7 @@ export class RolloutRecord {
     );
     const ready = serving.length;
     const lowest = this.#lowestHealthy.get(app);
-    // Counting starts when the workload has come up.
+    // Once the workload has come up.
     if (lowest === undefined) {
       if (ready >= wanted) this.#lowestHealthy.set(app, ready);
       return;
@@ -245,9 +247,9 @@ export class RolloutRecord {
   }
 
   /**
-   * The controller manager knows of a node's Ready up to five seconds late, and for so long calls pods not
-   * Ready that come to a node which is back from its reboot. Nobody has taken such a pod away. One on a
-   * node that is down does not serve.
+   * The controller manager learns of a node's Ready up to five seconds late, and until then calls
+   * new pods on it not Ready. Nobody has removed such a pod. A pod on a node that is down does not
+   * serve.
    */
   #serves(key: string, pod: ObservedPod): boolean {
     if (pod.ready) return true;
@@ -255,7 +257,7 @@ export class RolloutRecord {
   }
 }
 
-/** Slipway's cordon on a node that no update had left as it was: that it was down already is no permission. */
+/** Slipway's cordon on a node that no update had left: that it was down is no permission. */
 function isNewlyTaken(node: ObservedNode, previous: ObservedNode): boolean {
   const state = previous.annotations[STATE] ?? '';
   const wasLeft = previous.annotations[CORDONED_BY] !== undefined || !['', 'Done'].includes(state);
@@ -266,10 +268,7 @@ function isOfControlPlane({ labels }: ObservedNode): boolean {
   return CONTROL_PLANE.some((label) => Object.hasOwn(labels, label));
 }
 
-/**
- * Who only looks at Nodes tells a person from Slipway by this: a person who takes a cordon away writes
- * nothing else in the same moment.
- */
+/** A person who removes a cordon writes nothing else in the same moment; Slipway does. */
 function whatHappenedToCordon(node: ObservedNode, previous: ObservedNode): string | undefined {
   if (!isPersonsCordon(previous)) return undefined;
   if (node.unschedulable) {

@@ -1,11 +1,10 @@
-/** What must hold when nothing is being updated (I2, I7), from the record alone. */
+/** Promises for a cluster without updates (I2, I7), from the record alone. */
 
 import type { ObservedNode, ObservedStatus } from './observed';
 import type { RolloutRecord } from './record';
 import { CORDONED_BY, UPDATE_TAINT } from './record';
 import type { Invariant } from './violation';
 
-/** Something that is not as it must be at rest. */
 export interface RestProblem {
   readonly invariant: Extract<Invariant, 'I2' | 'I7'>;
   readonly subject: string;
@@ -13,12 +12,12 @@ export interface RestProblem {
 }
 
 const GROUP = 'machineconfiguration.openshift.io';
-/** Of taints and of annotations that only live during an update. */
+/** Prefix of taints and annotations that exist only during an update. */
 const OURS = 'slipway.dev/';
 
 /**
- * Compares the pool, its nodes and their MachineConfigNodes. A node that stays as it is because it
- * failed, is held or is cordoned by a person is on its old config; everybody must say that, too.
+ * Compares the pool, its nodes and their MachineConfigNodes. A node that failed, is held or is
+ * cordoned by a person is on its old config, and every status must say so.
  */
 export function problemsAtRest(record: RolloutRecord, pool: string): readonly RestProblem[] {
   const status = record.pool(pool);
@@ -57,7 +56,7 @@ function nodeProblems(
   ];
 }
 
-/** A rollout waits for it: down, or under the cordon of a person, it is drained once it is back. */
+/** A rollout drains it once it is back, or once a person lifts the cordon. */
 function isLater({ annotations, ready, unschedulable }: ObservedNode, target: string): boolean {
   const isTheirs = unschedulable && annotations[CORDONED_BY] === undefined;
   const isBehind = annotations[`${GROUP}/currentConfig`] !== target;
@@ -91,7 +90,7 @@ function machineProblems(
 function poolProblems(record: RolloutRecord, pool: ObservedStatus): readonly RestProblem[] {
   const { nodes } = record;
   const count = (is: (node: ObservedNode) => boolean) => nodes.filter(is).length;
-  // One that failed is not updated, whatever it is on.
+  // A node that failed is not updated, whatever it is on.
   const isUpdated = ({ annotations }: ObservedNode) =>
     annotations[`${GROUP}/currentConfig`] === pool.target &&
     !hasFailed(annotations[`${GROUP}/state`]);
@@ -115,7 +114,8 @@ function poolProblems(record: RolloutRecord, pool: ObservedStatus): readonly Res
   const render = pool.conditions['RenderDegraded']?.status === 'True';
   const conditions: Readonly<Record<string, boolean>> = {
     Updated: all,
-    // As in MCO: on its way as long as it is not there, also where it stands still, unless it is paused.
+    // As in MCO: True while the pool is not on its target, also when it stands still, unless it is
+    // paused.
     Updating: !all && !pool.paused,
     NodeDegraded: degraded > 0,
     Degraded: degraded > 0 || render,

@@ -1,6 +1,6 @@
 /**
- * What stands still without a word (I6), and what is left on a node that nobody works on (I2). Judged
- * by looks that somebody takes now and then; a time in which nobody could look does not count.
+ * Workflows that stand still without naming a blocker (I6), and marks on nodes without an update
+ * (I2), by looks now and then. Time without looks does not count.
  */
 
 import { homesOf } from './membership';
@@ -8,44 +8,44 @@ import type { ObservedNode, ObservedStatus } from './observed';
 import type { RolloutRecord } from './record';
 import { CORDONED_BY, UPDATE_TAINT } from './record';
 
-/** Whatever waits longer than this must say for what. */
+/** Then a wait must have a named blocker. */
 export const SILENCE_MS = 60_000;
-/** Before it is over: what is asked has time to answer. */
+/** Earlier than `SILENCE_MS`, so that there is time to answer. */
 const ASK_AFTER_MS = 45_000;
 /**
- * Who does not answer for as long is as good as silent. Until then it is whoever should have carried the
- * question (Temporal, a cluster worker) that is away, which is no fault of what waits.
+ * Then a workflow without an answer counts as silent. Until then Temporal or a cluster worker may
+ * be absent, which is no fault of the workflow.
  */
 export const UNANSWERED_MS = 300_000;
 
-/** One after the other, the updates of a large pool take over a minute; all at once, they would be load themselves. */
+/**
+ * One after the other, the updates of a large pool take over a minute; all at once, they would be
+ * load themselves.
+ */
 const ASKED_AT_ONCE = 8;
 
-/** A look or two that fail are no absence of Temporal. */
+/** One or two failed looks are no absence of Temporal. */
 const ABSENCE_MS = 10_000;
 
-/** What Temporal shows at one moment. */
 export interface OpenWorkflows {
-  /** IDs of the workflows that run. */
   readonly ids: ReadonlySet<string>;
 }
 
-/** What a workflow is found to be when it is asked. */
+/** The answer of a workflow. */
 export interface Word {
   readonly runs: boolean;
-  /** The sentence that says what it waits for; absent = it says none. */
+  /** Absent = it names none. */
   readonly blocker?: string;
 }
 
-/** What the observer can ask about one node update or rollout. */
+/** About one update or rollout. */
 export interface Inquiry {
-  /** @throws whatever kept the question or its answer from arriving */
+  /** @throws the error that kept question or answer from arriving */
   ask(workflowId: string): Promise<Word>;
 }
 
 type Answer = 'says for what' | 'says nothing' | 'has ended' | 'no answer';
 
-/** One thing that waits. */
 export interface Silent {
   readonly invariant: 'I2' | 'I6';
   readonly subject: string;
@@ -55,7 +55,6 @@ export interface Silent {
 interface Watched {
   sign: string;
   sinceMs: number;
-  /** Since when it has been asked in vain. */
   unansweredSinceMs?: number;
   told: boolean;
 }
@@ -65,10 +64,10 @@ const OURS = 'slipway.dev/';
 const UPDATE = 'update-node/';
 const ROLLOUT = 'pool-rollout/';
 
-/** Remembers how long each thing has looked the same. */
+/** How long each thing has looked the same. */
 export class Silence {
   readonly #watched = new Map<string, Watched>();
-  /** When the first look was tried that failed; undefined = the last one did not. */
+  /** When the first failed look was tried; undefined = the last look succeeded. */
   #blindSinceMs: number | undefined;
 
   constructor(
@@ -77,10 +76,10 @@ export class Silence {
   ) {}
 
   /**
-   * Nobody could look: the time until the next look does not count. What went before still does, or a look that fails
-   * now and then would excuse everything.
+   * The time until the next look does not count. The time before still does: otherwise a look that
+   * fails now and then would excuse everything.
    *
-   * @param triedMs - when the look began that failed
+   * @param triedMs - when the failed look began
    */
   interrupted(triedMs: number): void {
     this.#blindSinceMs ??= triedMs;
@@ -96,7 +95,7 @@ export class Silence {
       .map((one) => ({ ...one, watched: this.#watch(one.key, one.sign, nowMs) }))
       .filter(({ watched }) => isDue(watched, nowMs));
     const answers = await this.#askAll(due.map(({ ask }) => ask));
-    // To ask many on a busy machine takes minutes: who has gone on meanwhile was asked too late to be judged.
+    // Many questions take minutes on a busy machine: what has moved meanwhile was asked too late.
     const signs = new Map(this.#waiting(open).map(({ key, sign }) => [key, sign]));
     const found: Silent[] = [];
     for (const [index, { key, silent, watched }] of due.entries()) {
@@ -115,7 +114,7 @@ export class Silence {
     if (this.#blindSinceMs === undefined) return;
     const blindMs = nowMs - this.#blindSinceMs;
     this.#blindSinceMs = undefined;
-    // After a real absence, whatever stood still has a moment to go on.
+    // After a real absence, everything has a moment to go on.
     const latestMs = blindMs < ABSENCE_MS ? Number.NEGATIVE_INFINITY : nowMs - ASK_AFTER_MS;
     for (const watched of this.#watched.values()) {
       watched.sinceMs = Math.max(watched.sinceMs + blindMs, latestMs);
@@ -162,7 +161,6 @@ export class Silence {
     ];
   }
 
-  /** Updates that run. */
   #updates({ ids }: OpenWorkflows): readonly Waiting[] {
     return [...ids]
       .filter((id) => id.startsWith(UPDATE))
@@ -189,7 +187,7 @@ export class Silence {
       });
   }
 
-  /** Marks of ours on nodes that no update works on. */
+  /** Slipway's marks on nodes without an update. */
   #orphans({ ids }: OpenWorkflows): readonly Waiting[] {
     return this.record.nodes
       .filter((node) => marksOf(node).length > 0 && !ids.has(`${UPDATE}${node.name}`))
@@ -204,7 +202,9 @@ export class Silence {
       }));
   }
 
-  /** The taint of nodes that will be drained, where no rollout will. Of many, one after the other loses it. */
+  /**
+   * The taint of nodes that will be drained, without a rollout. Nodes lose it one after the other.
+   */
   #leftTaints({ ids }: OpenWorkflows): readonly Waiting[] {
     const { nodes, pools } = this.record;
     const tainted = nodes.filter(({ taints }) => taints.includes(UPDATE_TAINT));
@@ -257,7 +257,7 @@ function isTooLong(watched: Watched, answer: Answer, nowMs: number): boolean {
     return nowMs - watched.sinceMs >= SILENCE_MS;
   }
   watched.unansweredSinceMs ??= nowMs;
-  // Whoever was away has a moment to say it, once back.
+  // After an absence there is a moment to answer.
   watched.sinceMs = nowMs - ASK_AFTER_MS;
   return nowMs - watched.unansweredSinceMs >= UNANSWERED_MS;
 }
@@ -268,19 +268,21 @@ function unanswered({ invariant, subject }: Silent): Silent {
 
 interface Waiting {
   readonly key: string;
-  /** Changes with anything that a person could see. */
+  /** Changes with everything that a person could see. */
   readonly sign: string;
-  /** Workflow that may say what it waits for. */
+  /** The workflow that may name the blocker. */
   readonly ask?: string;
   readonly silent: Silent;
 }
 
-/** People let the pool come to its target. */
+/** The pool is not held by a person. */
 function isWanted({ target, paused, annotations }: ObservedStatus): boolean {
   return target !== '' && !paused && annotations[`${OURS}rollout-cancelled`] !== target;
 }
 
-/** Its pool rolls, and it has neither come to the target nor failed on it, nor does a person hold it. */
+/**
+ * Its pool rolls; the node is not on the target, has not failed on it, and is not held by a person.
+ */
 function isInLine(node: ObservedNode, pool: ObservedStatus): boolean {
   const { annotations: told } = node;
   const state = told[`${GROUP}/state`];
@@ -290,7 +292,7 @@ function isInLine(node: ObservedNode, pool: ObservedStatus): boolean {
   return isWanted(pool) && isBehind(node, pool.target) && !hasFailed && !isHeld;
 }
 
-/** Also one that says nothing yet, or that it is on a config of another pool. */
+/** Also without a config, or on a config of another pool. */
 function isBehind({ annotations }: ObservedNode, target: string): boolean {
   return annotations[`${GROUP}/currentConfig`] !== target;
 }

@@ -1,4 +1,4 @@
-/** What Temporal shows of rollouts and updates, by names alone: no code of the product's workflows. */
+/** Rollouts and updates in Temporal, by names alone: no code of the product's workflows. */
 
 import { Client, Connection, type WorkflowExecutionDescription } from '@temporalio/client';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -13,14 +13,14 @@ const PATIENCE_MS = 5_000;
 export interface TemporalPlace {
   readonly address: string;
   readonly namespace: string;
-  /** How long it has for one answer; absent = 5 s, so that who is away is soon given up. */
+  /** For one answer; absent = 5 s, so that an absent server is soon given up. */
   readonly patienceMs?: number;
 }
 
-/** Looks now and then, and reports what waits without a word. */
+/** Looks now and then, and reports silent waits. */
 export class TemporalLook {
   #server: Server;
-  /** Places that it has left, maybe with a question still open. */
+  /** Left servers, maybe with a question still open. */
   readonly #left: Server[] = [];
   #wake = new AbortController();
 
@@ -32,26 +32,24 @@ export class TemporalLook {
     this.#server = new Server(place);
   }
 
-  /** Temporal is at another address from now on. */
   moveTo(address: string): void {
     this.#left.push(this.#server);
     this.#server = new Server({ ...this.place, address });
     this.lookNow();
   }
 
-  /** Does not wait for the time of the next look. */
+  /** Now, and not at the time of the next look. */
   lookNow(): void {
     this.#wake.abort();
   }
 
-  /** Until the signal aborts. */
   async run(signal: AbortSignal): Promise<void> {
     const silence = new Silence(this.record, {
       ask: (id) => this.#server.ask(id),
     });
     const isStopped = (): boolean => signal.aborted;
     while (!isStopped()) {
-      // Before the look, so that who wants another one meanwhile has it at once.
+      // Before the look: a request meanwhile gets another look at once.
       this.#wake = new AbortController();
       await this.#look(silence);
       for (const server of this.#left.splice(0)) server.close();
@@ -67,12 +65,12 @@ export class TemporalLook {
     try {
       ids = await this.#server.openWorkflows();
     } catch {
-      // Away, or an empty server that does not know the namespace yet. The sight counts it.
+      // Absent, or an empty server without the namespace. The sight counts it.
       silence.interrupted(triedMs);
       return;
     }
     this.sight.looked(performance.now());
-    // Until the next look; what comes and goes meanwhile is not seen.
+    // The look misses changes before the next one.
     this.sight.lost(performance.now());
     for (const { invariant, subject, text } of await silence.look({ ids }, Date.now())) {
       this.record.report(invariant, subject, text);
@@ -80,7 +78,6 @@ export class TemporalLook {
   }
 }
 
-/** Temporal at one address. */
 class Server {
   readonly #connection: Connection;
   readonly #client: Client;
@@ -112,7 +109,7 @@ class Server {
     return this.#within(() => wordOf(this.#client, workflowId));
   }
 
-  /** Once all that was asked has ended: the client asks again on a channel that is closed, and dies of it. */
+  /** After all questions have ended: the client dies of a retry on a closed channel. */
   close(): void {
     this.#connection.close().catch(() => undefined);
   }
@@ -124,7 +121,7 @@ class Server {
 
 type Status = Partial<Pick<SaidByRollout, 'blocker' | 'children'>>;
 
-/** Its own word, or what Temporal shows beside a step that is tried again. */
+/** Its own blocker, or what Temporal shows for a step that is retried. */
 async function wordOf(client: Client, workflowId: string): Promise<Word> {
   const handle = client.workflow.getHandle(workflowId);
   const described = await handle.describe();
@@ -139,7 +136,7 @@ async function wordOf(client: Client, workflowId: string): Promise<Word> {
   const said = await handle.query<Status>(isRollout ? 'progress' : 'status');
   const blocker = isRollout ? excuseOfRollout(said) : said.blocker;
   if (blocker !== undefined) return { runs: true, blocker };
-  // Who has ended between the two questions waits for nothing any more. If nobody says so, it has said nothing.
+  // A workflow that has ended between the two questions waits for nothing.
   const after = await handle.describe().catch(() => described);
   return { runs: isRunning(after) };
 }

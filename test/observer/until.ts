@@ -1,16 +1,16 @@
-/** Waiting for the world: events wake the wait, never a clock. */
+/** Events wake these waits, never a clock. */
 
 import type { ObservedNode, ObservedStatus } from './observed';
 import type { RolloutRecord } from './record';
 
-/** How long a story may take to come to its next point on a busy machine. */
+/** On a busy machine. */
 const PATIENCE_MS = 90_000;
 
 /**
- * Resolves as soon as the record shows what is wanted; looks again after each event only.
+ * Checks the record after each event only.
  *
  * @param what - for the error, as a sentence: `worker-1 is back in service`
- * @throws Error with the nodes as they are when it does not come about
+ * @throws Error with the present nodes on timeout
  */
 export function until(
   record: RolloutRecord,
@@ -44,7 +44,7 @@ export function until(
 const GROUP = 'machineconfiguration.openshift.io/';
 
 /**
- * What pools complain of, and a line for each node, for a person who wants to know why nothing
+ * Conditions of pools, and a line for each node, for a person who wants to know why nothing
  * happens. Nodes that are done and serve are only counted.
  */
 export function describe(record: RolloutRecord): string {
@@ -59,7 +59,7 @@ export function describe(record: RolloutRecord): string {
     .join('\n');
 }
 
-/** The config that a node is told to have is the one that it has, and it serves. */
+/** On its desired config, and serving. */
 export function isAtRest({ annotations, ready, unschedulable }: ObservedNode): boolean {
   const has = (name: string) => annotations[`${GROUP}${name}`];
   const isDone = has('state') === 'Done' && has('currentConfig') === has('desiredConfig');

@@ -7,13 +7,13 @@ import type { BinarySettings } from './settings';
 import { compareVersions, parseVersion } from './versions';
 
 /**
- * The compiler collects garbage only above this limit: its collector takes a tenth of the processor time of a
- * build. Set GOMEMLIMIT in the environment for machines with less memory.
+ * The compiler collects garbage only above this limit, which saves a tenth of a build. Set
+ * GOMEMLIMIT in the environment for machines with less memory.
  */
 const COMPILER_MEMORY = { GOGC: 'off', GOMEMLIMIT: '1500MiB' } as const;
 
 /**
- * Builds a program with Go in the folder that has its go.mod, into `directory`.
+ * In the folder that has its go.mod, into `directory`.
  *
  * @returns the path of the program
  * @throws Error with the end of the compiler's output
@@ -29,7 +29,7 @@ export async function buildFromSource(
     ([name, value]) => `-X ${name}=${value}`,
   );
   const linker = ['-s', '-w', ...variables].join(' ');
-  // The linker drops debugging data, so the compiler need not write it.
+  // The linker drops debugging data.
   const compiler = '-gcflags=all=-dwarf=false';
   const flags = ['-trimpath', compiler, `-ldflags=${linker}`];
   const args = ['build', ...flags, '-o', output, source.goPackage];
@@ -39,11 +39,7 @@ export async function buildFromSource(
   return output;
 }
 
-/**
- * The path of the Go command.
- *
- * @throws Error that names the version needed, when Go is missing or too old for this module
- */
+/** @throws Error that names the version needed, when Go is missing or too old for this module */
 export async function requireGo(
   source: BinarySource,
   moduleDirectory: string,

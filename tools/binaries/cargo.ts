@@ -5,7 +5,7 @@ import { findOnPath } from './search-path';
 import type { BinarySettings } from './settings';
 import { compareVersions, parseVersion } from './versions';
 
-/** Libraries that the crates link with: the name for pkg-config, and the Debian package. */
+/** The name for pkg-config, and the Debian package. */
 const LIBRARIES = [
   { module: 'ostree-1', atLeast: '2022.6', package: 'libostree-dev' },
   { module: 'libzstd', atLeast: '1.4', package: 'libzstd-dev' },
@@ -13,11 +13,7 @@ const LIBRARIES = [
   { module: 'zlib', atLeast: '1.2', package: 'zlib1g-dev' },
 ] as const;
 
-/**
- * The path of cargo.
- *
- * @throws Error that names the version needed, when cargo is missing or too old for this crate
- */
+/** @throws Error that names the version needed, when cargo is missing or too old for this crate */
 export async function requireCargo(crate: string, settings: BinarySettings): Promise<string> {
   const manifest = join(crate, 'Cargo.toml');
   const needed = /^rust-version = "(\S+)"$/m.exec(await readFile(manifest, 'utf8'))?.[1];
@@ -33,7 +29,7 @@ export async function requireCargo(crate: string, settings: BinarySettings): Pro
   return cargo;
 }
 
-/** @throws Error that names every missing or too old system package, in one sentence */
+/** @throws Error that names every missing or too old system package */
 export async function requireLibraries(settings: BinarySettings): Promise<void> {
   const pkgConfig = await findOnPath('pkg-config', settings.searchPath);
   if (pkgConfig === undefined) {

@@ -1,25 +1,21 @@
 /**
- * The programs of a development cluster, with their pinned versions and sources. A test compares versions and
+ * Programs of a development cluster, with pinned versions and sources. A test compares versions and
  * packages with tools/<folder>/go.mod.
  */
 
-/** How a publisher writes the checksum of a release file. */
 export const ChecksumFormat = {
-  /** One digest, perhaps followed by the file name. */
+  /** Perhaps followed by the file name. */
   DIGEST: 'digest',
   /** Lines of `<digest>  <file name>`. */
   LIST: 'list',
-  /** GitHub's description of a release: JSON with a digest for each asset. */
+  /** GitHub's JSON of a release, with a digest for each asset. */
   GITHUB_ASSETS: 'github-assets',
 } as const;
 export type ChecksumFormat = (typeof ChecksumFormat)[keyof typeof ChecksumFormat];
 
-/**
- * One file of an official release. `{os}`, `{arch}`, `{version}` and `{machine}` (GNU's name of the processor) are
- * filled in.
- */
+/** `{os}`, `{arch}`, `{version}` and `{machine}` (GNU's name of the processor) are filled in. */
 interface ReleaseFile {
-  /** The base URL of the file; settings can replace it. */
+  /** Settings can replace it. */
   readonly host: ReleaseHost;
   readonly path: string;
   readonly checksum: {
@@ -27,9 +23,9 @@ interface ReleaseFile {
     readonly path: string;
     readonly format: ChecksumFormat;
   };
-  /** Path of the program in a tar.gz; absent = the file is the program. */
+  /** In a tar.gz; absent = the file is the program. */
   readonly member?: string;
-  /** Operating systems that the publisher releases for, with Go's names. */
+  /** Go's names. */
   readonly systems: readonly string[];
 }
 
@@ -40,19 +36,18 @@ export const RELEASE_HOSTS = {
 } as const;
 export type ReleaseHost = keyof typeof RELEASE_HOSTS;
 
-/** One program: its pinned version and how to get it. */
 export interface BinarySource {
-  /** Name of the folder under tools/ with its go.mod, and of the folder in the cache. */
+  /** Under tools/ with its go.mod, and in the cache. */
   readonly folder: string;
   /** Without a leading v. */
   readonly version: string;
   readonly goPackage: string;
-  /** Linker variables, so that a build reports its version as the release does. */
+  /** So that a build reports its version as the release does. */
   readonly goVariables: Readonly<Record<string, string>>;
   readonly versionArguments?: readonly string[];
-  /** Why it needs a C compiler; absent = it needs none. */
+  /** Why it needs a C compiler. */
   readonly needsC?: string;
-  /** Minutes of a cold build on two idle cores, for the progress message. */
+  /** Of a cold build on two idle cores. */
   readonly buildMinutes: number;
   /** Absent = its publisher releases no binary. */
   readonly release?: ReleaseFile;
@@ -138,7 +133,7 @@ const BINARIES = {
     release: {
       host: 'github',
       path: '/kubernetes-sigs/kwok/releases/download/v{version}/kwok-{os}-{arch}',
-      // KWOK publishes no checksum file; GitHub's description of the release has digests.
+      // GitHub's description has digests.
       checksum: {
         host: 'githubApi',
         path: '/repos/kubernetes-sigs/kwok/releases/tags/v{version}',
@@ -147,13 +142,13 @@ const BINARIES = {
       systems: ['linux', 'darwin'],
     },
   },
-  // The first-boot engine. Its publisher releases only the validator.
+  // The first-boot engine, which its publisher does not release.
   ignition: {
     ...IGNITION,
     goPackage: 'github.com/coreos/ignition/v2/internal',
     goVariables: {
       ...IGNITION.goVariables,
-      // As distributions without SELinux build it; otherwise it fails where there is no policy.
+      // Otherwise it fails where there is no SELinux policy.
       'github.com/coreos/ignition/v2/internal/distro.selinuxRelabel': 'false',
     },
     needsC: 'a C compiler and the headers of libblkid (Debian: gcc, libblkid-dev)',
@@ -166,7 +161,7 @@ const BINARIES = {
     release: {
       host: 'github',
       path: '/coreos/ignition/releases/download/v{version}/ignition-validate-{machine}-{os}',
-      // Signed, and without a checksum file; GitHub's description of the release has digests.
+      // GitHub's description has digests.
       checksum: {
         host: 'githubApi',
         path: '/repos/coreos/ignition/releases/tags/v{version}',
@@ -175,7 +170,7 @@ const BINARIES = {
       systems: ['linux'],
     },
   },
-  // The last version that knows Ignition 2, which machines of old images are served.
+  // The last version that knows Ignition 2.
   'ignition-validate-2': {
     folder: 'ignition-2',
     version: '0.35.0',
@@ -187,10 +182,10 @@ const BINARIES = {
 
 export type BinaryName = keyof typeof BINARIES;
 
-/** All names, slowest build first: the first demo waits longest for that one. */
+/** Slowest build first. */
 export const BINARY_NAMES = Object.keys(BINARIES) as readonly BinaryName[];
 
-/** Programs that only tests with machines run. */
+/** Only tests with machines run these. */
 const MACHINE_BINARY_NAMES: readonly BinaryName[] = [
   'kubelet',
   'ignition',
@@ -198,7 +193,7 @@ const MACHINE_BINARY_NAMES: readonly BinaryName[] = [
   'ignition-validate-2',
 ];
 
-/** Programs of a development cluster, and kubectl for people. */
+/** With kubectl for people. */
 export const CLUSTER_BINARY_NAMES = BINARY_NAMES.filter(
   (name) => !MACHINE_BINARY_NAMES.includes(name),
 );

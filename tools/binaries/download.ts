@@ -8,10 +8,10 @@ import { run } from './run-program';
 import type { BinarySettings } from './settings';
 
 /**
- * Downloads a release into `directory`, verifies it against its publisher's checksum and unpacks it. Without a
- * checksum, nothing is downloaded.
+ * Downloads a release into `directory`, verifies it against its publisher's checksum and unpacks
+ * it.
  *
- * @returns the path of the program in `directory`
+ * @returns the path of the program
  * @throws Error within seconds when no server answers; the caller removes `directory`
  */
 export async function downloadRelease(
@@ -43,7 +43,7 @@ async function fetchChecksum(release: ReleaseDownload, settings: BinarySettings)
   }
 }
 
-/** Writes a file and returns the SHA-256 of what was written. */
+/** Returns the SHA-256 of what was written. */
 async function fetchFile(url: string, path: string, settings: BinarySettings): Promise<string> {
   const { response, keepAlive, stop } = await request(url, settings);
   try {
@@ -70,7 +70,7 @@ interface Answer {
   readonly stop: () => void;
 }
 
-/** A GET that fails after seconds without an answer, and later when the body stalls. */
+/** Fails after seconds without an answer, and when the body stalls. */
 async function request(url: string, settings: BinarySettings): Promise<Answer> {
   const abort = new AbortController();
   const giveUp = (limitMs: number, what: string): NodeJS.Timeout =>

@@ -9,7 +9,7 @@ interface LockHolder {
   readonly pid: number;
   readonly startTime: string;
   readonly host: string;
-  /** Shown to the processes that wait for the holder. */
+  /** Shown to waiting processes. */
   readonly doing: string;
   /** Distinguishes two holds of one process. */
   readonly nonce: string;
@@ -18,11 +18,11 @@ interface LockHolder {
 const CHECK_MS = 100;
 
 /**
- * Runs `work` under a lock between processes. Waits for a running holder; takes the lock over from a dead one.
+ * Waits for a running holder; takes the lock over from a dead one.
  *
- * The lock file appears with its content in one step (a hard link), so no reader sees half of it. The file of a
- * dead holder is removed only under a second lock, named after that hold: two processes that notice the death
- * together cannot remove the new lock of a third one.
+ * The lock file appears with its content in one step (a hard link). The file of a dead holder is
+ * removed only under a second lock, named after that hold: of two processes that notice the death,
+ * neither can remove the new lock of a third.
  *
  * @param onWait - called once with the holder, when there is one to wait for
  */
@@ -90,7 +90,7 @@ async function readHolder(path: string): Promise<LockHolder | undefined> {
   }
 }
 
-/** A holder on another machine (a shared home directory) cannot be checked, so it counts as alive. */
+/** A holder on another machine (a shared home directory) counts as alive. */
 function isAlive(holder: LockHolder): boolean {
   return holder.host !== hostname() || isRunning(holder.pid, holder.startTime);
 }

@@ -1,11 +1,11 @@
-/** Receives one line of progress, without the line end. */
+/** Without the line end. */
 export type Report = (line: string) => void;
 
 export function reportOnStderr(line: string): void {
   process.stderr.write(`slipway: ${line}\n`);
 }
 
-/** An elapsed time as people say it: `8 s`, `2 min 59 s`. */
+/** `8 s`, `2 min 59 s`. */
 function formatElapsed(elapsedMs: number): string {
   const seconds = Math.round(elapsedMs / 1000);
   const minutes = Math.floor(seconds / 60);
@@ -15,8 +15,8 @@ function formatElapsed(elapsedMs: number): string {
 const REMINDER_MS = 15_000;
 
 /**
- * Runs `work` and reports its start, its end, and every 15 seconds between, with the elapsed time. Does not report
- * a failure: the caller knows what happens next.
+ * Reports start, end, and every 15 seconds between. Does not report a failure: the caller knows
+ * what happens next.
  */
 export async function withProgress<T>(
   report: Report,

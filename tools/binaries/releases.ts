@@ -7,11 +7,11 @@ export interface ReleaseDownload {
   readonly fileName: string;
   readonly checksumUrl: string;
   readonly checksumFormat: ChecksumFormat;
-  /** Path of the program in a tar.gz; absent = the file is the program. */
+  /** In a tar.gz; absent = the file is the program. */
   readonly member: string | undefined;
 }
 
-/** The official release of a program for this platform; undefined when there is none. */
+/** Undefined when there is none for this platform. */
 export function releaseFor(
   source: BinarySource,
   settings: Pick<BinarySettings, 'platform' | 'releaseHosts'>,
@@ -38,13 +38,10 @@ function fillIn(template: string, version: string, platform: Platform): string {
     .replaceAll('{machine}', MACHINES[platform.arch] ?? platform.arch);
 }
 
-/** GNU's names of processors. */
+/** GNU's names. */
 const MACHINES: Readonly<Record<string, string>> = { amd64: 'x86_64', arm64: 'aarch64' };
 
-/**
- * The SHA-256 of a release file, in lower-case hex, from its publisher's text; undefined when the text has none
- * for this file.
- */
+/** Lower-case hex; undefined when the publisher's text has no checksum for this file. */
 export function findChecksum(
   format: ChecksumFormat,
   text: string,

@@ -16,16 +16,16 @@ import { isCompatible, parseVersion } from './versions';
 export interface ResolveContext {
   readonly settings: BinarySettings;
   readonly report?: Report;
-  /** Has one folder with a go.mod per tool. */
+  /** One folder with a go.mod per tool. */
   readonly toolsDirectory?: string;
 }
 
 /**
- * The path of a program that is ready to run, from the first of: the environment variable, PATH (when the version
- * fits), the cache, the official release, a build with Go.
+ * From the first of: the environment variable, PATH (when the version fits), the cache, the
+ * official release, a build with Go.
  *
- * @throws Error when the environment names a file that is not executable, or when every step failed; the message
- * names the reason of each
+ * @throws Error when the environment names a file that is not executable, or when every step
+ *   failed; the message names the reason of each
  */
 export async function resolveBinary(name: BinaryName, context: ResolveContext): Promise<string> {
   const { settings, report = reportOnStderr } = context;
@@ -61,7 +61,7 @@ async function fromPath(
   return undefined;
 }
 
-/** Where a finished program of the pinned version is kept; an unfinished one never has this name. */
+/** An unfinished program never has this name. */
 export function cachePath(name: BinaryName, settings: BinarySettings): string {
   return join(cacheDirectoryOf(sourceOf(name), settings), name);
 }
@@ -76,7 +76,7 @@ async function fromCache(name: BinaryName, settings: BinarySettings): Promise<st
   return (await isExecutable(path)) ? path : undefined;
 }
 
-/** Downloads or builds under the program's lock; a second process then finds the result. */
+/** Under the program's lock; a second process then finds the result. */
 async function obtain(name: BinaryName, context: ResolveContext, report: Report): Promise<string> {
   const { settings } = context;
   const directory = cacheDirectoryOf(sourceOf(name), settings);
@@ -113,7 +113,7 @@ async function makeInto(
   }
 }
 
-/** Removes files of a killed run; safe because the caller holds the lock. */
+/** The caller holds the lock, so no run needs these files. */
 async function removeLeftovers(directory: string): Promise<void> {
   for (const entry of await readdir(directory)) {
     if (entry.startsWith(PARTIAL)) await rm(join(directory, entry), { recursive: true });
@@ -170,7 +170,7 @@ async function build(
   }
 }
 
-/** One line. `fetch` hides the reason (no route, no name, refused) in the cause. */
+/** `fetch` hides the reason (no route, no name, refused) in the cause. */
 function describe(error: unknown): string {
   const { message = String(error), cause } = error as { message?: string; cause?: unknown };
   return cause === undefined ? message : `${message} (${describe(cause)})`;

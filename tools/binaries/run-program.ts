@@ -4,7 +4,7 @@ import { adoptChild } from '../processes/watchdog';
 const KEPT_OUTPUT = 4_000;
 
 /**
- * Runs a program to its end and returns its stdout; ends it when this process dies.
+ * Returns stdout; ends the program when this process dies.
  *
  * @throws Error with the command, its exit status and the end of its output
  */

@@ -9,7 +9,7 @@ import { run } from './run-program';
 import { findOnPath, isExecutable } from './search-path';
 import { readSettings, type BinarySettings } from './settings';
 
-/** Programs of programs/slipway-ostree: the program for hosts, and the one that makes images for tests. */
+/** The program for hosts, and the one that makes images for tests. */
 const RUST_PROGRAMS = ['slipway-ostree', 'ostree-ext-cli'] as const;
 type RustProgram = (typeof RUST_PROGRAMS)[number];
 
@@ -24,13 +24,13 @@ const OVERRIDES: Readonly<Record<RustProgram, string>> = {
 interface RustContext {
   readonly settings: BinarySettings;
   readonly report?: Report;
-  /** The folder with Cargo.toml, Cargo.lock and src. */
+  /** With Cargo.toml, Cargo.lock and src. */
   readonly crateDirectory?: string;
 }
 
 /**
- * The path of a program that is built with cargo, from the first of: its environment variable (SLIPWAY_OSTREE,
- * SLIPWAY_OSTREE_EXT_CLI), PATH, the cache for these sources, a build with the lock file.
+ * From the first of: its environment variable (SLIPWAY_OSTREE, SLIPWAY_OSTREE_EXT_CLI), PATH, the
+ * cache for these sources, a build with the lock file.
  *
  * @throws Error that names the missing system packages or the cargo that is needed
  */
@@ -55,7 +55,7 @@ export async function resolveRustProgram(name: RustProgram, context: RustContext
   return program;
 }
 
-/** Named by the digest of the sources: an edit gives a new program, and reverting it the old one. */
+/** Named by the digest of the sources. */
 async function cacheDirectory(
   crate: string,
   { cacheDirectory: cache, platform }: BinarySettings,
@@ -64,7 +64,7 @@ async function cacheDirectory(
   return join(cache, FOLDER, `${digest}-${platform.os}-${platform.arch}`);
 }
 
-/** 16 hexadecimal digits over names and contents of the manifest, the lock file and the sources. */
+/** 16 hexadecimal digits over the manifest, the lock file and the sources. */
 export async function sourceDigest(crate: string): Promise<string> {
   const entries = await readdir(join(crate, 'src'), { recursive: true, withFileTypes: true });
   const sources = entries.filter((entry) => entry.isFile());
@@ -101,7 +101,7 @@ async function obtain(name: RustProgram, context: BuildContext): Promise<void> {
 
 async function build(name: RustProgram, context: BuildContext, report: Report): Promise<void> {
   const { settings, crate, directory } = context;
-  // Kept outside the repository, so that a rebuild after an edit of our sources takes seconds.
+  // Outside the repository: a rebuild after an edit takes seconds.
   const target = join(settings.cacheDirectory, FOLDER, 'target');
   const environment = { ...settings.environment, CARGO_TARGET_DIR: target };
   try {

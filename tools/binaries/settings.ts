@@ -7,20 +7,20 @@ export interface Platform {
   readonly arch: string;
 }
 
-/** Where programs come from; read once from the environment. */
+/** Read once from the environment. */
 export interface BinarySettings {
   readonly cacheDirectory: string;
   readonly searchPath: readonly string[];
-  /** Programs that the environment names; their version is not checked. */
+  /** Named by the environment; versions are not checked. */
   readonly overrides: Readonly<Partial<Record<BinaryName, string>>>;
   readonly releaseHosts: Readonly<Record<ReleaseHost, string>>;
-  /** False = never download; build at once. */
+  /** False = build at once. */
   readonly download: boolean;
   readonly platform: Platform;
   readonly environment: NodeJS.ProcessEnv;
-  /** Time until the first answer of a server, after which a download fails. */
+  /** Then a download without an answer fails. */
   readonly answerTimeoutMs: number;
-  /** Time without data, after which a download fails. */
+  /** Then a download without data fails. */
   readonly stallTimeoutMs: number;
 }
 
@@ -38,12 +38,12 @@ const OVERRIDE_VARIABLES: Readonly<Record<BinaryName, string>> = {
   'ignition-validate-2': 'SLIPWAY_IGNITION_VALIDATE_2',
 };
 
-/** The environment variable that names a program, such as SLIPWAY_ETCD. */
+/** Such as SLIPWAY_ETCD. */
 export function overrideVariable(name: BinaryName): string {
   return OVERRIDE_VARIABLES[name];
 }
 
-/** Reads the settings from an environment; an empty variable counts as unset. */
+/** An empty variable counts as unset. */
 export function readSettings(environment: NodeJS.ProcessEnv = process.env): BinarySettings {
   const value = (name: string): string | undefined => environment[name] || undefined;
   const overrides: Partial<Record<BinaryName, string>> = {};

@@ -6,25 +6,22 @@ import type { Credentials } from './certificates';
 interface ApiAnswer {
   readonly status: number;
   readonly text: string;
-  /** Set when the server asks the client to retry: it has not done anything. */
+  /** The server asks for a retry, and has not done anything. */
   readonly retryAfterSeconds?: number;
 }
 
-/** An answer with status 400 or more. */
+/** Status 400 or more. */
 interface ApiError extends Error {
   readonly status: number;
 }
 
-/**
- * A client of the cluster's API server for setting up a cluster. Bodies are JSON. Everything else uses the
- * official client with a kubeconfig.
- */
+/** For setting up a cluster. Bodies are JSON. Everything else uses the official client. */
 export interface ApiClient {
-  /** Sends a request and returns the answer, whatever its status. */
+  /** Returns the answer, whatever its status. */
   send(method: string, path: string, body?: unknown): Promise<ApiAnswer>;
   /**
-   * Sends a request and returns the object in the answer. When the server asks for a retry, as while its storage
-   * initializes, sends it again at that time, ten times at most, as client-go does.
+   * When the server asks for a retry, as while its storage initializes, sends the request again,
+   * ten times at most, as client-go does.
    *
    * @throws ApiError for status 400 and more
    */
@@ -36,7 +33,7 @@ const TIMEOUT_MS = 30_000;
 /** As client-go's `Request.maxRetries` (rest/request.go). */
 const MAX_RETRIES = 10;
 
-/** A client with a certificate; without one it is anonymous. */
+/** Anonymous without a certificate. */
 export function createApiClient(
   server: string,
   authority: string,
@@ -105,7 +102,7 @@ export function createApiClient(
 }
 
 class LostRequest extends Error {
-  /** The server closed an idle connection as it was reused, and has not seen the request. */
+  /** The server closed an idle connection as it was reused. */
   readonly unseen: boolean;
 
   constructor(message: string, { reusedSocket }: ClientRequest, cause: NodeJS.ErrnoException) {

@@ -1,4 +1,4 @@
-/** The API server's audit log: changes of Nodes and removals of pods by Slipway's users. */
+/** Changes of Nodes and removals of pods by Slipway's users. */
 
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -17,7 +17,7 @@ const POLICY = {
   omitManagedFields: true,
   rules: [
     {
-      // The response shows which version of the Node was written.
+      // Shows which version of the Node was written.
       level: 'RequestResponse',
       users: USERS,
       verbs: ['patch', 'update'],
@@ -33,7 +33,7 @@ const POLICY = {
   ],
 };
 
-/** Writes the policy and an empty log, so that readers can follow the log from its start. */
+/** Readers can follow the log from its start. */
 export async function prepareAudit(directory: string): Promise<AuditFiles> {
   const files = { policy: join(directory, 'audit-policy.json'), log: join(directory, 'audit.log') };
   await writeFile(files.policy, JSON.stringify(POLICY));

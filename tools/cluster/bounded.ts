@@ -1,4 +1,4 @@
-/** Maps with at most `limit` at a time, keeping the order; the first failure ends it. */
+/** Keeps the order; the first failure ends it. */
 export async function mapBounded<T, R>(
   items: readonly T[],
   limit: number,

@@ -9,7 +9,7 @@ export interface Credentials {
   readonly key: string;
 }
 
-/** The owner of a certificate: Kubernetes reads the user from CN and the groups from O. */
+/** Kubernetes reads the user from CN and the groups from O. */
 export interface Subject {
   readonly commonName: string;
   readonly organizations?: readonly string[];
@@ -18,7 +18,7 @@ export interface Subject {
 export const CertificateUse = { CLIENT: 'client', SERVER: 'server' } as const;
 export type CertificateUse = (typeof CertificateUse)[keyof typeof CertificateUse];
 
-/** A certificate to be signed. `addresses` are DNS names and IP addresses, for servers. */
+/** `addresses` are DNS names and IP addresses, for servers. */
 interface CertificateRequest {
   readonly subject: Subject;
   readonly use: CertificateUse;
@@ -31,7 +31,7 @@ const SIGNATURE = { name: 'ECDSA', hash: 'SHA-256' };
 
 const { ExtendedKeyUsage, KeyUsageFlags } = x509;
 
-/** Development clusters live for hours; a kept one for weeks. */
+/** A kept development cluster lives for weeks. */
 const VALID_DAYS = 365;
 
 async function newKeys(): Promise<webcrypto.CryptoKeyPair> {
@@ -42,7 +42,7 @@ function keyPem({ privateKey }: webcrypto.CryptoKeyPair): string {
   return KeyObject.from(privateKey).export({ type: 'pkcs8', format: 'pem' }).toString();
 }
 
-/** A private key for service account tokens; the API server takes the public part from it. */
+/** For service account tokens; the API server takes the public part from it. */
 export async function newSigningKey(): Promise<{ key: string; publicKey: string }> {
   const keys = await newKeys();
   const publicKey = KeyObject.from(keys.publicKey).export({ type: 'spki', format: 'pem' });
@@ -68,7 +68,7 @@ export async function newAuthority(commonName: string): Promise<Credentials> {
   return { certificate: pem(certificate), key: keyPem(keys) };
 }
 
-/** A new key with a certificate that the authority signs directly. */
+/** Signed directly by the authority. */
 export async function issueCertificate(
   authority: Credentials,
   { subject, use, addresses = [] }: CertificateRequest,
@@ -98,7 +98,7 @@ export async function issueCertificate(
   return { certificate: pem(certificate), key: keyPem(keys) };
 }
 
-/** A new key and a PKCS#10 signing request for it, PEM, as the cluster's CSR API takes it. */
+/** PKCS#10 and PEM, as the CSR API takes it. */
 export async function newSigningRequest(
   subject: Subject,
 ): Promise<{ readonly request: string; readonly key: string }> {
@@ -113,7 +113,7 @@ export async function newSigningRequest(
 
 function validity() {
   const now = Date.now();
-  // Valid from an hour ago, because clocks differ.
+  // Clocks differ.
   return {
     notBefore: new Date(now - 3_600_000),
     notAfter: new Date(now + VALID_DAYS * 86_400_000),

@@ -17,7 +17,7 @@ export type ClusterProcess = (typeof CLUSTER_PROCESSES)[number];
 
 const READY_TIMEOUT_MS = 180_000;
 
-/** Starts one process of the control plane and waits until it is ready. */
+/** Waits until the process is ready. */
 export async function startClusterProcess(
   name: ClusterProcess,
   layout: ClusterLayout,
@@ -52,7 +52,7 @@ function readyUrl(name: ClusterProcess, { ports, server }: ClusterLayout): strin
   }
 }
 
-/** Controller manager and scheduler make their own certificates; requests to them carry no secrets. */
+/** Requests to controller manager and scheduler carry no secrets. */
 const ANY_CERTIFICATE = new Agent({ rejectUnauthorized: false });
 
 function answersOk(url: string): Promise<boolean> {
@@ -69,13 +69,13 @@ function answersOk(url: string): Promise<boolean> {
   });
 }
 
-/** As for real kubelets: the controller manager waits 50 s for a Lease that is renewed every 10 s. */
+/** As for kubelets: the controller manager waits 50 s for a Lease that is renewed every 10 s. */
 const RENEWALS_MISSED = 5;
 const GRACE_SECONDS = 120;
 
 /**
- * How long a silent node counts as Ready. KWOK renews Leases every quarter of their duration, and retries a failed
- * renewal no sooner: a busy machine must not make every node NotReady.
+ * How long a silent node counts as Ready: a busy machine must not make every node NotReady. KWOK
+ * renews Leases every quarter of their duration, and retries no sooner.
  */
 function graceSeconds({ leaseSeconds }: ClusterLayout): number {
   return Math.max(GRACE_SECONDS, (RENEWALS_MISSED * leaseSeconds) / 4);
@@ -89,16 +89,16 @@ const ARGUMENTS: Readonly<Record<ClusterProcess, (layout: ClusterLayout) => read
     `--listen-peer-urls=http://127.0.0.1:${ports.etcdPeer}`,
     `--initial-advertise-peer-urls=http://127.0.0.1:${ports.etcdPeer}`,
     `--initial-cluster=default=http://127.0.0.1:${ports.etcdPeer}`,
-    // A development cluster may lose data when the machine loses power.
+    // A development cluster may lose data in a power cut.
     '--unsafe-no-fsync',
   ],
   'kube-apiserver': (layout) => [
     `--etcd-servers=http://127.0.0.1:${layout.ports.etcd}`,
     `--secure-port=${layout.ports.apiServer}`,
-    // With `address`, the cluster listens on all addresses, inside a network of its own.
+    // Inside a network of its own, with `address`.
     `--bind-address=${layout.address === undefined ? '127.0.0.1' : '0.0.0.0'}`,
     '--advertise-address=127.0.0.1',
-    // Endpoints of a Service cannot be loopback addresses, so `kubernetes` has none.
+    // Endpoints of a Service cannot be loopback addresses.
     '--endpoint-reconciler-type=none',
     `--client-ca-file=${layout.caFile}`,
     `--tls-cert-file=${layout.servingCertificateFile}`,
@@ -109,7 +109,7 @@ const ARGUMENTS: Readonly<Record<ClusterProcess, (layout: ClusterLayout) => read
     '--service-cluster-ip-range=10.96.0.0/16',
     '--authorization-mode=Node,RBAC',
     '--enable-admission-plugins=NodeRestriction',
-    // No pod really runs, so none needs a token, and a new namespace accepts pods at once.
+    // No pod really runs, so none needs a token.
     '--disable-admission-plugins=ServiceAccount',
     ...(layout.audit === undefined
       ? []
@@ -125,12 +125,12 @@ const ARGUMENTS: Readonly<Record<ClusterProcess, (layout: ClusterLayout) => read
     `--cluster-signing-cert-file=${layout.caFile}`,
     `--cluster-signing-key-file=${layout.caKeyFile}`,
     '--controllers=*,-node-ipam-controller,-node-route-controller,-cloud-node-lifecycle-controller',
-    // The default of 20 requests per second would delay a rollout through 200 nodes.
+    // The default of 20 would delay a rollout through 200 nodes.
     '--kube-api-qps=200',
     '--kube-api-burst=400',
     `--node-monitor-grace-period=${graceSeconds(layout)}s`,
-    // Among thousands of nodes, KWOK needs minutes to reach the last one, and it plays only nodes that have no
-    // status yet, not even one from the controller manager.
+    // KWOK needs minutes for thousands of nodes, and plays only nodes without a status, not even
+    // one of the controller manager.
     '--node-startup-grace-period=30m',
   ],
   'kube-scheduler': (layout) => [

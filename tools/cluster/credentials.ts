@@ -18,11 +18,10 @@ export interface CredentialFiles {
   readonly caFile: string;
 }
 
-/** Signs the credentials of many nodes. */
 export const Signer = {
-  /** The cluster's CSR API, as for real nodes: about 20 ms each. */
+  /** As for real nodes: about 20 ms each. */
   CSR_API: 'csr-api',
-  /** The authority's key, in this process: the same certificates, for hundreds of nodes at once. */
+  /** In this process: for hundreds of nodes. */
   AUTHORITY: 'authority',
 } as const;
 export type Signer = (typeof Signer)[keyof typeof Signer];
@@ -33,20 +32,20 @@ const SIGNERS = {
 } as const;
 
 /**
- * A client certificate signed through the cluster's CSR API, approved by the admin.
+ * Through the cluster's CSR API, approved by the admin.
  *
- * @throws ApiError when the API server refuses the subject: the signer never grants `system:masters`
+ * @throws ApiError when the API server refuses the subject: the signer never grants
+ *   `system:masters`
  */
 export function userCertificate(api: ApiClient, subject: Subject): Promise<Credentials> {
   return throughCsrApi(api, SIGNERS.user, subject);
 }
 
-/** The subject by which the API server knows a node. */
 function nodeSubject(nodeName: string): Subject {
   return { commonName: `system:node:${nodeName}`, organizations: ['system:nodes'] };
 }
 
-/** Credentials of many nodes, as files under the cluster's directory, in the order of the names. */
+/** Files under the cluster's directory, in the order of the names. */
 export function issueNodeCredentials(
   api: ApiClient,
   layout: ClusterLayout,
@@ -112,7 +111,7 @@ async function throughCsrApi(
     },
   });
   const path = `${REQUESTS}/${created.metadata.name}`;
-  // A PATCH, because the controller manager may have changed the request already.
+  // The controller manager may have changed the request.
   await api.call('PATCH', `${path}/approval`, {
     status: {
       conditions: [

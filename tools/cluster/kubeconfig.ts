@@ -9,12 +9,12 @@ interface KubeconfigContent {
   readonly credentials: Credentials;
 }
 
-/** Writes a kubeconfig that only its owner can read. */
+/** Only its owner can read it. */
 export async function writeKubeconfig(path: string, content: KubeconfigContent): Promise<void> {
   await writeFile(path, kubeconfigText(content), { mode: 0o600 });
 }
 
-/** A self-contained kubeconfig. It is JSON, which is valid YAML. */
+/** Self-contained. JSON is valid YAML. */
 export function kubeconfigText(content: KubeconfigContent): string {
   const { server, authority, user, credentials } = content;
   const kubeconfig = {

@@ -11,7 +11,7 @@ import {
 import type { AuditFiles } from './audit';
 import { writeKubeconfig } from './kubeconfig';
 
-/** Loopback ports of one cluster; restarts keep them. */
+/** Restarts keep the ports. */
 interface ClusterPorts {
   readonly etcd: number;
   readonly etcdPeer: number;
@@ -21,12 +21,11 @@ interface ClusterPorts {
   readonly kwok: number;
 }
 
-/** Paths and addresses of one cluster, from which the command lines of its processes are made. */
 export interface ClusterLayout {
   readonly directory: string;
   readonly ports: ClusterPorts;
   readonly server: string;
-  /** In addition to loopback. */
+  /** Besides loopback. */
   readonly address: string | undefined;
   readonly authority: Credentials;
   readonly caFile: string;
@@ -40,12 +39,11 @@ export interface ClusterLayout {
   readonly controllerManagerKubeconfig: string;
   readonly schedulerKubeconfig: string;
   readonly kwokKubeconfig: string;
-  /** Policy and log of the API server's audit; absent = no audit. */
+  /** Absent = no audit. */
   readonly audit?: AuditFiles;
   readonly leaseSeconds: number;
 }
 
-/** Picks ports and writes keys, certificates and kubeconfigs into the directory. */
 export async function prepareLayout(directory: string, address?: string): Promise<ClusterLayout> {
   const pki = join(directory, 'pki');
   await mkdir(pki, { recursive: true, mode: 0o700 });
@@ -101,7 +99,7 @@ async function pickPorts(): Promise<ClusterPorts> {
   return { etcd, etcdPeer, apiServer, controllerManager, scheduler, kwok };
 }
 
-/** Members of system:masters need no RBAC objects, which do not exist yet. */
+/** Needs no RBAC objects, which do not exist yet. */
 function superuser(authority: Credentials, commonName: string): Promise<Credentials> {
   return issueCertificate(authority, {
     subject: { commonName, organizations: ['system:masters'] },
@@ -109,7 +107,7 @@ function superuser(authority: Credentials, commonName: string): Promise<Credenti
   });
 }
 
-/** Writes a file that only its owner can read, whatever the umask and the mode of an existing file. */
+/** Whatever the umask and the mode of an existing file. */
 export async function writeSecret(path: string, content: string): Promise<string> {
   await writeFile(path, content, { mode: 0o600 });
   await chmod(path, 0o600);

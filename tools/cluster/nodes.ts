@@ -18,10 +18,10 @@ interface NodeTaint {
 
 /** Parallel requests when there are many nodes. */
 const PARALLEL = 16;
-/** Up to this many are created one after the other: rollouts order nodes by age, and tests rely on it. */
+/** Rollouts order nodes by age, and tests rely on it. */
 const IN_ORDER = 20;
 
-/** Creates Nodes with the labels that a kubelet would set. */
+/** With the labels that a kubelet would set. */
 export async function postNodes(api: ApiClient, nodes: readonly NodeSpec[]): Promise<void> {
   await mapBounded(nodes, nodes.length <= IN_ORDER ? 1 : PARALLEL, (node) =>
     api.call('POST', '/api/v1/nodes', {
@@ -53,8 +53,7 @@ interface NodeList {
 }
 
 /**
- * Waits until the nodes are Ready and pods can be scheduled to them: the controller manager removes the taint of a
- * new node shortly after it is Ready.
+ * The controller manager removes the taint of a new node shortly after it is Ready.
  *
  * @param patienceMs - how long to wait without progress
  * @throws Error that names the first nodes that are not ready
@@ -78,7 +77,7 @@ export async function waitForNodes(
         `${missing.length} of ${names.length} nodes are not Ready, and none became so for ${patienceMs / 1000} s: ${fewNames(missing)}`,
       );
     }
-    // Listing thousands of nodes also slows the processes that make them Ready.
+    // Listing thousands of nodes slows the processes that make them Ready.
     await delay(Math.max(100, names.length));
   }
 }

@@ -34,7 +34,7 @@ const EXIT_MEANINGS: readonly (readonly [number, string])[] = [
   [EXIT.UNREACHABLE, 'Temporal, the Kubernetes API or all cluster workers do not answer'],
 ];
 
-/** `docs/cli.md`: commands, flags and exit codes, from the program itself. */
+/** `docs/cli.md`, from the program itself. */
 export function cliDocument(): string {
   const program = buildProgram({
     context: () => {
@@ -64,7 +64,7 @@ export function cliDocument(): string {
   ].join('\n\n')}\n`;
 }
 
-/** The table of the flags that several commands have; their own sections only name these. */
+/** Shared flags; the sections of commands only name these. */
 function commandFlags(commands: readonly Command[]): readonly string[] {
   return [
     '## Flags of several commands',
@@ -73,7 +73,7 @@ function commandFlags(commands: readonly Command[]): readonly string[] {
   ];
 }
 
-/** The rows of flags that more than one command has, with the same meaning. */
+/** With the same meaning in each. */
 function sharedRows(commands: readonly Command[]): ReadonlySet<string> {
   const rows = commands.flatMap(function leaves(command: Command): readonly string[] {
     return command.commands.length > 0
@@ -111,7 +111,7 @@ function sections(
   ];
 }
 
-/** Each process with its own settings, after a table of those that several processes have. */
+/** After a table of the settings that several processes have. */
 function processSections(): readonly string[] {
   const commands = PROCESSES.flatMap((entry) => {
     const loaded = LOADED[entry.name];

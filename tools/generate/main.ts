@@ -1,12 +1,9 @@
-/**
- * Writes the generated documents; with `--check`, compares them with the committed ones and exits 1 on a
- * difference.
- */
+/** Writes the generated documents; with `--check`, exits 1 when the committed ones differ. */
 
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { errorsDocument } from './errors-document';
-import { lifecycleGraph } from '../../core/node/lifecycle-diagram';
+import { lifecycleGraph } from './lifecycle-diagram';
 import { cliDocument } from './cli-document';
 
 const GENERATED: Readonly<Record<string, () => string>> = {

@@ -1,4 +1,4 @@
-/** The real Ignition engine outside an initramfs: fetches a config, then writes it below a root. */
+/** The real Ignition engine outside an initramfs. */
 
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -6,24 +6,24 @@ import { ensureBinary } from '../binaries';
 import { run } from '../binaries/run-program';
 
 interface EngineOptions {
-  /** Directory for the engine's own files; keeps the merged config. */
+  /** Keeps the merged config. */
   readonly work: string;
-  /** Where sshd of the machine looks for keys: true = a directory of fragments, false = one file. */
+  /** True = sshd reads a directory of fragments, false = one file. */
   readonly keysInDirectory?: boolean;
-  /** Command prefix for the fetch, to run it in the network of a machine. */
+  /** Command prefix of the fetch, for the network of a machine. */
   readonly through?: readonly string[];
-  /** How long the engine retries a server that does not answer, in seconds. */
+  /** In seconds, for a server that does not answer. */
   readonly fetchSeconds?: number;
 }
 
 interface Engine {
-  /** Reads a config and all that it refers to. @throws Error with the end of the engine's log */
+  /** With all that the config refers to. @throws Error with the end of the engine's log */
   fetch(config: object): Promise<void>;
-  /** Writes the fetched config: accounts, files, directories, links, units, presets. Needs root. */
+  /** Accounts, files, directories, links, units, presets. Needs root. */
   writeFiles(root: string): Promise<void>;
 }
 
-/** The engine as pinned in tools/ignition/go.mod. */
+/** As pinned in tools/ignition/go.mod. */
 export async function createEngine(options: EngineOptions): Promise<Engine> {
   const { work, keysInDirectory = true, through = [], fetchSeconds = 60 } = options;
   const program = await ensureBinary('ignition');
@@ -60,7 +60,7 @@ export async function createEngine(options: EngineOptions): Promise<Engine> {
 
 const COMPLAINT = /^(CRITICAL|ERROR|WARNING)\b|^INFO\s*: GET (result|error):/;
 
-/** Only the errors: the engine also logs the whole config, secrets included. */
+/** The engine also logs the whole config, secrets included. */
 function lastWords(error: unknown): string {
   const lines = error instanceof Error ? error.message.split('\n') : [];
   const complaints = lines.filter((line) => COMPLAINT.test(line.trim()));

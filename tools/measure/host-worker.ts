@@ -1,7 +1,7 @@
 /**
- * Memory, CPU and start time of one idle host worker, with the settings of its unit, against a real Temporal
- * server, on a config of 100 files: `node dist/tools/measure/host-worker.js [FILE.cjs…]`. FILE is
- * dist/host-bundle/slipway-host.cjs by default; several files take turns, so that they can be compared.
+ * Memory, CPU and start time of one idle host worker, with the settings of its unit, against a real
+ * Temporal server: `node dist/tools/measure/host-worker.js [FILE.cjs…]`. FILE is
+ * dist/host-bundle/slipway-host.cjs by default; several files take turns.
  */
 
 import { spawn } from 'node:child_process';
@@ -23,7 +23,7 @@ const MIB = 1024;
 const FILES = 100;
 const BYTES_PER_FILE = 4096;
 
-/** In kB and clock ticks, from `/proc`. */
+/** In kB and clock ticks. */
 async function usageOf(pid: number): Promise<{ rssKib: number; peakKib: number; ticks: number }> {
   const status = await readFile(`/proc/${pid}/status`, 'utf8');
   const kib = (name: string): number => Number(new RegExp(`${name}:\\s+(\\d+)`).exec(status)?.[1]);
@@ -36,7 +36,7 @@ async function usageOf(pid: number): Promise<{ rssKib: number; peakKib: number; 
   };
 }
 
-/** The machine's state for the worker: a config, and files that match it. */
+/** A config, and files that match it. */
 async function writeMachine(directory: string): Promise<void> {
   const files = Array.from({ length: FILES }, (_, index) => ({
     path: `/etc/measure/file-${index}`,

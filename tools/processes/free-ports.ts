@@ -1,13 +1,13 @@
 import { createServer } from 'node:net';
 
-/** Ports below the range of local ports for outgoing connections: a restarted server must find its port free. */
+/** Below the local ports of outgoing connections: a restarted server must find its port free. */
 const LOWEST = 15_000;
 const HIGHEST = 29_999;
 
-/** Ports that this process gave out. They stay reserved, because their servers may be restarted. */
+/** They stay reserved, because servers may be restarted. */
 const taken = new Set<number>();
 
-/** Free loopback ports, all different. Random, because other processes look for ports too. */
+/** Random, because other processes look for ports too. */
 export async function freePorts(count: number): Promise<readonly number[]> {
   const ports: number[] = [];
   while (ports.length < count) {

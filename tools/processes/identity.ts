@@ -2,8 +2,8 @@ import { spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 
 /**
- * When a process started, as an opaque string; undefined when it does not exist or is a zombie. Process IDs are
- * reused; ID and start time together are unique.
+ * Opaque; undefined when the process does not exist or is a zombie. Process IDs are reused; ID and
+ * start time together are unique.
  */
 export function startTimeOf(pid: number): string | undefined {
   if (process.platform !== 'linux') return startTimeFromPs(pid);
@@ -13,7 +13,7 @@ export function startTimeOf(pid: number): string | undefined {
   } catch {
     return undefined; // no such process
   }
-  // The second field, the command in brackets, may itself contain spaces and brackets.
+  // The command in brackets may contain spaces and brackets.
   const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
   const [state] = fields;
   return state === 'Z' || state === 'X' ? undefined : fields[19];
@@ -24,12 +24,12 @@ function startTimeFromPs(pid: number): string | undefined {
   return ps.status === 0 ? ps.stdout.trim() || undefined : undefined;
 }
 
-/** Whether this very process still runs, and not another one with the same ID. */
+/** Another process with the same ID does not count. */
 export function isRunning(pid: number, startTime: string): boolean {
   return startTimeOf(pid) === startTime;
 }
 
-/** Resident memory of a process in bytes; undefined when it does not run. */
+/** Undefined when the process does not run. */
 export function residentBytes(pid: number): number | undefined {
   const ps = spawnSync('ps', ['-o', 'rss=', '-p', String(pid)], { encoding: 'utf8' });
   if (ps.error === undefined) {
@@ -39,7 +39,7 @@ export function residentBytes(pid: number): number | undefined {
   return residentBytesFromProc(pid);
 }
 
-/** For machines without ps, such as minimal container images. */
+/** For machines without ps. */
 function residentBytesFromProc(pid: number): number | undefined {
   try {
     const match = /^VmRSS:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, 'latin1'));

@@ -6,36 +6,34 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { adoptChild } from './watchdog';
 
 export interface ProcessSpec {
-  /** Name in messages: `kube-apiserver`. */
   readonly name: string;
   readonly command: string;
   readonly args: readonly string[];
-  /** stdout and stderr are appended to it. */
   readonly logFile: string;
   readonly environment?: Readonly<Record<string, string>>;
 }
 
-/** A running server process; it ends with this process, however this one ends. */
+/** Ends with this process, however this one ends. */
 export interface ManagedProcess {
   readonly name: string;
   readonly pid: number;
   readonly logFile: string;
-  /** Resolves when the process has ended, with the way it ended; never rejects. */
+  /** With the way it ended; never rejects. */
   readonly exited: Promise<string>;
   ending(): string | undefined;
-  /** Sends SIGTERM, and SIGKILL when it still runs after `graceMs`. */
+  /** SIGTERM, and SIGKILL after `graceMs`. */
   stop(graceMs?: number): Promise<void>;
   kill(): Promise<void>;
 }
 
 const GRACE_MS = 10_000;
 
-/** Starts a server process with its output in a file, under the watchdog. */
+/** Its output goes to a file; the watchdog ends it. */
 export async function startProcess(spec: ProcessSpec): Promise<ManagedProcess> {
   mkdirSync(dirname(spec.logFile), { recursive: true });
   const log = openSync(spec.logFile, 'a');
   const child = spawn(spec.command, spec.args, {
-    // A group of its own: Ctrl-C in the terminal reaches only this process, which ends the server in order.
+    // Ctrl-C in the terminal reaches only this process, which ends the server in order.
     detached: true,
     stdio: ['ignore', log, log],
     env: { ...process.env, ...spec.environment },
@@ -53,7 +51,7 @@ export async function startProcess(spec: ProcessSpec): Promise<ManagedProcess> {
       resolve(ending);
     });
   });
-  // A running server must not keep this process alive: the watchdog ends it.
+  // The watchdog ends it.
   child.unref();
   const end = async (signal: NodeJS.Signals): Promise<void> => {
     if (ending !== undefined) return;
@@ -82,7 +80,7 @@ export async function startProcess(spec: ProcessSpec): Promise<ManagedProcess> {
 }
 
 /**
- * Waits until `isReady`; fails at once, with the end of its log, when the process ends.
+ * Fails at once, with the end of its log, when the process ends.
  *
  * @param isReady - may throw, which counts as not ready; the message has the last reason
  */

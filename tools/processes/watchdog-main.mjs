@@ -1,9 +1,9 @@
-// Ends the children of a Slipway process when it is gone, for any reason: Ctrl-C, a crash, SIGKILL.
+// Ends the children of a Slipway process when it is gone, for any reason.
 //
-// The parent holds the other end of this process's stdin open while it lives, and writes one JSON line per change:
-// {"add": pid, "startTime": …}, {"remove": pid}, {"addDirectory": path}, {"removeDirectory": path}. When the pipe
-// closes, this process ends the listed processes and removes the listed temporary directories. Process IDs are
-// reused, so it compares start times first. Plain Node without imports from npm.
+// The parent holds this process's stdin open while it lives, and writes one JSON line per change:
+// {"add": pid, "startTime": …}, {"remove": pid}, {"addDirectory": path}, {"removeDirectory": path}.
+// When the pipe closes, the listed processes are ended and the listed directories removed. Process
+// IDs are reused, so start times are compared first. Plain Node without imports from npm.
 import { spawnSync } from 'node:child_process';
 import { readFileSync, rmSync } from 'node:fs';
 import { createInterface } from 'node:readline';
@@ -50,7 +50,7 @@ function anyRunning() {
   return [...children].some(([pid, startTime]) => startTimeOf(pid) === startTime);
 }
 
-// A copy of the function in identity.ts: this file runs uncompiled and cannot import it.
+// As in identity.ts, which this uncompiled file cannot import.
 function startTimeOf(pid) {
   if (process.platform !== 'linux') {
     const ps = spawnSync('ps', ['-o', 'lstart=', '-p', String(pid)], { encoding: 'utf8' });

@@ -5,9 +5,8 @@ import { repositoryRoot } from '../repository-root';
 import { startTimeOf } from './identity';
 
 /**
- * The one watchdog of this process: a plain Node script that holds a pipe to this process and ends its children
- * when the pipe closes. The kernel closes the pipe at every kind of end, SIGKILL included, so this file needs no
- * signal handlers, and programs keep their own.
+ * A Node script that holds a pipe to this process and ends its children when the pipe closes, as at
+ * every kind of end, SIGKILL included. So programs keep their own signal handlers.
  */
 let watchdog: ChildProcess | undefined;
 
@@ -16,7 +15,7 @@ const children = new Map<number, string>();
 const directories = new Set<string>();
 
 /**
- * Ends a child when this process dies. Call it right after the start.
+ * Call it right after the start.
  *
  * @returns forgets the child; call it when the child has ended
  */
@@ -31,7 +30,7 @@ export function adoptChild(pid: number): () => void {
 }
 
 /**
- * Removes a temporary directory when this process dies, after its children ended.
+ * After its children ended.
  *
  * @returns forgets the directory
  */
@@ -51,7 +50,7 @@ function tell(change: Readonly<Record<string, unknown>>): void {
 function startWatchdog(): ChildProcess {
   const script = join(repositoryRoot(), 'tools', 'processes', 'watchdog-main.mjs');
   const started = spawn(process.execPath, [script], {
-    // A group of its own: it must survive Ctrl-C, which goes to the whole group of the terminal.
+    // It must survive Ctrl-C, which goes to the whole group of the terminal.
     detached: true,
     stdio: ['pipe', 'ignore', 'ignore'],
   });
@@ -61,10 +60,10 @@ function startWatchdog(): ChildProcess {
   started.once('error', () => {
     if (watchdog === started) watchdog = undefined;
   });
-  // A write to a killed watchdog must not crash this process; the 'exit' handler replaces it.
+  // The 'exit' handler replaces a killed watchdog.
   started.stdin?.on('error', () => undefined);
   started.unref();
-  // The pipe must not keep this process alive. It is a socket, which the types do not show.
+  // It must not keep this process alive. It is a socket, which the types do not show.
   (started.stdin as Socket | null)?.unref();
   for (const [pid, startTime] of children) {
     started.stdin?.write(`${JSON.stringify({ add: pid, startTime })}\n`);

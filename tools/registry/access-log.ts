@@ -1,21 +1,20 @@
 import { readFile } from 'node:fs/promises';
 
-/** One finished answer of the registry. */
 interface ServedRequest {
   readonly method: string;
   readonly uri: string;
   readonly status: number;
-  /** Size of the body, as written to the client. */
+  /** As written to the client. */
   readonly bytes: number;
 }
 
-/** One GET of a blob: a layer or a config. */
+/** A layer or a config. */
 export interface ServedBlob {
   readonly digest: string;
   readonly bytes: number;
 }
 
-/** All requests that the registry served so far, from its JSON log, in order. */
+/** From its JSON log, in order. */
 export async function readAccessLog(logFile: string): Promise<readonly ServedRequest[]> {
   const text = await readFile(logFile, 'utf8');
   return text.split('\n').flatMap((line) => {
@@ -32,12 +31,12 @@ export function servedBlobs(requests: readonly ServedRequest[]): readonly Served
   });
 }
 
-/** Total bytes: the cost of a pull. */
+/** The cost of a pull. */
 export function bytesOf(blobs: readonly ServedBlob[]): number {
   return blobs.reduce((sum, { bytes }) => sum + bytes, 0);
 }
 
-/** Lines of other programs (a panic, a warning at start) are not JSON; they are no requests. */
+/** Lines of other programs are not JSON. */
 function parseLine(line: string): ServedRequest | undefined {
   if (!line.startsWith('{')) return undefined;
   let fields: Readonly<Record<string, unknown>>;

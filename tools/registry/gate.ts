@@ -2,18 +2,16 @@ import { createServer, request, type IncomingMessage, type ServerResponse } from
 import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
 
-/** How a gate treats one request for a blob. */
 type Verdict = 'pass' | 'hold' | 'cut' | 'half';
 
-/** A proxy before a registry, which can hold or cut a pull at a chosen blob. */
+/** Holds or cuts a pull at a chosen blob. */
 export interface RegistryGate {
-  /** `host:port`, to be used in place of the registry's. */
+  /** In place of the registry's. */
   readonly address: string;
-  /** Digests of requested blobs, in order. */
   readonly asked: readonly string[];
   /**
-   * Sets the rule for later requests of blobs. `hold` = not answered until `release`, `cut` = the connection
-   * breaks, `half` = it breaks in the middle of the content.
+   * For later requests. `hold` = not answered until `release`, `cut` = the connection breaks,
+   * `half` = it breaks in the middle of the content.
    */
   decide(verdict: (digest: string, index: number) => Verdict): void;
   held(): Promise<void>;
@@ -22,7 +20,7 @@ export interface RegistryGate {
 }
 
 /**
- * Starts a proxy on a free port, in this process.
+ * In this process.
  *
  * @param target - `host:port` of the registry
  * @param host - address to listen on

@@ -1,4 +1,4 @@
-/** A registry with TLS by its own authority, and with name and password for every request. */
+/** TLS by its own authority; name and password for every request. */
 
 import { mkdtemp, rm, symlink } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -16,12 +16,12 @@ export interface GuardedRegistry {
   readonly registry: Registry;
   /** PEM of the authority that signed its certificate. */
   readonly authority: string;
-  /** A credentials file for rpm-ostree and bootc; any other password than PASSWORD is wrong. */
+  /** For rpm-ostree and bootc; any other password than PASSWORD is wrong. */
   credentials(password: string): string;
   stop(): Promise<void>;
 }
 
-/** Starts a guarded registry with the images of `open`, which must be there already. */
+/** With the images of `open`, which must be there already. */
 export async function startGuardedRegistry(open: Registry): Promise<GuardedRegistry> {
   const directory = await mkdtemp(join(tmpdir(), 'slipway-guarded-'));
   await symlink(join(open.directory, 'storage'), join(directory, 'storage'));

@@ -1,6 +1,6 @@
 /**
- * Small OS images for tests, in layers, in a real registry. ostree takes the tree for a bootable one; it cannot
- * boot, because its kernel is a line of text.
+ * Small OS images for tests, in a real registry. ostree takes the tree for a bootable one, but its
+ * kernel is a line of text.
  */
 
 import { createHash } from 'node:crypto';
@@ -8,7 +8,7 @@ import { mkdir, readFile, rm, symlink, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { run } from '../binaries/run-program';
 
-/** Files of one layer, by path below the root. */
+/** By path below the root. */
 type LayerFiles = Readonly<Record<string, string | Buffer>>;
 
 interface TinyImage {
@@ -24,9 +24,8 @@ interface TinyImage {
 interface ImageBuilderParts {
   /** Path of ostree-ext-cli. */
   readonly ostreeExt: string;
-  /** For the ostree repository and intermediate files. */
   readonly directory: string;
-  /** `host:port/name` to push to, over plain HTTP. */
+  /** Over plain HTTP. */
   readonly repository: string;
 }
 
@@ -36,7 +35,7 @@ export interface ImageBuilder {
 }
 
 const KERNEL = 'usr/lib/modules/6.1.0-tiny';
-/** Everything that no other layer has; the name is fixed by ostree-ext. */
+/** ostree-ext fixes the name. */
 const REMAINDER = 'unpackaged';
 
 export async function createImageBuilder(parts: ImageBuilderParts): Promise<ImageBuilder> {
@@ -67,7 +66,7 @@ export async function createImageBuilder(parts: ImageBuilderParts): Promise<Imag
   };
 }
 
-/** Incompressible bytes, the same for the same seed. */
+/** Incompressible; equal seeds give equal bytes. */
 export function noise(seed: string, size: number): Buffer {
   const blocks: Buffer[] = [];
   for (let at = 0; at * 32 < size; at += 1) {
@@ -104,7 +103,7 @@ async function writeTree(directory: string, image: TinyImage): Promise<string> {
   return tree;
 }
 
-/** Writes which layer has which object of the commit; each object is in one layer. */
+/** Each object of the commit is in one layer. */
 async function writeContentMeta(
   directory: string,
   repo: string,
@@ -132,7 +131,7 @@ interface Descriptor {
   size: number;
 }
 
-/** Rewrites config, manifest and index of an OCI directory with one image. */
+/** In config, manifest and index of an OCI directory. */
 async function setArchitecture(oci: string, architecture: string): Promise<void> {
   const read = async <T>({ digest }: Descriptor): Promise<T> =>
     JSON.parse(await readFile(blobPath(oci, digest), 'utf8')) as T;

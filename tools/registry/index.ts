@@ -1,5 +1,3 @@
-/** A real registry for OCI images, a gate to disturb pulls with, and small bootable images. */
-
 export { GUARDED_PASSWORD, startGuardedRegistry, type GuardedRegistry } from './guarded';
 export { startGate, type RegistryGate } from './gate';
 export { ensureRegistry } from './program';

@@ -12,9 +12,8 @@ const RETRIES = ['-o', 'Acquire::Retries=5'];
 const OVERRIDE = 'SLIPWAY_DOCKER_REGISTRY';
 
 /**
- * The path of docker-registry, from the first of: the environment variable SLIPWAY_DOCKER_REGISTRY, PATH, the
- * cache, the distribution's package. The package is unpacked into the cache and not installed: no service, no
- * user.
+ * The path of docker-registry, from the first of: the environment variable SLIPWAY_DOCKER_REGISTRY,
+ * PATH, the cache, the distribution's package, which is unpacked into the cache and not installed.
  *
  * @throws Error that names what each step lacked
  */

@@ -1,6 +1,5 @@
 /**
- * A real registry for OCI images (docker-registry) on an address of this machine, for tests and demos. It ends
- * with this process; plain HTTP by default.
+ * docker-registry on an address of this machine. It ends with this process; plain HTTP by default.
  */
 
 import { randomUUID } from 'node:crypto';
@@ -17,11 +16,11 @@ import { bytesOf, readAccessLog, servedBlobs, type ServedBlob } from './access-l
 import { ensureRegistry } from './program';
 
 interface RegistryOptions {
-  /** `host:port` to listen on; absent = a free loopback port. */
+  /** Absent = a free loopback port. */
   readonly address?: string;
-  /** Keeps images and log, also after `stop()`; absent = a temporary directory. */
+  /** Also kept after `stop()`; absent = a temporary directory. */
   readonly directory?: string;
-  /** Lines of an htpasswd file (bcrypt); absent = no password is needed. */
+  /** bcrypt; absent = no password is needed. */
   readonly htpasswd?: string;
   /** Absent = plain http. */
   readonly tls?: RegistryTls;
@@ -29,30 +28,30 @@ interface RegistryOptions {
   readonly wrapper?: readonly string[];
 }
 
-/** All of it PEM. */
+/** PEM. */
 interface RegistryTls {
   readonly certificate: string;
   readonly key: string;
-  /** Signed the certificate; only requests of this process need it. */
+  /** Only requests of this process need it. */
   readonly authority: string;
 }
 
 export interface Registry {
-  /** `host:port`, as in image references. */
+  /** As in image references. */
   readonly address: string;
   readonly directory: string;
   readonly logFile: string;
-  /** Every GET of a blob so far, in order: the cost of pulls. */
+  /** In order: the cost of pulls. */
   blobs(): Promise<readonly ServedBlob[]>;
-  /** The blobs that were fetched while `work` ran, and their bytes. */
+  /** Fetched while `work` ran. */
   during<T>(work: () => Promise<T>): Promise<ServedDuring<T>>;
-  /** The file that holds a blob, so that a test can damage it. */
+  /** So that a test can damage it. */
   blobFile(digest: string): string;
-  /** Ends it; removes a temporary directory. */
+  /** Removes a temporary directory. */
   stop(): Promise<void>;
-  /** Kills it and keeps its directory, as a crash does; `restart` starts it again. */
+  /** As a crash does; `restart` starts it again. */
   kill(): Promise<void>;
-  /** Starts it again with the same address and directory. */
+  /** With the same address and directory. */
   restart(): Promise<void>;
 }
 
@@ -129,16 +128,15 @@ async function startServer(
   logFile: string,
 ): Promise<ManagedProcess> {
   const server = await startProcess({ name: 'docker-registry', command, args, logFile });
-  // Without an account the answer is 401, which shows that it serves.
+  // 401 shows that it serves.
   const isReady = async (): Promise<boolean> => [200, 401].includes(await ask('/v2/'));
   await waitUntilReady(server, isReady, READY_TIMEOUT_MS);
   return server;
 }
 
 /**
- * The registry logs a request after its answer, and requests of two connections in any order. So our own is
- * looked for twice: the second is sent when the first is in the log. With a password both are refused, and logged
- * as well.
+ * The registry logs a request after its answer, and requests of two connections in any order. So
+ * our own is looked for twice: the second is sent when the first is in the log.
  */
 async function catchUp(ask: Ask, logFile: string): Promise<void> {
   for (const marker of [`/v2/?${randomUUID()}`, `/v2/?${randomUUID()}`]) {

@@ -1,4 +1,4 @@
-/** Signatures of images as sigstore stores them: beside the image in its registry. */
+/** Stored as sigstore does: beside the image. */
 
 import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -6,14 +6,14 @@ import { join } from 'node:path';
 import { run } from '../binaries/run-program';
 import { ensureVerifyingSkopeo } from './verifying-skopeo';
 
-/** Settings for `registries.d`: where to look for the signatures of every image. */
+/** For `registries.d`. */
 export const SIGNATURES_BESIDE_IMAGES = 'default-docker:\n  use-sigstore-attachments: true\n';
 
 export interface Signer {
-  /** PEM, for the `keyPath` of a policy. */
+  /** For the `keyPath` of a policy. */
   readonly publicKey: string;
   /**
-   * Puts a signature beside an image in its registry, over plain HTTP.
+   * Over plain HTTP.
    *
    * @param reference - with digest
    * @param name - repository that the signature names; absent = that of the reference

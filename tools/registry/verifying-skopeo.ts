@@ -1,7 +1,7 @@
 /**
- * A skopeo that checks the signature policy for programs that pull through it. The skopeo of the distribution
- * under test is too old for that. This one comes from a newer release of Debian with its libraries, in one folder
- * that can be copied to any machine. Nothing is installed.
+ * A skopeo that checks the signature policy for programs that pull through it, from a newer release
+ * of Debian with its libraries, in one folder that can be copied to any machine. Nothing is
+ * installed.
  */
 
 import { mkdir, mkdtemp, readdir, rename, rm, writeFile } from 'node:fs/promises';
@@ -12,22 +12,21 @@ import { run } from '../binaries/run-program';
 import { isExecutable } from '../binaries/search-path';
 import { readSettings, type BinarySettings } from '../binaries/settings';
 
-/** The first release of Debian whose skopeo verifies: 1.18. */
+/** Its skopeo is 1.18. */
 const SUITE = 'trixie';
 const SOURCE = `deb [signed-by=/usr/share/keyrings/debian-archive-keyring.gpg] http://deb.debian.org/debian ${SUITE} main`;
-/** The program and the packages it is linked with. */
+/** And the packages it is linked with. */
 const PACKAGES = [
   ...['skopeo', 'libc6', 'libgpgme11t64', 'libassuan9', 'libgpg-error0', 'libsqlite3-0'],
 ];
-/** Its libraries come with their own loader, so those of the machine are not used. */
+/** With its own loader, the libraries of the machine are not used. */
 const START = `#!/bin/sh
 here=$(dirname "$(readlink -f "$0")")
 exec "$here"/usr/lib/*/ld-linux-*.so.* --library-path "$(echo "$here"/usr/lib/*-linux-gnu)" "$here/usr/bin/skopeo" "$@"
 `;
 
 /**
- * The folder with this skopeo; it is started through the script `skopeo`. Fetched once: about 15 MB and the list
- * of packages.
+ * It is started through the script `skopeo`. Fetched once: about 15 MB and the list of packages.
  *
  * @throws Error with the message of apt-get
  */
@@ -67,7 +66,7 @@ async function fetchInto(directory: string, { environment }: BinarySettings): Pr
   }
 }
 
-/** Options for an apt-get that uses only this source and does not change the machine's own lists. */
+/** Only this source; the machine's own lists stay. */
 async function aptOf(work: string): Promise<readonly string[]> {
   await writeFile(join(work, 'sources.list'), `${SOURCE}\n`);
   await writeFile(join(work, 'status'), '');
@@ -81,7 +80,7 @@ async function aptOf(work: string): Promise<readonly string[]> {
     'Dir::Etc::sourcelist': join(work, 'sources.list'),
     'Dir::Etc::sourceparts': '-',
     'APT::Sandbox::User': 'root',
-    // Otherwise an update that could not fetch the list of packages counts as successful.
+    // Otherwise an update without the list of packages counts as successful.
     'APT::Update::Error-Mode': 'any',
     'Acquire::Retries': '5',
   };

@@ -1,6 +1,6 @@
-// Makes `npm run …` enough on a fresh clone: installs the locked dependencies when node_modules is missing or
-// older than the lock file. Plain Node without imports from npm, because it runs first. With `--closing-line` a
-// failure ends with the closing line of failed tests, because `npm test` does not start then.
+// Installs the locked dependencies when node_modules is missing or older than the lock file. Plain
+// Node without imports from npm, because it runs first. With `--closing-line` a failure ends with
+// the closing line of failed tests.
 import { createHash } from 'node:crypto';
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { spawnSync } from 'node:child_process';

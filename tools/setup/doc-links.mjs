@@ -1,5 +1,5 @@
-// Every relative link in a Markdown file points to an existing file, and every `#fragment` to an existing heading.
-// Every known gap that a file cites is in docs/reliability.md.
+// Every relative link in a Markdown file points to an existing file, every `#fragment` to a
+// heading, and every known gap that a file cites is in docs/reliability.md.
 import { existsSync, readFileSync, statSync } from 'node:fs';
 import { execFileSync } from 'node:child_process';
 import { dirname, join, relative, resolve } from 'node:path';

@@ -1,5 +1,5 @@
-// The table of faults in docs/reliability.md. A run replaces the rows of its suites; rows of other suites stay,
-// with their commit and rounds. A run with fewer rounds does not replace one with more.
+// The table of faults in docs/reliability.md. A run replaces the rows of its suites, unless it had
+// fewer rounds; rows of other suites stay, with their commit and rounds.
 const BEGIN = '<!-- faults: counted by `npm run faults -- --write` -->';
 const END = '<!-- /faults -->';
 const ROWS = ['suite', 'process', 'fault: survived', 'where'];
@@ -13,7 +13,7 @@ const PHASES = [
 ];
 /** For suites in which nothing is evicted. */
 const NO_PODS = 'I1 to I7 (no pods)';
-/** By suite: how every survived fault ends, which the tests assert, and the promises that were checked. */
+/** By suite: how every survived fault ends, and the checked promises. */
 const ENDS = {
   together: ['completed, one reboot each', 'I1 to I7'],
   disks: ['its node is as it was and says why, or is slow; then completed', NO_PODS],
@@ -42,7 +42,6 @@ export function tablesOf(faults) {
   };
 }
 
-/** The faults of each process in the same order, for comparison. */
 function rowsOf(suite, faults) {
   const blows = [...new Set(faults.map(({ blow }) => blow))];
   return [...Map.groupBy(faults, ({ victim }) => victim)].flatMap(([victim, those]) =>
@@ -75,10 +74,10 @@ function runOf(suite, faults) {
 }
 
 /**
- * A run of `npm test` is a sample; it must not replace a campaign silently.
+ * A run of `npm test` is a sample.
  *
- * @returns {string | undefined} why the run may not be written; undefined when no suite ran in fewer rounds than
- * its rows in the document
+ * @returns {string | undefined} why the run may not be written; undefined when no suite ran in
+ *   fewer rounds than its rows in the document
  */
 export function whyNot(document, ran) {
   const known = tablesIn(partsOf(document).old).runs;
@@ -94,7 +93,7 @@ export function whyNot(document, ran) {
   return `${fewer.join('; ')}: nothing is written. --fewer-rounds replaces them all the same, --from without another run`;
 }
 
-/** Replaces the tables between the marks. @throws Error when the document has no marks */
+/** @throws Error when the document has no marks */
 export function withTables(document, ran) {
   const { before, old, after } = partsOf(document);
   const known = tablesIn(old);
@@ -130,13 +129,13 @@ function roundsOf({ from }) {
   return from?.rounds === 0 ? AS_TESTED : from?.rounds;
 }
 
-/** The greatest number in a cell; without one, less than any. */
+/** Without a number, less than any. */
 function roundsIn(cell) {
   const numbers = { [NOT_NOTED]: -1, [AS_TESTED]: 0 };
   return Math.max(...cell.split(', ').map((one) => numbers[one] ?? Number(one)));
 }
 
-/** Replaces the rows of suites that ran, at the place of the first one; new suites come last. */
+/** At the place of the first one; new suites come last. */
 function merged(known, ran) {
   const kept = new Set(known.map(([suite]) => suite));
   const isNew = new Set(ran.map(([suite]) => suite));

@@ -1,9 +1,10 @@
-// `npm run faults -- [--rounds N] [--seed S] [--only TEXT] [--write]`: injects faults into real processes and
-// counts. Rounds go through the whole table (docs/reliability.md); without `--rounds` it runs the sample of
-// `npm run test:all`. `--write` replaces the counts of the same suites in docs/reliability.md, with rounds and commit; `--into
-// FILE` writes to another document. Fewer rounds than in the document are refused without `--fewer-rounds`.
-// `--from FILE` takes the counts of an earlier run (the last is `.slipway/faults.jsonl`) and runs nothing. Exit
-// status 1, with nothing written, when a promise was broken or the run is refused.
+// `npm run faults -- [--rounds N] [--seed S] [--only TEXT] [--write]`: injects faults into real
+// processes and counts. Rounds go through the whole table (docs/reliability.md); without `--rounds`
+// it runs the sample of `npm run test:all`. `--write` replaces the counts of the same suites in
+// docs/reliability.md, `--into FILE` in another document; fewer rounds than there need
+// `--fewer-rounds`. `--from FILE` takes the counts of an earlier run (the last is
+// `.slipway/faults.jsonl`). Exit status 1, with nothing written, when a promise was broken or the
+// run is refused.
 import { spawnSync } from 'node:child_process';
 import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';

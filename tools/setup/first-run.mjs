@@ -1,5 +1,5 @@
-// Says before anything else what the first `npm run demo` has to get, and how long that takes. Says nothing when all
-// is there. Plain Node without imports from npm, because it runs before they are installed.
+// Says what the first `npm run demo` has to get, and how long that takes. Plain Node without
+// imports from npm, because it runs before they are installed.
 import { existsSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { dirname, join } from 'node:path';
@@ -7,14 +7,13 @@ import { fileURLToPath } from 'node:url';
 
 const root = join(dirname(fileURLToPath(import.meta.url)), '..', '..');
 const cache = process.env['SLIPWAY_CACHE'] || join(homedir(), '.cache', 'slipway');
-/** Folder of the cache → its program that takes longest to build, and minutes on two idle cores. */
+/** Folder of the cache → its slowest program, and minutes on two idle cores. */
 const SERVERS = [
   ['temporal-cli', 'temporal', 5],
   ['etcd', 'etcd', 1],
   ['kubernetes', 'kube-apiserver', 6],
   ['kwok', 'kwok', 2],
 ];
-/** Of all together. */
 const DOWNLOAD_MINUTES = 2;
 
 const parts = [
@@ -36,7 +35,7 @@ if (parts.length > 0) {
   );
 }
 
-/** In the cache, named by the environment, or on the PATH; whether its version fits is seen later. */
+/** Whether its version fits is seen later. */
 function isThere(folder, program) {
   const variable = `SLIPWAY_${program.toUpperCase().replaceAll('-', '_')}`;
   if (process.env[variable] || existsSync(join(cache, folder))) return true;

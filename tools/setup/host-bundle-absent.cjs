@@ -1,5 +1,6 @@
 'use strict';
-// In place of modules that a process without workflows never calls; a call fails with the name of the module.
+// For modules that a process without workflows never calls; a call fails with the name of the
+// module.
 module.exports = new Proxy(
   {},
   {

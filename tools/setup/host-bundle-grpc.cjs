@@ -1,6 +1,5 @@
 'use strict';
-// In place of @grpc/grpc-js: a worker speaks gRPC through its native module and only compares status codes. All
-// the rest is for clients, and a machine has none.
+// For @grpc/grpc-js: a worker speaks gRPC through its native module and only compares status codes.
 const { Status } = require('@grpc/grpc-js/build/src/constants');
 
 module.exports = {

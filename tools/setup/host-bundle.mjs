@@ -1,5 +1,5 @@
-// Bundles the host worker for machines: dist/host-bundle/slipway-host.cjs, and beside it the native module of the
-// Temporal SDK. Needs a built dist/. Uses the bundler of the SDK.
+// Bundles the host worker: dist/host-bundle/slipway-host.cjs, and the native module of the Temporal
+// SDK. Needs a built dist/. Uses the SDK's bundler.
 import { cpSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
@@ -52,7 +52,6 @@ const compiler = webpack({
   ],
 });
 
-/** Packages in the bundle, sorted, without the project itself. */
 function packagesIn(stats) {
   const all = { all: false, modules: true, nestedModules: true };
   const unlimited = { modulesSpace: Infinity, nestedModulesSpace: Infinity };
@@ -67,8 +66,7 @@ function packagesIn(stats) {
 }
 
 /**
- * Keeps names of functions and classes for stack traces. One character beyond ASCII would double the memory of the
- * code.
+ * Keeps names for stack traces. One character beyond ASCII would double the memory of the code.
  */
 function minimizer() {
   const Terser = createRequire(sdk.resolve('webpack'))('minimizer-webpack-plugin');

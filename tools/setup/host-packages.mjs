@@ -1,5 +1,5 @@
-// Requirements of the tests on this machine: root for end-to-end hosts, and a few Debian packages, which are
-// installed when missing. When that is not possible, one sentence names what is missing.
+// Requirements of tests on this machine: root for end-to-end hosts, and a few Debian packages, which
+// are installed when missing.
 import { spawnSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
 
@@ -23,7 +23,7 @@ const PACKAGES = {
   // To build Ignition's engine; it runs useradd and similar programs.
   'libblkid-dev': '/usr/include/blkid/blkid.h',
   passwd: '/usr/sbin/useradd',
-  // For the emulated machine with a boot loader on its disk.
+  // For the emulated machine with a boot loader.
   'qemu-system-x86': '/usr/bin/qemu-system-x86_64',
   'grub-pc-bin': '/usr/lib/grub/i386-pc/boot.img',
   // For hosts with changed clocks.
@@ -32,14 +32,10 @@ const PACKAGES = {
   strace: '/usr/bin/strace',
 };
 
-/** Packages for unit tests of the undo journal: Node has no API for extended attributes. */
+/** Node has no API for extended attributes. */
 const UNIT_PACKAGES = ['attr'];
 
-/**
- * Prepares the machine for end-to-end hosts.
- *
- * @throws Error with one sentence that names what is missing
- */
+/** @throws Error with one sentence that names what is missing */
 export function requireHostPackages() {
   if (process.platform !== 'linux') {
     throw new Error(`end-to-end hosts need Linux; this is ${process.platform}`);
@@ -53,11 +49,7 @@ export function requireHostPackages() {
   install('end-to-end hosts', Object.keys(PACKAGES));
 }
 
-/**
- * Prepares the machine for unit tests.
- *
- * @throws Error with one sentence that names what is missing
- */
+/** @throws Error with one sentence that names what is missing */
 export function requireUnitPackages() {
   install('unit tests', UNIT_PACKAGES);
 }

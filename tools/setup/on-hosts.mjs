@@ -1,5 +1,5 @@
-// `node tools/setup/on-hosts.mjs PROGRAM ARGUMENTS…`: prepares for machines, then runs a program of dist/ in its
-// own namespaces. Standard output belongs to the program alone.
+// `node tools/setup/on-hosts.mjs PROGRAM ARGUMENTS…`: prepares for machines, then runs a program of
+// dist/ in its own namespaces. Standard output is the program's.
 import { spawnSync } from 'node:child_process';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';

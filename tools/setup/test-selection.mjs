@@ -84,7 +84,7 @@ export function secondsOf(root) {
  * @typedef {{ number: number, of: number }} Part
  * @param {readonly string[]} args - of the command line
  * @returns {{ all: boolean, write: boolean, part: Part | undefined, projects: readonly string[], rest: readonly string[] }}
- * @throws Error when the part is none
+ * @throws Error when the part is none, or is to be measured by itself
  */
 export function wantedBy(args) {
   const known = LANES.flat();
@@ -95,6 +95,11 @@ export function wantedBy(args) {
     (argument, index) => argument !== '--all' && (at < 0 || (index !== at && index !== at + 1)),
   );
   const write = others.includes('--write');
+  if (write && part !== undefined) {
+    throw new Error(
+      '--write: run all parts at once. New seconds would deal the files anew, and the parts that follow would miss some.',
+    );
+  }
   const named = known.filter((name) => others.includes(name));
   return {
     ...{ all, write, part },

@@ -9,15 +9,15 @@ import {
 } from '@kubernetes/client-node';
 import { repositoryRoot } from '../repository-root';
 
-/** Applies manifests as `kubectl apply --server-side` does. */
+/** As `kubectl apply --server-side` does. */
 export interface Manifests {
   apply(yaml: string): Promise<void>;
-  /** Files below the repository, in this order; a folder stands for its `.yaml` files. */
+  /** In this order; a folder stands for its `.yaml` files. */
   applyFiles(...paths: readonly string[]): Promise<void>;
   applyObject(object: KubernetesObject): Promise<void>;
 }
 
-/** Uses the rights of the kubeconfig's user. */
+/** With the rights of the kubeconfig's user. */
 export function manifestsWith(kubeconfig: string): Manifests {
   const config = new KubeConfig();
   config.loadFromFile(kubeconfig);

@@ -1,4 +1,4 @@
-/** The processes of Slipway as a person would run them: the compiled CLI, one child process each. */
+/** The processes of Slipway: the compiled CLI, one child process each. */
 
 import { existsSync, readFileSync } from 'node:fs';
 import { get } from 'node:http';
@@ -10,14 +10,14 @@ import { startProcess, waitUntilReady } from '../processes/managed-process';
 import { repositoryRoot } from '../repository-root';
 import type { TemporalServer } from '../temporal';
 
-/** Log line of a process of simulated hosts when it is ready (workers/host/worker.ts). */
+/** workers/host/worker.ts logs this line. */
 const ALL_SERVE = 'all simulated hosts serve their queues';
 
-/** Behaviour of simulated hosts; durations in seconds. */
+/** Durations in seconds. */
 export interface SimulationOptions {
   readonly stageSeconds: number;
   readonly applySeconds: number;
-  /** Time of reloads and restarts; absent = none. */
+  /** Of reloads and restarts together. */
   readonly serviceSeconds?: number;
   readonly rebootSeconds: number;
   readonly jitter: number;
@@ -31,38 +31,37 @@ export type ProductName = (typeof PRODUCT_NAMES)[number];
 interface HostGroup {
   readonly pool: string;
   readonly nodes: readonly string[];
-  /** Rendered config that a new host boots with. */
   readonly firstBoot: string;
 }
 
 export interface Product {
   readonly hostsDirectory: string;
-  /** https URL under which hosts reach the server. */
+  /** Of the server, for hosts. */
   readonly hostEndpoint: string;
   readonly secondHostEndpoint: string;
-  /** https URL under which new machines find their first config. */
+  /** Of first configs, for new machines. */
   readonly ignitionEndpoint: string;
   healthUrl(name: ProductName): string;
   hostRoot(node: string): string;
-  /** Later starts use this build; running processes stay. */
+  /** Running processes stay. */
   useBuild(directory: string): void;
-  /** Starts a process (again) and waits until it is ready. */
+  /** Waits until the process is ready. */
   start(name: ProductName, options?: { readonly environment?: Environment }): Promise<void>;
   startHosts(groups: readonly HostGroup[]): Promise<void>;
   /**
-   * Starts a second process of the same kind beside the first, or in place of a killed one.
+   * Beside the first, or in place of a killed one.
    *
    * @returns its name, for `kill` and `logFile`
    */
   startSecond(name: ProductName): Promise<string>;
-  /** Kills a process as a crash does. Hosts: `host-worker/<pool>`. */
+  /** As a crash does. Hosts: `host-worker/<pool>`. */
   kill(name: string): Promise<void>;
   end(name: string): Promise<void>;
-  /** ID of a running process. @throws Error when it does not run */
+  /** @throws Error when the process does not run */
   pid(name: string): number;
-  /** Starts a killed host process again, as systemd would. */
+  /** As systemd would. */
   restartHosts(pool: string, options?: HostProcessOptions): Promise<void>;
-  /** Starts a second process for the same machines; resolves when it is ready. @returns its name */
+  /** For the same machines; resolves when it is ready. @returns its name */
   startSecondHosts(pool: string, options?: Pick<HostProcessOptions, 'serverUrl'>): Promise<string>;
   running(): readonly ManagedProcess[];
   logFile(name: string): string;
@@ -71,11 +70,10 @@ export interface Product {
 
 type Environment = Readonly<Record<string, string>>;
 
-/** Options for one start of a host process. */
 interface HostProcessOptions {
   /** Added to its environment. */
   readonly environment?: Environment;
-  /** URL of the server; default: `hostEndpoint`. */
+  /** Default: `hostEndpoint`. */
   readonly serverUrl?: string;
 }
 
@@ -84,18 +82,17 @@ interface ProductContext {
   readonly cluster: Cluster;
   readonly temporal: TemporalServer;
   readonly simulation: SimulationOptions;
-  /** Where the server listens for hosts; loopback unless they have their own network. */
+  /** Of the server, for hosts; loopback unless they have their own network. */
   readonly address?: string;
-  /** Directory of the build, with `dist/cli/main.js` in it; default: this checkout. */
+  /** With `dist/cli/main.js` in it; default: this checkout. */
   readonly build?: string;
   readonly environment?: Environment;
 }
 
 const READY_TIMEOUT_MS = 120_000;
-/** Added per host, for a process with thousands of hosts. */
+/** Per host, in a process with thousands. */
 const HOST_READY_MS = 200;
 
-/** Makes credentials and ports; starts nothing yet. */
 export async function createProduct(context: ProductContext): Promise<Product> {
   const { cluster, temporal, directory } = context;
   const [controllersPort = 0, workerPort = 0, serverPort = 0, hostPort = 0, ignitionPort = 0] =
@@ -109,7 +106,7 @@ export async function createProduct(context: ProductContext): Promise<Product> {
     'cluster-worker': await cluster.kubeconfigFor({ commonName: 'slipway-cluster-worker' }),
     server: await cluster.kubeconfigFor({ commonName: 'slipway-server' }),
   };
-  // A function, because the address changes when Temporal moves.
+  // The address changes when Temporal moves.
   const temporalFlags = () =>
     flags({ 'temporal-address': temporal.address, 'temporal-namespace': temporal.namespace });
   const argumentsOf = (
@@ -257,7 +254,7 @@ interface StartOptions {
   readonly timeoutMs?: number;
 }
 
-/** Child processes by name, each with its own log file. */
+/** Each with its own log file. */
 class Processes {
   readonly #running = new Map<string, ManagedProcess>();
 

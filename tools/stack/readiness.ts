@@ -14,11 +14,11 @@ interface PoolObject {
 
 const POOLS = '/apis/machineconfiguration.openshift.io/v1/machineconfigpools';
 
-/** How long the first render may take on a busy machine. */
+/** Of the first render, on a busy machine. */
 const RENDER_TIMEOUT_MS = 60_000;
 
 /**
- * The rendered config of a pool; waits for the first one.
+ * Waits for the first one.
  *
  * @throws Error with the pool's RenderDegraded message on timeout
  */

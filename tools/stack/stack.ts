@@ -1,6 +1,6 @@
 /**
- * A whole Slipway on one machine: real cluster, real Temporal, every product process with its own least-privilege
- * credentials, simulated hosts. Used by the demo, the end-to-end tests and the benchmarks.
+ * A whole Slipway on one machine: real cluster, real Temporal, every product process with its own
+ * least-privilege credentials, simulated hosts.
  */
 
 import { mkdir, mkdtemp, rm } from 'node:fs/promises';
@@ -22,7 +22,7 @@ import type { Workload } from './workloads';
 import { workloadObjects } from './workloads';
 
 export interface StackOptions {
-  /** Nodes by pool name; `master` and `worker` pools always exist. */
+  /** By pool name; `master` and `worker` always exist. */
   readonly nodes: Readonly<Record<string, number>>;
   readonly zones: number;
   readonly maxUnavailable: number | string;
@@ -30,9 +30,8 @@ export interface StackOptions {
   readonly simulation: SimulationOptions;
   readonly workloads: readonly Workload[];
   readonly temporalUi: boolean;
-  /** Keeps workflows in a file, so that Temporal can be restarted. */
+  /** Workflows survive a restart of Temporal. */
   readonly temporalDatabase?: boolean;
-  /** Audits the requests of Slipway's users, for an observer. */
   readonly audit?: boolean;
   readonly build?: string;
   readonly environment?: Readonly<Record<string, string>>;
@@ -48,14 +47,14 @@ export interface Stack {
   readonly product: Product;
   readonly cliEnvironment: Readonly<Record<string, string>>;
   nodesOf(pool: string): readonly string[];
-  /** The directory that a simulated host sees as `/`. */
+  /** Its `/`. */
   hostRoot(node: string): string;
   stop(): Promise<void>;
 }
 
-/** CRDs first, so that everything else can be applied. */
+/** The rest can then be applied. */
 const CRDS = 'deploy/crds';
-/** The samples for simulated machines: their MachineConfigs and images are for these; deploy/samples has none. */
+/** For simulated machines; deploy/samples has no images. */
 const BASE = [
   'deploy/rbac',
   'tools/stack/manifests/controller-config.yaml',
@@ -66,15 +65,15 @@ const BASE = [
 ];
 
 /**
- * A kubelet's duration for up to a hundred nodes. With more, renewals every ten seconds are most of the load on
- * the API server of one machine.
+ * A kubelet's duration for up to a hundred nodes. With more, renewals are most of the load on the
+ * API server.
  */
 function leaseSecondsFor(nodes: StackOptions['nodes']): number {
   const count = Object.values(nodes).reduce((sum, ofPool) => sum + ofPool, 0);
   return count <= 100 ? 40 : 320;
 }
 
-/** Starts everything; resolves when the hosts have completed their first boot and workloads are applied. */
+/** Resolves when the hosts have completed their first boot and workloads are applied. */
 export async function startStack(options: StackOptions): Promise<Stack> {
   const step = options.onStep ?? (() => undefined);
   const directory = await mkdtemp(join(tmpdir(), 'slipway-stack-'));
@@ -187,7 +186,7 @@ async function assemble(assembly: Assembly): Promise<Omit<Stack, 'stop'>> {
 
 const CONTROL_PLANE = 'control-plane';
 
-/** Above this number the authority signs certificates directly; below, the CSR API, as for real nodes. */
+/** Above this number the authority signs directly; below, the CSR API, as for real nodes. */
 const CSR_API_LIMIT = 30;
 
 async function bootHosts(
@@ -214,7 +213,7 @@ function nodeNames(pool: string, count: number): readonly string[] {
   return Array.from({ length: count }, (_, index) => `${pool}-${index}`);
 }
 
-/** As MCO's first boot leaves a Node: it has its pool's config already. */
+/** As MCO's first boot leaves a Node. */
 function nodeSpecs(
   pool: string,
   count: number,

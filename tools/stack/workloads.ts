@@ -5,13 +5,13 @@ export interface Workload {
   readonly replicas: number;
   /** Pods that must always be ready. */
   readonly minAvailable: number;
-  /** Time between deletion and removal of a pod. */
+  /** From deletion to removal. */
   readonly terminationMs: number;
 }
 
 export const NAMESPACE = 'shop';
 
-/** 48 pods of four kinds, each under a budget that drains must respect. */
+/** 48 pods of four kinds, each under a budget. */
 export const SHOP: readonly Workload[] = [
   { app: 'cart', replicas: 8, minAvailable: 7, terminationMs: 600 },
   { app: 'catalog', replicas: 12, minAvailable: 10, terminationMs: 400 },
@@ -19,7 +19,7 @@ export const SHOP: readonly Workload[] = [
   { app: 'frontend', replicas: 24, minAvailable: 20, terminationMs: 300 },
 ];
 
-/** Objects of some workloads: namespace, Deployments spread over the nodes, budgets. */
+/** Namespace, Deployments, budgets. */
 export function workloadObjects(workloads: readonly Workload[]): readonly KubernetesObject[] {
   const namespace = { apiVersion: 'v1', kind: 'Namespace', metadata: { name: NAMESPACE } };
   return [namespace, ...workloads.flatMap((workload) => [deployment(workload), budget(workload)])];
@@ -52,7 +52,7 @@ function deployment({ app, replicas, terminationMs }: Workload): KubernetesObjec
   } as KubernetesObject;
 }
 
-/** Read by the KWOK stage that removes a terminating pod (tools/kwok/stages.yaml). */
+/** Read by a KWOK stage (tools/kwok/stages.yaml). */
 const TERMINATION_ANNOTATION = 'pod-delete.stage.kwok.x-k8s.io/delay';
 
 function budget({ app, minAvailable }: Workload): KubernetesObject {

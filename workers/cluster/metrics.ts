@@ -1,4 +1,4 @@
-/** Metrics of the cluster worker. Labels are few and bounded: never a node. */
+/** Labels are few and bounded: never a node. */
 
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client';
@@ -13,9 +13,7 @@ import type {
 
 export interface WorkerMetrics {
   readonly registry: Registry;
-  /** Records the durations of the activities. */
   timed<T extends object>(activities: T): T;
-  /** Counts what drains report in their heartbeats. */
   watched(run: () => ActivityRun): () => ActivityRun;
 }
 
@@ -84,7 +82,6 @@ interface OpenDrain {
   waiting: number;
 }
 
-/** Counts the pods that drains wait for, from their heartbeats. */
 function countDrains(registry: Registry): {
   readonly counted: (run: Activity) => Activity;
   readonly watched: WorkerMetrics['watched'];
@@ -129,7 +126,6 @@ function countDrains(registry: Registry): {
   };
 }
 
-/** Counts the ends of updates, and rollbacks of hosts, by their activities. */
 function countEnds(registry: Registry): (activity: string, input: unknown) => void {
   const registers = [registry];
   const updates = new Counter({

@@ -1,6 +1,6 @@
 /**
- * The cluster worker: all workflows and the cluster activities, on the shared task queue. Any
- * number of replicas may run; each has its own cache of the cluster.
+ * The cluster worker: all workflows and the cluster activities, on the shared task queue. Each
+ * replica has its own cache of the cluster.
  */
 
 import { existsSync } from 'node:fs';
@@ -45,7 +45,7 @@ import { UNREPLAYABLE_FAILS } from './unreplayable';
 import { untilAvailable } from '../../process/until-available';
 import { whenAborted } from '../../process/when-aborted';
 
-/** For an embedding process; the CLI sets none. */
+/** For an embedding process. */
 interface ClusterWorkerOptions {
   readonly log?: Logger;
   /** Called once the worker polls, with the address of its metrics. */
@@ -53,8 +53,8 @@ interface ClusterWorkerOptions {
 }
 
 /**
- * Runs until the signal aborts, then lets running activities end within `shutdownGraceSeconds`.
- * Waits for absent servers, at the start and later.
+ * Runs until the signal aborts, then lets activities end within `shutdownGraceSeconds`. Waits for
+ * absent servers.
  *
  * @throws `McoPresent` when the Machine Config Operator manages this cluster
  * @throws an `Error` naming the file when a kubeconfig or a certificate is unreadable
@@ -103,9 +103,9 @@ interface WorkerState {
   readonly caches: ClusterCaches;
   readonly metrics: WorkerMetrics;
   readonly log: Logger;
-  /** Named by `/readyz`, besides servers that become absent later. */
+  /** Named by `/readyz`. */
   readonly waitingFor: Set<string>;
-  /** To Temporal; undefined before the first answer. */
+  /** Undefined before Temporal's first answer. */
   link?: TemporalConnection<NativeConnection>;
 }
 
@@ -121,7 +121,7 @@ function waitsOf({ kube, link, waitingFor }: WorkerState): readonly string[] {
 
 interface Serving {
   readonly signal: AbortSignal;
-  /** Ends the watches, after the last activity has ended. */
+  /** Ended after the last activity. */
   readonly watching: AbortController;
   /** `host:port` where the SDK serves its own metrics. */
   readonly sdkMetrics: string;
@@ -218,7 +218,7 @@ interface Polling {
 }
 
 /**
- * A worker that cannot continue, for example without its namespace, is made anew when Temporal
+ * A worker that cannot continue, for example without its namespace, is replaced when Temporal
  * answers.
  */
 async function pollUntilAborted(settings: ClusterWorkerSettings, polling: Polling): Promise<void> {
@@ -258,7 +258,7 @@ async function pollUntilAborted(settings: ClusterWorkerSettings, polling: Pollin
 
 type WorkflowCode = { readonly codePath: string } | { readonly code: string };
 
-/** The bundle of the build; else one is made, which starts more slowly. */
+/** Without the bundle of the build, one is made. */
 async function workflowCode(settings: ClusterWorkerSettings, log: Logger): Promise<WorkflowCode> {
   const built = resolve(
     settings.workflowBundle ?? join(__dirname, '..', '..', 'workflow-bundle.js'),
@@ -291,7 +291,7 @@ function createWorker(
     maxConcurrentWorkflowTaskExecutions: settings.maxWorkflowTasks,
     maxCachedWorkflows: settings.maxCachedWorkflows,
     ...UNREPLAYABLE_FAILS,
-    // A cancellation comes with the reply to a heartbeat, and a drain must get it soon.
+    // A cancellation comes with the reply to a heartbeat.
     maxHeartbeatThrottleInterval: '2s',
     shutdownGraceTime: `${settings.shutdownGraceSeconds}s`,
     shutdownForceTime: `${settings.shutdownGraceSeconds + 10}s`,
@@ -330,7 +330,6 @@ function become(waitingFor: Set<string>, what: string): void {
   waitingFor.add(what);
 }
 
-/** Suppresses webpack's progress. */
 function silent() {
   const nothing = (): void => undefined;
   return {

@@ -1,4 +1,4 @@
-/** This machine without usable settings: enough for a rollback. */
+/** Enough of a machine for a rollback. */
 
 import { messageOf } from '../../core/errors';
 import { createExclusive } from '../../host/exclusive';
@@ -12,7 +12,7 @@ const NO_FILE = '/dev/null';
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
-/** The machine with the readable part of its settings; undefined when that is not enough. */
+/** Undefined when the readable settings are not enough. */
 export async function bareHost(
   flags: HostWorkerOptions,
   environment: Environment,
@@ -20,7 +20,7 @@ export async function bareHost(
 ): Promise<Host | undefined> {
   try {
     const settings = readBareSettings(flags, environment);
-    // The OS driver may be named in the unusable file; the journal names it, too.
+    // The unusable file may name the OS driver; the journal names it, too.
     const { ports } = await createMachinePorts(settings);
     const fetch = async (name: string): Promise<never> => {
       throw new Error(`${name} cannot be fetched without settings`);
@@ -41,7 +41,7 @@ function readBareSettings(flags: HostWorkerOptions, environment: Environment) {
   try {
     return readMachineSettings(flags, environment);
   } catch {
-    // The file itself is unusable: continue without it.
+    // The file itself is unusable.
     return readMachineSettings({ ...flags, configFile: NO_FILE }, environment);
   }
 }

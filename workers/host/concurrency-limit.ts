@@ -1,8 +1,6 @@
-/** Limits concurrent work. */
-
 type Limit = <Result>(work: () => Promise<Result>) => Promise<Result>;
 
-/** At most `most` pieces of work at once; the others wait in order. */
+/** The work over the limit waits in order. */
 export function createLimit(most: number): Limit {
   const waiting: (() => void)[] = [];
   let running = 0;
@@ -12,7 +10,7 @@ export function createLimit(most: number): Limit {
     try {
       return await work();
     } finally {
-      // The place goes directly to the next waiter, so that no newcomer takes it.
+      // The place goes to the next waiter, so that no newcomer takes it.
       const next = waiting.shift();
       if (next === undefined) running -= 1;
       else next();

@@ -1,19 +1,17 @@
 /**
- * `/etc/slipway/host.yaml`: the settings of a machine, one `key: value` per line. Flat settings
- * need no more of YAML, and a library would take a seventh of the memory of this process. Other
- * syntax is refused with its line.
+ * `/etc/slipway/host.yaml`: one `key: value` per line. A YAML library would take a seventh of this
+ * process's memory. Other syntax is refused with its line.
  */
 
 import { readFileSync, statSync } from 'node:fs';
 import type { HostWorkerOptions } from './setting-types';
 import { codeOf } from './settings-reader';
 
-/** Used unless `--config-file` names another file; only this one may be missing. */
+/** Only this default file may be missing. */
 const DEFAULT_CONFIG_FILE = '/etc/slipway/host.yaml';
 
 export interface ReadConfigFile {
   readonly values: HostWorkerOptions;
-  /** One sentence for each invalid line. */
   readonly problems: readonly string[];
   /** Its path, if every user can read it. */
   readonly openFile?: string;
@@ -22,10 +20,10 @@ export interface ReadConfigFile {
 const READ_BY_OTHERS = 0o004;
 
 const KEY_AND_VALUE = /^([A-Za-z][A-Za-z0-9]*):(?:[ \t]+(.*))?$/;
-/** Characters with which YAML begins something that is not plain text. */
+/** With these, YAML begins something that is not plain text. */
 const NOT_PLAIN = /^[[\]{}&*!|>@`%,?-]/;
 
-/** @param named - the file that a person named; undefined = the default, if it exists */
+/** @param named - by a person; undefined = the default, if it exists */
 export function readConfigFile(named: string | undefined): ReadConfigFile {
   const file = named ?? DEFAULT_CONFIG_FILE;
   let text: string;
@@ -41,7 +39,7 @@ export function readConfigFile(named: string | undefined): ReadConfigFile {
   return { ...parseConfig(text, file), ...(isOpen ? { openFile: file } : {}) };
 }
 
-/** Reads flat YAML. @param file - its name in problems */
+/** @param file - its name in problems */
 export function parseConfig(text: string, file: string): ReadConfigFile {
   const values: Record<string, string> = {};
   const problems: string[] = [];

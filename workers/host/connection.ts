@@ -1,5 +1,3 @@
-/** The connection of a host worker to Temporal. */
-
 import { NativeConnection } from '@temporalio/worker';
 import { withoutNoise } from './order-log';
 import type { HostTemporalSettings } from './settings';
@@ -11,19 +9,17 @@ import {
   connectionOptions,
 } from '../../process/temporal/connection-options';
 
-/** Shared by all workers of the process. */
 export type HostConnection = TemporalConnection<NativeConnection>;
 
 interface Connecting {
   readonly signal: AbortSignal;
   readonly log: Logger;
-  /** The limit for the first answer; also ends the work. */
+  /** Limit for the first answer; also ends the work. */
   readonly deadline?: AbortSignal;
 }
 
 /**
- * Connects, waiting for an absent server, and closes afterwards. A stop while it waits is no
- * failure.
+ * Connects, waiting for an absent server, and closes afterwards.
  *
  * @returns true when the deadline passed
  */

@@ -1,4 +1,4 @@
-/** `slipway host status` and `slipway host settle`, for a person at the console of a machine. */
+/** `slipway host status` and `slipway host settle`. */
 
 import { type MachineStatus, readMachineStatus } from '../../host/status/machine-status';
 import { statusLines } from '../../host/status/status-text';
@@ -13,12 +13,7 @@ interface Console {
   readonly write: (text: string) => unknown;
 }
 
-/**
- * Prints the report of this machine.
- *
- * @returns false when it has problems
- * @throws an Error named SettingsError
- */
+/** @returns false when the machine has problems @throws an Error named SettingsError */
 export async function printHostStatus(
   flags: HostWorkerOptions,
   output: 'table' | 'json',
@@ -30,14 +25,14 @@ export async function printHostStatus(
   return status.problems.length === 0;
 }
 
-/** Checks everything; an unreadable part becomes a problem in the answer, never an exception. */
+/** An unreadable part becomes a problem in the answer, never an exception. */
 export function machineStatus(settings: MachineSettings): Promise<MachineStatus> {
   const open = () => createMachinePorts(settings, { isLooking: true });
   return readMachineStatus({ ...settings, open });
 }
 
 /**
- * Settles an unfinished update as before the kubelet, reboot included, and prints what it did.
+ * Settles an unfinished update, reboot included, and prints what it did.
  *
  * @throws an Error when the worker runs, or settling fails
  */

@@ -1,5 +1,3 @@
-/** The drift watch of one host, with the real ports. */
-
 import { type DriftOptions, type DriftPorts, watchDrift } from '../../host/drift/watch';
 import {
   createMachineTree,
@@ -13,13 +11,12 @@ import type { Logger } from '../../process/logging';
 
 export interface DriftPlace {
   readonly root: string;
-  /** The host endpoint, and the identity of the node. */
   readonly endpoint: ConfigClientOptions;
-  /** Absent: its starts are not watched. */
+  /** Absent: kubelet starts are not watched. */
   readonly kubeletUnit?: DriftPorts['kubeletUnit'];
 }
 
-/** Watches until the signal aborts; never throws. */
+/** Never throws. */
 export async function watchHostDrift(
   ports: LastingPorts,
   { root, endpoint, kubeletUnit = () => undefined }: DriftPlace,

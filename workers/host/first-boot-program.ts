@@ -1,5 +1,3 @@
-/** The program of a machine's first boot, between Ignition and the kubelet. Needs no Temporal. */
-
 import { firstBoot } from '../../host/first-boot/attempts';
 import { journalLogger } from './journal-logger';
 import { createMachinePorts } from './machine-ports';
@@ -7,7 +5,7 @@ import { rebootMachine } from './reboot';
 import { type HostWorkerOptions, readMachineSettings } from './settings';
 
 /**
- * The process `slipway host-first-boot`.
+ * `slipway host-first-boot`, between Ignition and the kubelet. Needs no Temporal.
  *
  * @param flags - by setting name (`MACHINE_FLAGS`); they precede the environment
  * @throws an Error named SettingsError that lists every wrong setting

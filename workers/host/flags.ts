@@ -4,7 +4,6 @@ export interface HostWorkerFlag {
   readonly setting: string;
   readonly variable: string;
   readonly description: string;
-  /** May be given several times. */
   readonly repeated?: boolean;
 }
 
@@ -45,7 +44,7 @@ export const HOST_WORKER_FLAGS: readonly HostWorkerFlag[] = [
   ),
   flag(
     'authorityFile',
-    'PEM file: authority of the host endpoint; default: authority of the cluster, found',
+    'PEM file: authority of the host endpoint; default: authority of the cluster, which is found',
   ),
   // One machine
   flag('node', 'name of the Node of this machine; default: host name'),
@@ -59,7 +58,7 @@ export const HOST_WORKER_FLAGS: readonly HostWorkerFlag[] = [
   flag('certificateFile', 'PEM file: client certificate of the kubelet; default: found'),
   flag(
     'keyFile',
-    'PEM file: key of that certificate; default: found, or the file of the certificate',
+    'PEM file: key of the client certificate; default: found, or the file of the certificate',
   ),
   flag(
     'reconnectSeconds',
@@ -104,7 +103,7 @@ export const HOST_WORKER_FLAGS: readonly HostWorkerFlag[] = [
   },
 ];
 
-/** Settings of this machine that need no server. */
+/** Settings that need no server. */
 const OF_THE_MACHINE = new Set([
   'configFile',
   'node',

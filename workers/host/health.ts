@@ -1,5 +1,3 @@
-/** Health and metrics of a host worker: which hosts serve their queue. */
-
 import { setTimeout as delay } from 'node:timers/promises';
 import { messageOf } from '../../core/errors';
 import { fewLines } from '../../core/few';
@@ -9,7 +7,6 @@ import type { HostConnection } from './connection';
 import { withoutNoise } from './order-log';
 import type { Logger } from '../../process/logging';
 
-/** The part of the connection that health shows. */
 type Linked = Pick<HostConnection, 'waitingFor' | 'deathSentence'>;
 
 interface WatchedHosts {
@@ -30,11 +27,11 @@ interface WatchOptions {
 const RETRY_MS = 10_000;
 
 /**
- * Serves health and metrics if the settings say where, and installs Temporal's runtime with its
- * metrics. The modules are loaded only then, to save memory on idle hosts.
+ * Serves health and metrics if the settings say where. The modules are loaded only then, to save
+ * memory.
  *
- * A real machine that cannot serve them runs without: an update may have taken the port or the
- * address, and the worker must be there to roll it back.
+ * A real machine that cannot serve them runs without: an update may have taken the port, and the
+ * worker must be there to roll it back.
  *
  * @throws for simulated hosts, when the port is taken
  */
@@ -46,7 +43,7 @@ export async function watchHosts(
 ): Promise<WatchedHosts> {
   const starting = new Set(nodes);
   let linked: Linked | undefined;
-  // The process that starts this one may wait for this line.
+  // The starting process may wait for this line.
   const ready =
     settings.kind === 'simulated'
       ? 'all simulated hosts serve their queues'
@@ -129,7 +126,7 @@ interface Closing {
   close(): Promise<void>;
 }
 
-/** Starts, and after a failure retries until it succeeds or is closed. */
+/** Retries until it succeeds or is closed. */
 async function sometime(
   start: () => Promise<Closing>,
   retryMs: number,

@@ -1,5 +1,3 @@
-/** Log lines for systemd's journal, each with its priority in front. */
-
 import type { DestinationStream } from 'pino';
 import { createLogger, type Logger, type LogSettings } from '../../process/logging';
 
@@ -14,8 +12,8 @@ const PRIORITIES: Readonly<Record<string, number>> = {
 };
 
 /**
- * The destination of a host process's log: undefined = standard output. For the journal, each line
- * begins with its priority as `<4>`, which the journal removes.
+ * Undefined = standard output. For the journal, each line begins with its priority as `<4>`, which
+ * the journal removes.
  */
 export function journalDestination(
   environment: Readonly<Record<string, string | undefined>>,

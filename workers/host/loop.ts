@@ -1,6 +1,6 @@
 /**
  * The main loop of a host: its Temporal worker runs until it should stop or the machine should
- * reboot. The reboot comes after the worker's shutdown, so that the requesting activity is
+ * reboot. The reboot follows the worker's shutdown, so that the requesting activity is
  * acknowledged.
  */
 
@@ -23,30 +23,27 @@ import { telling } from '../../host/log';
 import { settleHost, type SettlingHost } from '../../host/settle/settle-again';
 import type { Logger } from '../../process/logging';
 import { untilAvailable } from '../../process/until-available';
+import { whenAborted } from '../../process/when-aborted';
 
 const SHUTDOWN_GRACE = '20s';
 const SHUTDOWN_FORCE = '30s';
 
-/** The last due reboot, kept across connections. */
+/** Kept across connections. */
 export interface LastReboot {
   /** Why the machine is still up; absent: no reboot was due. */
   problem?: string | undefined;
-  /**
-   * Requests the next reboot, after running activities are acknowledged; absent: no worker is
-   * serving.
-   */
+  /** Requests a reboot after running activities are acknowledged; absent: no worker is serving. */
   request?: ((reason: string) => void) | undefined;
 }
 
 /** A host without its Temporal worker. */
 export interface ServedHost extends Host, SettlingHost {
-  /** Shown in the Temporal UI for the activities of this host. */
+  /** Shown in the Temporal UI. */
   readonly identity: string;
-  /** Default: one of the loop's own. */
   readonly lastReboot?: LastReboot;
   /** Absent: drift is not watched. */
   readonly drift?: DriftPlace;
-  /** Wraps the activities; for simulations. */
+  /** For simulations. */
   readonly around?: (activities: HostActivities) => HostActivities;
 }
 
@@ -55,7 +52,7 @@ interface HostLoopOptions {
   readonly namespace: string;
   readonly signal: AbortSignal;
   readonly log: Logger;
-  /** Called each time the worker is about to poll. */
+  /** Called before each poll starts. */
   readonly onPolling?: () => void;
   /** Limits concurrent starts and stops of workers. */
   readonly limit: <Result>(work: () => Promise<Result>) => Promise<Result>;
@@ -99,8 +96,8 @@ async function serveThroughReboots(host: ServedHost, options: HostLoopOptions): 
 }
 
 /**
- * The worker carries out orders until it has ended: a later one may have undone the update of the
- * reboot. If that is not known, the machine reboots as requested.
+ * The worker carries out orders until it has ended, and a later one may have undone the update. If
+ * that is not known, the machine reboots.
  */
 async function isStillDue(host: ServedHost, log: Logger): Promise<boolean> {
   try {
@@ -126,7 +123,7 @@ async function rebootHost(
   }
 }
 
-/** Outlives the Temporal workers, as a left-behind activity does. */
+/** Outlives the Temporal workers, as an activity that was left behind does. */
 interface RebootWish {
   reason?: string | undefined;
   stop: () => void;
@@ -137,7 +134,6 @@ interface Serving extends HostLoopOptions {
   readonly lastReboot: LastReboot;
 }
 
-/** Serves the host's queue until a stop or a reboot is due. */
 async function serve(host: ServedHost, options: Serving): Promise<void> {
   const { signal, lastReboot, wish } = options;
   if (wish.reason !== undefined) return;
@@ -145,7 +141,7 @@ async function serve(host: ServedHost, options: Serving): Promise<void> {
   wish.stop = () => stop.abort();
   const request = (why: string): void => {
     wish.reason = why;
-    // Another request, which may be left to the next connection.
+    // Another request, which the next connection may answer.
     delete lastReboot.problem;
     wish.stop();
   };
@@ -167,7 +163,7 @@ async function serve(host: ServedHost, options: Serving): Promise<void> {
       taskQueue: hostQueue(host.node),
       identity: host.identity,
       activities: withFailures(withHeartbeats(logged(around(activities), options.log))),
-      // They still run one after the other: the second is accepted, and waits.
+      // The host runs them one after the other: the second is accepted, and waits.
       maxConcurrentActivityTaskExecutions: 2,
       // One open poll per host; the SDK ignores `maxConcurrentActivityTaskPolls`.
       activityTaskPollerBehavior: { type: 'simple-maximum', maximum: 1 },
@@ -184,7 +180,7 @@ async function serve(host: ServedHost, options: Serving): Promise<void> {
   options.onPolling?.();
   lastReboot.request = request;
   try {
-    await worker.runUntil(untilAborted(stopping));
+    await worker.runUntil(whenAborted(stopping));
   } catch (error) {
     if (wish.reason === undefined) throw error;
     const { node } = host;
@@ -193,11 +189,4 @@ async function serve(host: ServedHost, options: Serving): Promise<void> {
     unfollow();
     delete lastReboot.request;
   }
-}
-
-function untilAborted(signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    if (signal.aborted) resolve();
-    else signal.addEventListener('abort', () => resolve(), { once: true });
-  });
 }

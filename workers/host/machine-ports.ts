@@ -1,5 +1,3 @@
-/** The real ports of this machine, without Temporal: settling before the kubelet uses them, too. */
-
 import {
   createHostFiles,
   createHostUsers,
@@ -12,10 +10,11 @@ import type { HostPorts, MachinePorts, UpdateHeader, UpdateMark } from '../../ho
 import type { MachineSettings } from './machine-settings';
 import { type ChosenDriver, chooseDriver, createOsDriver } from './os-driver';
 
-/** Reading must change nothing: opening the journal would otherwise drop one that never began. */
+/** Opening the journal would otherwise drop one that never began. */
 const LOOKING = { change: async () => undefined, removeDirectory: async () => undefined };
 
 /**
+ * Needs no Temporal.
  * @param isLooking - the journal is not changed when it is opened
  *
  * @returns the ports, and which driver manages the operating system and why
@@ -46,7 +45,7 @@ export async function createMachinePorts(
   return { ports, driver };
 }
 
-/** An unreadable journal is reported when it is settled. */
+/** An unreadable journal is reported when settling. */
 async function begunWith(
   journal: HostPorts['journal'],
 ): Promise<UpdateHeader['driver'] | undefined> {

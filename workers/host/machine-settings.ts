@@ -1,5 +1,3 @@
-/** Settings of one real machine: its name, its operating system, and time limits. */
-
 import { hostname } from 'node:os';
 import { KUBELET_HEALTH_URL, type KubeletSettings } from '../../core/machine/kubelet';
 import { isUnitName } from '../../core/systemd';
@@ -7,36 +5,30 @@ import { DRIVER_SETTINGS, type DriverSetting } from './os-driver';
 import type { HostProcessSettings } from './setting-types';
 import type { SettingsReader } from './settings-reader';
 
-/** The machine itself, whether or not it serves orders: enough for settling. */
 export interface MachineSettings {
   readonly node: string;
   readonly root: string;
   readonly driver: DriverSetting;
   /** Absent: the kernel's command line is not compared. */
   readonly commandLineFile?: string;
-  /** Settings that replace a search. */
   readonly kubelet: KubeletSettings;
   /** Absent: the kubelet is not asked. */
   readonly kubeletHealthUrl?: string;
   readonly kubeletHealthSeconds: number;
   /** How long programs that block a shutdown are honoured. */
   readonly inhibitorSeconds: number;
-  /** How long the machine may take to go down after the request. */
+  /** For going down after the request. */
   readonly shutdownSeconds: number;
 }
 
 export interface SingleHostSettings extends HostProcessSettings, MachineSettings {
   readonly kind: 'single';
-  /** A machine without Temporal for this long after a reboot into an update rolls back. */
+  /** After a reboot into an update, a machine without Temporal for this long rolls back. */
   readonly reconnectSeconds: number;
-  /**
-   * The first connection waits up to this long, so that the machines of a rack do not connect
-   * together.
-   */
+  /** Spreads the first connections of the machines of a rack. */
   readonly startJitterSeconds: number;
 }
 
-/** Turns a check off. */
 const NONE = 'none';
 
 export function readMachine(reader: SettingsReader): MachineSettings {
@@ -60,7 +52,7 @@ export function readSingle(
   common: HostProcessSettings,
 ): SingleHostSettings {
   const machine = readMachine(reader);
-  // If it is searched for, it may be missing until the machine has joined.
+  // A searched file may be missing until the machine has joined.
   reader.readable('authorityFile');
   return {
     ...common,

@@ -1,6 +1,6 @@
 /**
- * Entry of the bundle for machines, `slipway-host.cjs`: the commands of `slipway` that a machine
- * needs, with the same options and exit codes.
+ * Entry of the bundle for machines, `slipway-host.cjs`: commands of `slipway`, with the same
+ * options and exit codes.
  */
 
 import { parseArgs } from 'node:util';
@@ -18,7 +18,7 @@ type Run = (argv: readonly string[], signal: AbortSignal) => Promise<number>;
 const environment = process.env;
 const console = { environment, write: (text: string) => process.stdout.write(text) };
 
-/** Each is loaded only when it runs: `host-settle` and `host status` need no Temporal. */
+/** Loaded only when it runs: `host-settle` and `host status` need no Temporal. */
 const COMMANDS: Readonly<Record<string, Run>> = {
   async 'host-worker'(argv, signal) {
     const { runHostWorker } = await import('./worker.js');

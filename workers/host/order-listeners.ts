@@ -1,5 +1,3 @@
-/** Tells listeners of the orders of a host as they begin and end. */
-
 import type { HostActivities, HostOrder } from '../../workflows/host-contracts';
 
 const WRITES = 'applyUpdate' satisfies keyof HostActivities;
@@ -7,14 +5,12 @@ const WRITES = 'applyUpdate' satisfies keyof HostActivities;
 export type WritingOrder = Parameters<HostActivities[typeof WRITES]>[0];
 
 interface Listeners {
-  /** An order that writes files begins: its first file may cut the machine off. */
+  /** Its first file may cut the machine off. */
   readonly onWriting: (order: WritingOrder) => void;
   readonly onCarriedOut: () => void;
-  /** Also after a failure. */
   readonly onEnded: () => void;
 }
 
-/** Wraps the activities to call the listeners. */
 export function tellListeners(activities: HostActivities, listeners: Listeners): HostActivities {
   const telling = Object.entries(activities).map(([name, activity]) => {
     const run = activity as (order: HostOrder) => Promise<unknown>;

@@ -1,10 +1,10 @@
-/** The log of a host worker: one line per change of a machine, and few lines of the SDK. */
+/** One line per change of a machine, and few lines of the SDK. */
 
 import { failureName, messageOf } from '../../core/errors';
 import type { HostActivities, HostOrder } from '../../workflows/host-contracts';
 import type { Logger } from '../../process/logging';
 
-/** A message per order; reading and repeating is not logged. */
+/** Reading and repeating is not logged. */
 const DONE: Readonly<Record<keyof HostActivities, string>> = {
   prepareUpdate: 'update prepared',
   applyUpdate: 'config applied',
@@ -17,7 +17,7 @@ const DONE: Readonly<Record<keyof HostActivities, string>> = {
   discardStaged: 'staged update dropped',
 };
 
-/** Logs a line for each activity that ends. Names and durations, never contents. */
+/** Names and durations, never contents. */
 export function logged(activities: HostActivities, log: Logger): HostActivities {
   const wrapped = Object.entries(activities).map(([name, activity]) => {
     const run = activity as (order: HostOrder) => Promise<unknown>;
@@ -51,7 +51,7 @@ async function logOne(
   }
 }
 
-/** Lines of the SDK about every start and stop of every worker. */
+/** About every start and stop of every worker. */
 const NOISE =
   /^(Worker state changed|No workflows registered|No Nexus services registered|Activity)/;
 

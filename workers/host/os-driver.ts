@@ -1,5 +1,3 @@
-/** Chooses the driver of the operating system of this machine. */
-
 import { accessSync, constants, existsSync } from 'node:fs';
 import { delimiter, dirname, join } from 'node:path';
 import { createNoneDriver, type OsDriver, type OsDriverName } from '../../adapters/host';
@@ -15,15 +13,14 @@ import { createSkopeoInspector } from '../../adapters/host/os/skopeo-inspect';
 export const DRIVER_SETTINGS = ['auto', 'rpm-ostree', 'bootc', 'ostree', 'none'] as const;
 export type DriverSetting = (typeof DRIVER_SETTINGS)[number];
 
-/** A driver by its name, with a sentence for the reason. */
 export interface ChosenDriver {
   readonly name: Exclude<OsDriverName, 'simulated'>;
   readonly why: string;
-  /** The path of its program, if that is not in the PATH. */
+  /** Absent: in the PATH. */
   readonly program?: string;
 }
 
-/** Programs of image-based systems, in order of preference. */
+/** In order of preference. */
 const PROGRAMS = [
   ['rpm-ostree', 'rpm-ostree'],
   ['bootc', 'bootc'],
@@ -37,9 +34,8 @@ const OF_THE_PACKAGE = dirname(OSTREE_PROGRAM);
 const OSTREE_BOOTED = 'run/ostree-booted';
 
 /**
- * Chooses the driver. `auto` checks whether the machine was booted by ostree, and takes the first
- * of rpm-ostree, bootc and slipway-ostree. An unfinished update keeps its driver: its image may
- * bring another program.
+ * `auto` takes the first of rpm-ostree, bootc and slipway-ostree on a machine that ostree booted.
+ * An unfinished update keeps its driver: its image may bring another program.
  *
  * @param begunWith - the driver of the unfinished update; absent: none
  * @throws an Error that names what is missing, when an ostree machine has none of them
@@ -72,7 +68,7 @@ export function chooseDriver(
   );
 }
 
-/** Also without its program: a rollback at least restores files and units, and reports the rest. */
+/** Also without its program: a rollback restores at least files and units. */
 function keptDriver(name: Exclude<OsDriverName, 'simulated'>, places: string): ChosenDriver {
   const why = 'an unfinished update was begun with it';
   const [program] = PROGRAMS.find(([, driver]) => driver === name) ?? [];
@@ -83,7 +79,6 @@ function keptDriver(name: Exclude<OsDriverName, 'simulated'>, places: string): C
     : { name, why, program: found };
 }
 
-/** The path of an executable program in the PATH. */
 function findProgram(name: string, path: string): string | undefined {
   for (const directory of path.split(delimiter)) {
     if (directory === '') continue;
@@ -92,7 +87,7 @@ function findProgram(name: string, path: string): string | undefined {
       accessSync(file, constants.X_OK);
       return file;
     } catch {
-      // Not in this directory.
+      // The program is not in this directory.
     }
   }
   return undefined;

@@ -1,11 +1,9 @@
-/** Reboots this machine, with log lines. */
-
 import { rebootThroughSystemd } from '../../adapters/host';
 import type { MachineSettings } from './machine-settings';
 import type { Logger } from '../../process/logging';
 
 /**
- * Reboots through systemd; resolves when systemd ends this process.
+ * Resolves when systemd ends this process.
  *
  * @throws an Error with the cause when the machine does not go down in time
  */

@@ -1,13 +1,11 @@
-/** Settings that every host worker has. */
-
 import type { LogSettings } from '../../process/logging';
 import type { TemporalPlace } from '../../process/temporal/connection-options';
 
-/** PEM files of one node's identity: its kubelet client certificate. */
+/** PEM files: the kubelet client certificate of one node. */
 export interface NodeCredentials {
   readonly certificateFile: string;
   readonly keyFile: string;
-  /** Certificate authority of the servers. */
+  /** The authority of the servers. */
   readonly authorityFile: string;
 }
 
@@ -19,9 +17,9 @@ export interface HostProcessSettings extends HostTemporalSettings {
   /** Base URL of the host endpoint. */
   readonly serverUrl: string;
   readonly logLevel: LogSettings['level'];
-  /** Where health and metrics are served; absent: nowhere. */
+  /** Absent: nowhere. */
   readonly metrics?: { readonly host: string; readonly port: number };
 }
 
-/** Settings by name: `serverUrl` is `--server-url` and `SLIPWAY_SERVER_URL`. */
+/** `serverUrl` is `--server-url` and `SLIPWAY_SERVER_URL`. */
 export type HostWorkerOptions = Readonly<Record<string, unknown>>;

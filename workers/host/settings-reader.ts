@@ -1,8 +1,6 @@
-/** Reads single settings of the host worker, and collects their problems. */
-
 import { readFileSync } from 'node:fs';
 
-/** Less than the longest timer of Node, 2^31 ms. */
+/** Node's longest timer is 2^31 ms. */
 const MOST_SECONDS = 1_000_000;
 
 export class SettingsReader {
@@ -34,7 +32,7 @@ export class SettingsReader {
     return value ?? '';
   }
 
-  /** Seconds, limited to some days: a timer of more than 24 days fires at once. */
+  /** Limited, because a timer of more than 24 days fires at once. */
   seconds(name: string, fallback: number, least = 0): number {
     const number = this.number(name, fallback, least);
     if (number <= MOST_SECONDS) return number;
@@ -83,7 +81,6 @@ export class SettingsReader {
     return fallback;
   }
 
-  /** A file that must exist. */
   file(name: string, fallback: string): string {
     const path = this.text(name) ?? fallback;
     this.read(name, path);

@@ -1,7 +1,6 @@
 /**
- * Settings of the host worker, read without a schema library, which would take the largest part of
- * its memory. Values are texts (flags, environment), or numbers and booleans (an embedding
- * process).
+ * Settings of the host worker, read without a schema library, which would take most of its memory.
+ * Values are texts (flags, environment), or numbers and booleans (an embedding process).
  */
 
 import {
@@ -28,12 +27,12 @@ import type { TemporalPlace } from '../../process/temporal/connection-options';
 export interface SimulatedHostsSettings extends HostProcessSettings {
   readonly kind: 'simulated';
   readonly nodes: readonly string[];
-  /** Each machine's root is a directory in it, named after the node. */
+  /** Holds a root per machine, named after the node. */
   readonly baseDirectory: string;
   readonly credentials: (node: string) => NodeCredentials;
-  /** Base URL of the API server, for the simulated kubelets; absent: reboots do not show there. */
+  /** For the simulated kubelets; absent: reboots do not show on the Node. */
   readonly apiServer?: string;
-  /** Certificate authority of the API server, if the host endpoint has another. */
+  /** Absent: as for the host endpoint. */
   readonly apiServerAuthorityFile?: string;
   readonly durations: SimulatedDurations;
   readonly failures: readonly SimulatedFailure[];
@@ -47,8 +46,8 @@ export type * from './setting-types';
 export type HostWorkerSettings = SingleHostSettings | SimulatedHostsSettings;
 
 /**
- * Checks the settings of a host worker; flags precede the environment, which precedes the file.
- * `simulate` (how many) or `nodes` (which) mean simulated machines, else it is this machine.
+ * Flags precede the environment, which precedes the file. `simulate` (how many) or `nodes` (which)
+ * mean simulated machines.
  *
  * @throws an Error that lists every problem by name
  */
@@ -72,11 +71,7 @@ export function readHostSettings(
   return Object.freeze(settings);
 }
 
-/**
- * The settings of this machine that need no server.
- *
- * @throws an Error that lists every problem by name
- */
+/** @throws an Error that lists every problem by name */
 export function readMachineSettings(
   flags: HostWorkerOptions,
   environment: Readonly<Record<string, string | undefined>> = {},
@@ -90,7 +85,6 @@ export function readMachineSettings(
   return settings;
 }
 
-/** The given settings precede the file. */
 function withFile(given: HostWorkerOptions): SettingsReader {
   const file = readConfigFile(given['configFile'] as string | undefined);
   const reader = new SettingsReader({ ...file.values, ...given });
@@ -98,7 +92,7 @@ function withFile(given: HostWorkerOptions): SettingsReader {
   return reader;
 }
 
-/** Empty variables and flags that were not given count as absent. */
+/** Empty variables count as absent. */
 function merged(
   flags: HostWorkerOptions,
   environment: Readonly<Record<string, string | undefined>>,
@@ -113,7 +107,6 @@ function merged(
   return found;
 }
 
-/** An unknown setting in the file is a typing error. */
 function unknownIn(values: HostWorkerOptions): readonly string[] {
   const known = new Set(HOST_WORKER_FLAGS.map(({ setting }) => setting));
   return Object.keys(values)
@@ -121,7 +114,6 @@ function unknownIn(values: HostWorkerOptions): readonly string[] {
     .map((name) => `${name}: no such setting; see slipway host-worker --help`);
 }
 
-/** Refuses a key in a file that every user can read. */
 function openSecretsIn({ values, openFile }: ReadConfigFile): readonly string[] {
   if (openFile === undefined || values['temporalApiKey'] === undefined) return [];
   return [
@@ -176,7 +168,7 @@ function readSimulated(
   };
 }
 
-/** A list of names, or names counted from 1 behind a prefix. */
+/** A list of names, or a prefix and a count. */
 function readNodes(reader: SettingsReader): readonly string[] {
   const listed = reader
     .list('nodes')
@@ -188,7 +180,7 @@ function readNodes(reader: SettingsReader): readonly string[] {
   return Array.from({ length: count }, (_none, index) => `${prefix}${index + 1}`);
 }
 
-/** `node=worker-3,at=verify,times=1`; `times` may be missing. */
+/** `node=worker-3,at=verify,times=1`. */
 function readFailure(reader: SettingsReader, text: string): readonly SimulatedFailure[] {
   const parts = new Map(
     text.split(',').map((part): [string, string] => {
@@ -216,7 +208,7 @@ function readFailure(reader: SettingsReader, text: string): readonly SimulatedFa
   return [];
 }
 
-/** The files are read at each connection; here they must exist and belong together. */
+/** The files are read at each connection; here they must exist. */
 function readTemporalIdentity(reader: SettingsReader): Partial<TemporalPlace> {
   const temporalTlsServerName = reader.text('temporalTlsServerName');
   const temporalApiKey = reader.text('temporalApiKey');

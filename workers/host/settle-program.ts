@@ -1,8 +1,3 @@
-/**
- * The program before the kubelet: it settles what a power cut or a rollback left, and ends. It needs
- * neither Temporal nor a server.
- */
-
 import { settleBeforeKubelet } from '../../host/settle/before-kubelet';
 import type { Settlement } from '../../host/settle/settle-at-start';
 import type { Logger } from '../../process/logging';
@@ -13,7 +8,8 @@ import { rebootMachine } from './reboot';
 import { type HostWorkerOptions, readMachineSettings } from './settings';
 
 /**
- * The process `slipway host-settle`.
+ * `slipway host-settle`, before the kubelet: settles what a power cut or a rollback left. Needs
+ * neither Temporal nor a server.
  *
  * @param flags - by setting name (`HOST_WORKER_FLAGS`); they precede the environment
  * @throws an Error named SettingsError that lists every wrong setting

@@ -1,7 +1,6 @@
 /**
- * The kubelet's reports of a simulated machine's reboots. A real kubelet posts its status at each
- * start; here an unsent report outlives the process, so that a Node whose process was killed after
- * the boot does not stay not Ready.
+ * The kubelet's reports of a simulated machine's reboots. An unsent report outlives the process, so
+ * that a Node whose process was killed after the boot does not stay not Ready.
  */
 
 import { readFile, rm, writeFile } from 'node:fs/promises';
@@ -11,17 +10,16 @@ import type { Logger } from '../../process/logging';
 import { untilAvailable } from '../../process/until-available';
 
 export interface BootReports {
-  /** The machine of this boot goes down. As with a real kubelet, the report may fail. */
+  /** The report may fail, as with a real kubelet. */
   down(bootId: string): Promise<void>;
   /**
-   * The machine has booted; resolves once this is reported, or a later reboot or the end of the
-   * process has overtaken it.
+   * Resolves once the boot is reported, or a later reboot or the end of the process has overtaken
+   * the report.
    */
   up(bootId: string): Promise<void>;
   /**
-   * Reports the machine's system, and then an unsent report of an earlier process; a machine that
-   * has not booted since is still down. Resolves after one attempt; failed reports are repeated
-   * later.
+   * Reports the machine's system, and an unsent report of an earlier process. Resolves after one
+   * attempt; failed reports are repeated later.
    */
   resume(bootId: string): Promise<void>;
 }
@@ -29,7 +27,7 @@ export interface BootReports {
 interface BootReportOptions {
   readonly node: string;
   readonly kubelet: SimulatedKubelet;
-  /** Holds the boot that went down, until the API server has the report of the next one. */
+  /** Holds the boot that went down, until the next one is reported. */
   readonly owedFile: string;
   readonly signal: AbortSignal;
   readonly log: Logger;
@@ -37,7 +35,7 @@ interface BootReportOptions {
 
 export function createBootReports(options: BootReportOptions): BootReports {
   const { node, kubelet, owedFile, log } = options;
-  /** Ends the report in progress: the latest boot counts. */
+  /** Ends the report in progress. */
   let overtaken = new AbortController();
   let underWay: Promise<void> = Promise.resolve();
 
@@ -84,7 +82,7 @@ export function createBootReports(options: BootReportOptions): BootReports {
   };
 }
 
-/** Empty when there is no such file, or its process was killed before it wrote. */
+/** Empty when nothing was written. */
 async function readIfThere(path: string): Promise<string> {
   try {
     return await readFile(path, 'utf8');

@@ -1,6 +1,6 @@
 /**
- * Simulated hosts: many machines in one process with one connection. Their activities, files and
- * journal are production code; operating system, reboot and kubelet are simulated.
+ * Many machines in one process with one connection. Activities, files and journal are production
+ * code; operating system, reboot and kubelet are simulated.
  */
 
 import { mkdir } from 'node:fs/promises';
@@ -32,14 +32,13 @@ import { becomeOnlyWorker } from './single-process';
 import type { Logger } from '../../process/logging';
 import { untilAvailable } from '../../process/until-available';
 
-/** Concurrent starts of workers, and first boots. */
 const CONCURRENT_STARTS = 8;
 
-/** Events of the hosts for an embedding process. */
+/** For an embedding process. */
 export interface SimulatedHostEvents {
   /** The host has its first config, or had one. */
   readonly onConfigured?: (node: string, config: string | undefined) => void;
-  /** The host serves its queue, again after each reboot. */
+  /** Called again after each reboot. */
   readonly onPolling?: (node: string) => void;
   readonly onLink?: (link: HostConnection) => void;
 }
@@ -88,7 +87,7 @@ export async function runSimulatedHosts(
     });
   }
 
-  // All hosts end before their connection is closed; the first failure ends all.
+  // All hosts end before their connection is closed.
   const ends = await Promise.allSettled(
     settings.nodes.map((node) =>
       run(node).catch((error: unknown) => {
@@ -171,7 +170,7 @@ function bootReportsOf(
   });
 }
 
-/** A first boot as with Ignition, if requested and the machine has no config. */
+/** As with Ignition, if requested and the machine has no config. */
 async function firstBoot(
   settings: SimulatedHostsSettings,
   { host, machine }: MadeHost,
@@ -208,7 +207,6 @@ async function firstBoot(
   return name;
 }
 
-/** Durations of steps, and failures, that the simulated disk and boot loader do not have. */
 function simulatedAround(
   activities: HostActivities,
   machine: SimulatedMachine,
@@ -225,7 +223,7 @@ function simulatedAround(
     },
     async applyUpdate(order) {
       const applied = await activities.applyUpdate(order);
-      // Afterwards, so that an interrupted update has something to undo.
+      // Afterwards: an interrupted update has something to undo.
       await pace.take('apply', currentStep().signal);
       return applied;
     },
@@ -249,10 +247,7 @@ interface PowerCycle extends Running {
   readonly failures: FailurePlan;
 }
 
-/**
- * Down, some seconds, up with a new boot ID; the Node object follows when the API server is
- * reachable.
- */
+/** The Node object follows when the API server is reachable. */
 async function powerCycle(input: PowerCycle): Promise<void> {
   const { machine, reports, failures, signal, log } = input;
   const { node } = machine;
@@ -261,6 +256,6 @@ async function powerCycle(input: PowerCycle): Promise<void> {
   await machine.pace.take('reboot', signal);
   const bootId = await machine.os.boot({ broken: failures.strikes(node, 'boot') });
   log.info({ node, bootId }, 'simulated machine booted');
-  // In the background: a host worker serves its queue also without the API server.
+  // A host worker serves its queue also without the API server.
   void reports?.up(bootId);
 }

@@ -1,7 +1,4 @@
-/**
- * Allows one worker process per machine: two would undo each other's work, above all after a pause
- * of one.
- */
+/** Allows one worker process per machine: two would undo each other's work. */
 
 import { linkSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
@@ -9,11 +6,11 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { messageOf } from '../../core/errors';
 import type { Logger } from '../../process/logging';
 
-/** Below a machine's root, and valid for this boot. */
+/** Valid for this boot. */
 export const WORKER_LOCK = 'run/slipway/worker.lock';
 const LOOK_AGAIN_MS = 1_000;
 
-/** A process, distinguished from a later one with the same ID. */
+/** With its start, which distinguishes a later process with the same ID. */
 interface Holder {
   readonly pid: number;
   readonly startedAt: string;
@@ -21,8 +18,7 @@ interface Holder {
 }
 
 /**
- * Resolves when no other process works on this machine; returns a function that releases the lock.
- * Logs the holder once while it waits. The lock of a dead process does not count; a suspended
+ * Returns a function that releases the lock. The lock of a dead process does not count; a suspended
  * process keeps its lock, because it will go on. On a disk that takes no lock, work continues
  * without.
  *
@@ -85,7 +81,7 @@ function linked(draft: string, file: string): boolean {
 }
 
 /**
- * Moves the lock of a dead process aside; if another process has taken it meanwhile, puts it back.
+ * Moves the lock of a dead process aside; puts it back if another process has taken it meanwhile.
  */
 function moveAway(file: string, dead: Holder | undefined, aside: string): void {
   try {
@@ -105,7 +101,7 @@ function leave(file: string, mine: Holder): void {
   if (found !== undefined && isSame(found, mine)) rmSync(file, { force: true });
 }
 
-/** Undefined = no file, or not written by a worker. */
+/** Undefined = no lock of a worker. */
 function readHolder(file: string): Holder | undefined {
   try {
     const { pid, startedAt, boot } = JSON.parse(readFileSync(file, 'utf8')) as Partial<Holder>;

@@ -1,5 +1,3 @@
-/** Notifies systemd that this process is ready, of its status, and that it is alive. */
-
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 import { messageOf } from '../../core/errors';
@@ -12,9 +10,9 @@ type Environment = Readonly<Record<string, string | undefined>>;
 /** systemd waits much longer for the start of a service. */
 const TIMEOUT_MS = 10_000;
 
-/** The messages of `sd_notify(3)`, through systemd's own program. */
+/** `sd_notify(3)`, through systemd's own program. */
 export interface SystemdNotifier {
-  /** Reports that this service is ready, with a sentence for `systemctl status`. */
+  /** With a sentence for `systemctl status`. */
   ready(status: string): Promise<void>;
   status(status: string): Promise<void>;
   /** Ends the watchdog messages. */
@@ -22,9 +20,8 @@ export interface SystemdNotifier {
 }
 
 /**
- * Notifies in the name of this process; does nothing outside a service with `Type=notify`. Node has
- * no datagram sockets, and a native module is not worth it: a process every two minutes costs 11 ms
- * of CPU. A failure is only logged.
+ * Does nothing outside a service with `Type=notify`. Node has no datagram sockets, and a process
+ * every two minutes costs 11 ms of CPU. A failure is only logged.
  *
  * With `WatchdogSec=` the event loop sends a sign of life, twice as often as systemd wants it.
  */
@@ -41,7 +38,7 @@ export function createNotifier(
   const env = { PATH: environment['PATH'], NOTIFY_SOCKET: socket };
   const tell = async (...words: readonly string[]): Promise<void> => {
     try {
-      // With `--pid`, because the child is gone before systemd looks for its service.
+      // The child is gone before systemd looks for its service.
       await run(command, [...words, `--pid=${process.pid}`], { env, timeout: TIMEOUT_MS });
     } catch (error) {
       log.warn(

@@ -1,6 +1,6 @@
 /**
  * The host worker: one Temporal worker per machine on the queue `host/<node>`, with one open poll,
- * no workflows and no Kubernetes client. With simulated hosts, many of them in one process.
+ * no workflows and no Kubernetes client. Simulated hosts share a process.
  */
 
 import { join } from 'node:path';
@@ -39,7 +39,7 @@ import { settingsOrBack } from '../../host/confirm/last-resort';
 import { becomeOnlyWorker, WORKER_LOCK } from './single-process';
 import { type Connection, createWorkerState } from '../../host/status/worker-state';
 import { runSimulatedHosts, type SimulatedHostEvents } from './simulation';
-import { createLogger, type Logger } from '../../process/logging';
+import type { Logger } from '../../process/logging';
 
 export type {
   HostWorkerOptions,
@@ -82,7 +82,7 @@ export async function runHostWorker(
   try {
     if (settings.kind === 'simulated') {
       log.info({ hosts: nodes.length }, 'starting SIMULATED hosts');
-      await serveUntilStopped(settings, { signal, log, events: watched });
+      await serveSimulatedHosts(settings, { signal, log, events: watched });
     } else {
       const systemd = createNotifier(environment, log);
       const machine = { settings, systemd };
@@ -97,7 +97,7 @@ export async function runHostWorker(
   }
 }
 
-/** The settings; undefined = the machine rolled back, because an update had removed them. */
+/** Undefined = the machine rolled back, because an update had removed the settings. */
 async function readInTime(
   flags: HostWorkerOptions,
   environment: Environment,
@@ -117,66 +117,14 @@ async function readInTime(
   );
 }
 
-export interface SimulatedHosts {
-  /** Resolves when every host has its config and serves its queue; rejects if they cannot start. */
-  readonly ready: Promise<void>;
-  /** Config of a host after its first boot; undefined = it has none. */
-  configOf(node: string): string | undefined;
-  /** Stops all of them, and waits for running activities. */
-  stop(): Promise<void>;
-}
-
-/** Starts simulated hosts inside this process; for tests, benchmarks and the demo. */
-export function startSimulatedHosts(
-  settings: Omit<SimulatedHostsSettings, 'kind'>,
-  options: { readonly log?: Logger } = {},
-): SimulatedHosts {
-  const abort = new AbortController();
-  const log = options.log ?? createLogger({ process: 'host-worker', level: settings.logLevel });
-  const configs = new Map<string, string | undefined>();
-  const polling = new Set<string>();
-  let markReady = (): void => undefined;
-  const allPolling = new Promise<void>((resolve) => {
-    markReady = resolve;
-  });
-  if (settings.nodes.length === 0) markReady();
-  const running = serveUntilStopped(
-    { ...settings, kind: 'simulated' },
-    {
-      signal: abort.signal,
-      log,
-      events: {
-        onConfigured: (node, config) => configs.set(node, config),
-        onPolling: (node) => {
-          polling.add(node);
-          if (polling.size === settings.nodes.length) markReady();
-        },
-      },
-    },
-  );
-  const ended = running.then(() => {
-    if (!abort.signal.aborted) throw new Error('the simulated hosts have ended');
-  });
-  const ready = Promise.race([allPolling, ended]);
-  // `stop` reports the failure, too.
-  ready.catch(() => undefined);
-  return {
-    ready,
-    configOf: (node) => configs.get(node),
-    async stop() {
-      abort.abort();
-      await running;
-    },
-  };
-}
-
 interface Running {
   readonly signal: AbortSignal;
   readonly log: Logger;
   readonly events?: SimulatedHostEvents;
 }
 
-async function serveUntilStopped(
+/** Serves simulated hosts until the signal aborts. */
+export async function serveSimulatedHosts(
   settings: SimulatedHostsSettings,
   running: Running,
 ): Promise<void> {
@@ -249,7 +197,7 @@ async function serveMachine({ settings, systemd }: Machine, running: Running): P
     },
   };
   const goDown = async (reason: string): Promise<void> => {
-    // If it does not go down, it serves: an order gets the answer that it is still in the old boot.
+    // A machine that does not go down answers that it is still in the old boot.
     await host.reboot(reason, signal).catch((error: unknown) => {
       lastReboot.problem = messageOf(error);
       log.error({ node, reason: lastReboot.problem }, 'reboot did not happen');
@@ -268,7 +216,7 @@ async function serveMachine({ settings, systemd }: Machine, running: Running): P
   await systemd.ready(reason === undefined ? 'waiting for Temporal' : `rebooting: ${reason}`);
   if (reason !== undefined) await goDown(reason);
   const afterReboot = await confirmAfterReboot(host, settings.reconnectSeconds, log);
-  // The fallback of an update that was given up before its reboot.
+  // It may be left by an update that was given up before its reboot.
   if (!afterReboot.isAwaited() && reason === undefined) {
     await dropFallback(ports.files).catch((error: unknown) =>
       log.error({ node, reason: messageOf(error) }, 'the fallback of this boot cannot be removed'),
@@ -305,11 +253,10 @@ interface ServingMachine {
     readonly shown: () => Connection | undefined;
     readonly show: (connection: Connection) => void;
   };
-  /** An update waits for confirmation. */
   readonly isUrgent: () => boolean;
 }
 
-/** Serves until the process should stop; true = Temporal was not reached in time. */
+/** @returns true when Temporal was not reached in time */
 function serveOrders(
   settings: SingleHostSettings,
   {
@@ -333,7 +280,7 @@ function serveOrders(
     contact();
     const ended = new AbortController();
     const watching = link.watch(AbortSignal.any([signal, ended.signal]), {
-      // The update may cut the machine off later, so each answer restarts the time.
+      // The update may cut the machine off later: each answer restarts the time.
       onAnswer: () => {
         contact();
         if (shown() === 'waiting') show('connected');

@@ -1,5 +1,3 @@
-/** The kernel's ID of this boot. */
-
 import { readFile } from 'node:fs/promises';
 
 export async function readBootId(procDirectory = '/proc'): Promise<string> {

@@ -1,6 +1,6 @@
 /**
- * Whether a new deployment fits into the boot directory. ostree writes its kernel and boot loader
- * entry only at the shutdown, which is too late to find the directory full.
+ * Whether a new deployment fits into the boot directory. ostree writes kernel and boot loader entry
+ * only at the shutdown, too late to find it full.
  */
 
 import { access, constants, lstat, readdir, stat, statfs } from 'node:fs/promises';
@@ -14,7 +14,7 @@ import type { BootNeeds } from './driver';
 interface BootRoomParts {
   readonly root: string;
   readonly run: RunCommand;
-  /** For tests; absent: the kernel is asked. */
+  /** Absent: the kernel is asked. */
   readonly spaceOf?: (directory: string) => Promise<Space>;
 }
 
@@ -27,7 +27,7 @@ export interface Space {
 /** For entries, directories and swapped links. */
 const ENTRY_BYTES = 1024 * 1024;
 const ENTRY_FILES = 32;
-/** Relative to the boot directory: one directory per kernel, shared by deployments. */
+/** One directory per kernel, shared by deployments. */
 const KERNELS = 'ostree';
 const REMOUNT_TIMEOUT_MS = 60_000;
 
@@ -62,8 +62,8 @@ function full(boot: string, why: string): Error {
 }
 
 /**
- * Many machines mount it read-only, and ostree remounts it in its own mount namespace. This tries
- * the same: a write-protected or damaged disk refuses.
+ * Many machines mount it read-only, and ostree remounts it in its own mount namespace, as this
+ * does: a write-protected or damaged disk refuses.
  */
 async function requireWritable(
   boot: string,
@@ -87,10 +87,7 @@ function unwritable(boot: string, why: string, cause?: unknown): Error {
   return cause === undefined ? error : Object.assign(error, { cause });
 }
 
-/**
- * The space for a new kernel: the size of the largest one, less the ones of unbooted deployments,
- * which ostree drops.
- */
+/** The size of the largest kernel, less those of unbooted deployments, which ostree drops. */
 async function kernelBytes(boot: string): Promise<number> {
   const sizes = await Promise.all(
     (await namesIn(join(boot, KERNELS))).map((name) => bytesIn(join(boot, KERNELS, name))),

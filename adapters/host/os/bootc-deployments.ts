@@ -1,5 +1,3 @@
-/** Maps the deployments of bootc to the port. */
-
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Deployment, OsStatus } from './os-status';
@@ -8,7 +6,7 @@ import { readBootId } from './boot-id';
 import { kernelOptions, readLoaderEntries, withoutDeployment } from './loader-entries';
 import type { RunProgram } from './program';
 
-/** Adds what bootc's status lacks: kernel arguments, boot ID, the real state of the lock. */
+/** Adds kernel arguments, boot ID, and the real state of the lock. */
 export async function statusOf(
   machine: { readonly run: RunProgram; readonly root: string; readonly hasRpmOstree: boolean },
   { booted, staged, rollback, rollbackQueued }: BootcStatus,
@@ -17,7 +15,7 @@ export async function statusOf(
   const entries = await readLoaderEntries(machine.root);
   const entryOf = ({ id }: BootcEntry) => entries.find(({ deployment }) => deployment === id);
   const current = entryOf(booted)?.kernelArguments ?? (await commandLine(machine.root));
-  // A unified kernel image has no entry, so its arguments are unknown here.
+  // A unified kernel image has no entry.
   const previous = rollback && deployment(rollback, entryOf(rollback)?.kernelArguments ?? []);
   return {
     bootId: await readBootId(),
@@ -35,7 +33,7 @@ export async function statusOf(
   };
 }
 
-/** bootc copies the arguments of the booted deployment; only rpm-ostree can change them. */
+/** bootc copies the booted arguments; only rpm-ostree can change them. */
 async function stagedArguments(
   { run, hasRpmOstree }: { readonly run: RunProgram; readonly hasRpmOstree: boolean },
   current: readonly string[],

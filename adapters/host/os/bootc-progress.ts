@@ -1,14 +1,14 @@
 /**
- * The progress of bootc's pulls: lines of JSON on a file descriptor. The option is hidden and its
- * format versioned, so unknown lines are skipped.
+ * bootc's pulls report lines of JSON on a file descriptor. The option is hidden and its format
+ * versioned, so unknown lines are skipped.
  */
 
 import type { PullProgress } from './os-status';
 
-/** The first version whose `switch` surely has `--progress-fd`. */
+/** The first version with a certain `--progress-fd`. */
 const HAS_PROGRESS_SINCE = [1, 3] as const;
 
-/** @param version - what `bootc --version` prints, `bootc 1.3.0` */
+/** @param version - output of `bootc --version`: `bootc 1.3.0` */
 export function hasProgress(version: string): boolean {
   const numbers = /^bootc v?(\d+)\.(\d+)/.exec(version);
   if (numbers === null) return false;
@@ -19,7 +19,7 @@ export function hasProgress(version: string): boolean {
   );
 }
 
-/** The layers and bytes of a line; undefined = another kind of line. */
+/** Undefined = another kind of line. */
 export function readProgressLine(line: string): PullProgress | undefined {
   const event = parse(line);
   const [bytes, layers] = [countOf(event['bytes']), countOf(event['steps'])];

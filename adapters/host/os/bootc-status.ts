@@ -1,24 +1,22 @@
-/** Reads `bootc status --json`. Its formats are versioned; three are known. */
-
 import { readJson, type JsonFields } from './json-fields';
 
 const PROGRAM = 'bootc status --json';
 
-/** Oldest first. Each only adds fields; those read here are the same in all. */
+/** Each only adds fields; those read here are the same in all. */
 const KNOWN_FORMATS = ['v1alpha1', 'v1beta1', 'v1'] as const;
 
-/** The store of the deployments, which decides what can be done with them. */
+/** It decides what can be done with the deployments. */
 type BootcBackend = 'ostree' | 'composefs';
 
 export interface BootcEntry {
   /** `CHECKSUM.SERIAL` with ostree, the verity digest with composefs. */
   readonly id: string;
   readonly backend: BootcBackend;
-  /** Pull spec; with its transport unless that is a registry. Absent: changed by hand. */
+  /** With its transport unless that is a registry. Absent: changed by hand. */
   readonly image?: string;
   readonly digest?: string;
   readonly pinned: boolean;
-  /** As bootc reports it; versions before 1.12 do not check. */
+  /** Versions before 1.12 do not check the lock. */
   readonly downloadOnly: boolean;
 }
 

@@ -1,7 +1,6 @@
 /**
- * The driver of machines with bootc. bootc switches images and rolls back; packages and kernels
- * belong into the image. Its ostree backend stages through ostree and its lock; its composefs
- * backend has its own lock, `--download-only`.
+ * The driver of machines with bootc. Packages and kernels belong into the image. The ostree backend
+ * stages through ostree and its lock; composefs has its own lock, `--download-only`.
  *
  * @see https://bootc-dev.github.io/bootc/man/bootc-switch.8.html
  */
@@ -51,7 +50,7 @@ export function createBootcDriver({ run, images, root }: BootcParts): OsDriver {
   async function discard(): Promise<void> {
     const { staged } = await read();
     if (staged?.backend === 'ostree') {
-      // A staged deployment is always the first; bootc has no command to drop it.
+      // bootc has no command to drop a staged deployment, which is always the first.
       if (hasRpmOstree) await run('rpm-ostree', ['cleanup', '--pending']);
       else await run('ostree', ['admin', 'undeploy', '0']);
     } else if (staged?.downloadOnly === false) {
@@ -83,7 +82,7 @@ export function createBootcDriver({ run, images, root }: BootcParts): OsDriver {
     if ((before.staged ?? before.booted).digest === digest) return lockStaged(before);
     await discard();
     if (before.booted.digest === digest) return;
-    // Before the deployment exists: nothing may be staged without the lock.
+    // Nothing may be staged without the lock.
     if (before.booted.backend === 'ostree') await lock.prepare();
     try {
       await pullWith(images, image, context, () => switchTo(image, before.booted, context));
@@ -112,7 +111,7 @@ export function createBootcDriver({ run, images, root }: BootcParts): OsDriver {
     if (status.booted.id !== deployment && status.rollback?.id !== deployment) {
       throw fail('RollbackFailed', `boot deployment ${deployment}: it is not there`);
     }
-    // `bootc rollback` swaps the two; a second call swaps them back.
+    // A second `bootc rollback` swaps the two back.
     await run(PROGRAM, ['rollback']);
     if (nextOf(await read()).id === deployment) return;
     throw fail('RollbackFailed', `boot deployment ${deployment}: another one is still the default`);

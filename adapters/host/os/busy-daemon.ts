@@ -1,4 +1,4 @@
-/** Waits for rpm-ostree, which runs one transaction at a time and refuses others meanwhile. */
+/** rpm-ostree runs one transaction at a time and refuses others meanwhile. */
 
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fail, failureName, messageOf } from '../../../core/errors';
@@ -6,18 +6,18 @@ import type { StepContext } from './os-status';
 import type { ProgramOptions, RunProgram } from './program';
 
 const PAUSE_MS = 5_000;
-/** Five minutes: the duration of an automatic update by a timer. */
+/** Five minutes: an automatic update by a timer. */
 const ATTEMPTS = 60;
 
 /**
- * The answer of a busy daemon; the same command as the current one joins it instead.
+ * The command that is running joins the transaction instead.
  *
  * @see https://github.com/coreos/rpm-ostree src/daemon/rpmostreed-sysroot.cxx, prep_for_txn
  */
 const BUSY = /\btransaction in progress\b/i;
 
 interface PatientOptions extends ProgramOptions {
-  /** Called before each pause, with what it waits for. */
+  /** Called before each pause. */
   readonly onWaiting?: (sentence: string) => void;
 }
 
@@ -32,7 +32,7 @@ export type Pause = (ms: number, signal: AbortSignal | undefined) => Promise<unk
 const realTime: Pause = (ms, signal) => sleep(ms, undefined, { signal });
 
 /**
- * Runs programs, and repeats them while another transaction runs.
+ * Repeats programs while another transaction runs.
  *
  * @returns as `run`, which throws `OsCommandFailed` with the daemon's words after five minutes
  */
@@ -51,8 +51,8 @@ export function untilFree(run: RunProgram, pause: Pause = realTime): RunPatientl
 }
 
 /**
- * Repeats `look` until no transaction runs. The transaction of a killed process goes on in the
- * daemon, changes the status, and uses packages that the next attempt would replace.
+ * The transaction of a killed process goes on in the daemon, and uses packages that the next
+ * attempt would replace.
  *
  * @param transactionOf - the name of the transaction in a status
  * @returns the first status without one

@@ -1,7 +1,6 @@
 /**
  * Runs the programs that manage the operating system: an `argv` and never a shell, with limits on
- * time and output, until the step is cancelled. Their text for people is quoted and never parsed.
- * Secrets (values of arguments, credentials) are not quoted.
+ * time and output. Secrets (values of arguments, credentials) are not quoted.
  */
 
 import { spawn, type ChildProcess } from 'node:child_process';
@@ -14,12 +13,12 @@ export interface CommandOptions {
   readonly signal?: AbortSignal;
   /** Default: 60 s. */
   readonly timeoutMs?: number;
-  /** Between one signal to end and the next, stronger one; default: 15 s. */
+  /** Between two signals to end; default: 15 s. */
   readonly graceMs?: number;
   /** Of stdout; default: 8 MiB. */
   readonly maxOutputBytes?: number;
   readonly onLine?: (line: string) => void;
-  /** Gets the lines of file descriptor 3. */
+  /** From file descriptor 3. */
   readonly onProgressLine?: (line: string) => void;
   readonly environment?: Readonly<Record<string, string>>;
 }
@@ -29,12 +28,12 @@ export interface CommandEnd {
   readonly status?: number;
   readonly killedBy?: string;
   readonly lines: readonly string[];
-  /** The last line of stderr, without credentials. */
+  /** Of stderr, without credentials. */
   readonly said: string;
 }
 
 /**
- * Runs a program to its end, successful or not.
+ * Successful or not.
  *
  * @throws `OsCommandFailed` when it cannot be started, takes too long or prints too much
  */
@@ -48,9 +47,7 @@ const TIMEOUT_MS = 60_000;
 const MAX_OUTPUT_BYTES = 8 * 1024 * 1024;
 const KEPT_ERRORS = 16_384;
 const GRACE_MS = 15_000;
-/**
- * rpm-ostree's daemon cancels the transaction of an interrupted client, but not of a killed one.
- */
+/** rpm-ostree's daemon goes on for a killed client. */
 const REQUESTS_TO_END = ['SIGINT', 'SIGTERM', 'SIGKILL'] as const;
 
 export const runCommand: RunCommand = (program, args, options = {}) =>
@@ -66,12 +63,12 @@ export const runCommand: RunCommand = (program, args, options = {}) =>
       signal?.removeEventListener('abort', abort);
       answer();
     };
-    /** Children of the program may hold its output open, so it is not awaited. */
+    /** Children of the program may hold its output open. */
     const leave = (reason: Error): void => {
       child.stdio.forEach((stream) => stream?.destroy());
       settle(() => reject(reason));
     };
-    /** The first reason counts; the program gets time to clean up. */
+    /** The first reason counts. */
     const end = (reason: Error): void => {
       if (ended !== undefined) return;
       ended = reason;
@@ -166,10 +163,7 @@ export function failed(program: string, args: readonly string[], end: CommandEnd
 /** A second subcommand follows these words. */
 const NESTED = new Set(['admin', 'container', 'override']);
 
-/**
- * The program, its subcommand and the names of its arguments. The values may be secret: kernel
- * arguments, passwords in URLs.
- */
+/** Without values, which may be secret: kernel arguments, passwords in URLs. */
 function commandName(program: string, args: readonly string[]): string {
   const at = args.findIndex((argument) => /^[a-z][a-z-]*$/.test(argument));
   const subcommand = at === -1 ? [] : args.slice(at, NESTED.has(args[at] ?? '') ? at + 2 : at + 1);
@@ -191,7 +185,7 @@ function lastLine(text: string): string {
   return withoutCredentials(text.trim().split('\n').at(-1)?.trim() ?? '');
 }
 
-/** Programs quote URLs, headers and kernel arguments: of `key=value` the key stays. */
+/** Of `key=value` the key stays. */
 export function withoutCredentials(text: string): string {
   return text
     .replace(/:\/\/[^/\s@]+@/g, '://***@')

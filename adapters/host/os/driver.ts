@@ -10,49 +10,46 @@ export interface ListChange {
 }
 
 interface ExtensionsChange extends ListChange {
-  /** Image with the packages; absent: the host has its own repositories. */
+  /** Absent: the host has its own repositories. */
   readonly image?: string;
 }
 
-/** The files of a staged deployment in the boot directory. */
 export interface BootNeeds {
-  /** A kernel, perhaps, besides its entry. */
+  /** A kernel besides its entry. */
   readonly kernel: boolean;
 }
 
 /**
  * The operating system. Changes go to a staged deployment, which is locked until `finalize`: none
- * is in force before the reboot. Every call can be repeated. Programs are asked for JSON; their
- * text for people is quoted in errors and never parsed.
+ * is in force before the reboot. Every call can be repeated.
  */
 export interface OsDriver {
   readonly name: OsDriverName;
-  /** False = Slipway changes files and units only; not image, arguments and extensions. */
+  /** False = Slipway changes files and units only. */
   readonly managesOs: boolean;
-  /** Features that this driver lacks here, each with a sentence for people. */
+  /** With a sentence for people. */
   readonly lacks: Readonly<Partial<Record<OsFeature, string>>>;
   status(): Promise<OsStatus>;
   /**
-   * Checks an image before its pull: digest, reachability, signature policy, architecture, free
-   * space.
+   * Before its pull: digest, reachability, signature policy, architecture, free space.
    *
    * @throws `ImageRefused` naming the image, the reason and the fix
    */
   checkImage(image: string, context: StepContext): Promise<void>;
   /**
-   * Checks that a deployment will fit into the boot directory when it is finalized. Absent: this
-   * driver writes nothing there.
+   * A deployment must fit into the boot directory when it is finalized. Absent: this driver writes
+   * nothing there.
    *
    * @throws `ApplyFailed` naming the directory
    */
   readonly checkBoot?: (needs: BootNeeds, context: StepContext) => Promise<void>;
   /**
-   * Pulls an image and stages it, locked; does nothing if it is staged.
+   * Stages locked; does nothing if the image is staged.
    *
    * @param extensionsImage - has the layered packages, to layer them again
    */
   stage(image: string, context: StepContext, extensionsImage?: string): Promise<void>;
-  /** MachineConfig entries: every old one is removed, every new one is appended. */
+  /** Every old entry is removed, every new one is appended. */
   setKernelArguments(change: ListChange, context: StepContext): Promise<void>;
   setExtensions(change: ExtensionsChange, context: StepContext): Promise<void>;
   /**
@@ -64,8 +61,8 @@ export interface OsDriver {
   /** Unlocks the staged deployment for the next boot. */
   finalize(): Promise<void>;
   discard(): Promise<void>;
-  /** Makes the next boot start the deployment with this ID, as `status` names it. */
+  /** By ID, as in `status`. */
   rollback(deployment: string): Promise<void>;
-  /** Drops a deployment that is not booted, and what only it needs, if it exists. */
+  /** With what only it needs; does nothing if it is gone. Not the booted one. */
   cleanUp(deployment: string): Promise<void>;
 }

@@ -1,6 +1,5 @@
 /**
- * Checks of an OS image before its pull: named by digest, accepted by the signature policy, present
- * in its registry, for this architecture, enough free space.
+ * Before the pull: digest, signature policy, presence in the registry, architecture, free space.
  */
 
 import { statfs } from 'node:fs/promises';
@@ -12,15 +11,15 @@ import { readImageDemand, type PolicyVerdict } from './image-policy';
 
 export interface ImageFacts {
   readonly architecture: string;
-  /** Compressed, of the layers that are not on the host. */
+  /** Compressed layers that are not on the host. */
   readonly missingBytes: number;
-  /** Whether it has the label of a bootable image; absent: not known. */
+  /** By the label of bootable images; absent: not known. */
   readonly bootable?: boolean;
 }
 
 /**
- * Asks the registry, with the tools and credentials of the host. `signed` = the policy requires a
- * signature, so a tool that would not verify it must refuse.
+ * With the tools and credentials of the host. `signed` = the policy requires a signature, so a tool
+ * that would not verify it must refuse.
  *
  * @throws `PullFailed` when the registry does not have the image or does not answer; `ImageRefused`
  */
@@ -32,16 +31,16 @@ export type InspectImage = (
 
 interface ImageGateParts {
   readonly inspect: InspectImage;
-  /** The machine's root directory, with its signature policy. */
+  /** It has the signature policy. */
   readonly root: string;
-  /** Where images are unpacked: `/sysroot` on an ostree machine. */
+  /** Images are unpacked here: `/sysroot` on an ostree machine. */
   readonly sysroot: string;
   readonly architecture: string;
-  /** Share of the disk that stays free besides the image; default: 5 %. */
+  /** Share of the disk; default: 5 %. */
   readonly reserve?: number;
 }
 
-/** An unpacked layer takes about this many times its compressed size. */
+/** Times the compressed size of a layer. */
 const UNPACKING = 3;
 const RESERVE = 0.05;
 const MIB = 1024 * 1024;
@@ -75,11 +74,7 @@ export function requireDigest(image: string): string {
   );
 }
 
-/**
- * The demand of the host's policy on the image.
- *
- * @throws `ImageRefused` naming the scope that rejects the image
- */
+/** @throws `ImageRefused` naming the scope that rejects the image */
 export async function requirePolicy(root: string, image: string): Promise<PolicyVerdict> {
   const verdict = await readImageDemand(root, image);
   const { demand, scope } = verdict;
@@ -100,7 +95,7 @@ function requireBootable(image: string, { bootable }: ImageFacts): void {
   );
 }
 
-/** @throws `ImageRefused` when the image is for another architecture */
+/** @throws `ImageRefused` */
 function requireArchitecture(image: string, found: string, architecture: string): void {
   const wanted = ociArchitecture(architecture);
   if (found === wanted) return;

@@ -1,5 +1,3 @@
-/** A driver's questions about an image, before and after another program pulls it. */
-
 import { fail, failureName, messageOf } from '../../../core/errors';
 import type { StepContext } from './os-status';
 
@@ -10,15 +8,15 @@ export interface ImageGate {
    */
   check(image: string, context: StepContext): Promise<void>;
   /**
-   * Whether to ask an ostree-ext program for the signed form. It refuses that form when the default
-   * of the policy accepts anything; skopeo, its puller, verifies the signature all the same.
+   * ostree-ext refuses the signed form when the default of the policy accepts anything; skopeo, its
+   * puller, verifies the signature all the same.
    */
   usesSignedForm(image: string): Promise<boolean>;
 }
 
 /**
- * Pulls by a program that reports failures only as text. Asks the registry whether it is the cause:
- * if it answers, the pull is resumed once.
+ * The program reports failures only as text, so the registry is asked whether it is the cause: if
+ * it answers, the pull is resumed once.
  *
  * @throws `PullFailed` or `ImageRefused` with both messages; else the error of the program
  */

@@ -1,6 +1,5 @@
 /**
- * The signature policy of a host (containers-policy.json), which its tools obey. The most specific
- * scope alone decides.
+ * containers-policy.json: the most specific scope alone decides.
  *
  * @see https://github.com/containers/image/blob/main/docs/containers-policy.json.5.md
  */
@@ -14,7 +13,7 @@ type PolicyDemand = 'accept' | 'reject' | 'signed';
 
 export interface PolicyVerdict {
   readonly demand: PolicyDemand;
-  /** For people: `default`, `docker`, or a scope such as `registry.example/os`. */
+  /** `default`, `docker`, or `registry.example/os`. */
   readonly scope: string;
   readonly acceptsByDefault: boolean;
 }
@@ -25,11 +24,11 @@ interface Policy {
   readonly transports?: Readonly<Record<string, Readonly<Record<string, Requirements>>>>;
 }
 
-/** In the order of the container tools. */
+/** In the container tools' order. */
 const PLACES = ['etc/containers/policy.json', 'usr/share/containers/policy.json'];
 
 /**
- * The demand of this host's policy on an image. Without a policy every image is accepted.
+ * Without a policy every image is accepted.
  *
  * @param root - the machine's root directory
  * @throws `ImageRefused` when the policy is unreadable, so its demand is unknown
@@ -109,14 +108,14 @@ function demandOf(policy: Policy, image: string): PolicyVerdict {
   };
 }
 
-/** All requirements must hold; the tools treat an empty list as an error and reject. */
+/** All requirements must hold; the tools reject an empty list. */
 function strictest(requirements: Requirements): PolicyDemand {
   const types = requirements.map(({ type }) => type);
   if (types.length === 0 || types.includes('reject')) return 'reject';
   return types.every((type) => type === 'insecureAcceptAnything') ? 'accept' : 'signed';
 }
 
-/** The reference itself, its repository, every namespace above, then domains with a wildcard. */
+/** The reference, its repository, every namespace above, then domains with a wildcard. */
 function scopesOf(image: string): readonly string[] {
   const repository = image.replace(/@.*$/, '').replace(/:[^/:]*$/, '');
   const parts = repository.split('/');

@@ -1,31 +1,31 @@
 /**
- * Reads the JSON of other programs. Refuses missing fields and other types with the program, the
- * field and what was found, so that an unknown format is never misread.
+ * Reads the JSON of other programs. Refuses missing fields and other types by name, so that an
+ * unknown format is never misread.
  */
 
 import { fail } from '../../../core/errors';
 import { withoutCredentials } from './command';
 
-/** The fields of one JSON object. `null` counts as absent, because programs differ in that. */
+/** `null` counts as absent, because programs differ in that. */
 export interface JsonFields {
-  /** As `status.booted` or `deployments[1]`; empty for the outermost object. */
+  /** `status.booted` or `deployments[1]`; empty for the outermost object. */
   readonly path: string;
   text(key: string): string;
   optionalText(key: string): string | undefined;
   flag(key: string): boolean;
-  /** A whole number from 0. */
+  /** From 0. */
   count(key: string): number;
   texts(key: string): readonly string[];
   object(key: string): JsonFields;
   optionalObject(key: string): JsonFields | undefined;
   objects(key: string): readonly JsonFields[];
   optionalObjects(key: string): readonly JsonFields[] | undefined;
-  /** Refuses the value of a field whose type is right. */
+  /** For a field with the right type. */
   refuse(key: string, expected: string): Error;
 }
 
 /**
- * @param program - the command line that printed it, for messages
+ * @param program - the command line that printed it
  * @throws `OsCommandFailed` naming the program and the field
  */
 export function readJson(program: string, output: string): JsonFields {
@@ -40,7 +40,7 @@ export function readJson(program: string, output: string): JsonFields {
   return fieldsOf(program, '', value);
 }
 
-/** The fields of a parsed value. @throws `OsCommandFailed` as `readJson` */
+/** @throws `OsCommandFailed` as `readJson` */
 export function readFields(program: string, value: unknown): JsonFields {
   if (!isObject(value)) throw unexpected(program, 'the answer', 'an object', value);
   return fieldsOf(program, '', value);

@@ -1,6 +1,6 @@
 /**
- * The progress of pulls by programs that report it only as text: the library of rpm-ostree and
- * bootc keeps a ref for every layer that has arrived, and the manifest lists all layers.
+ * Progress of pulls that are reported only as text: the library of rpm-ostree and bootc keeps a ref
+ * for every layer that has arrived, and the manifest lists all layers.
  */
 
 import { failureName } from '../../../core/errors';
@@ -19,10 +19,7 @@ interface PullWatch {
   readonly text: string;
 }
 
-/**
- * Pulls, and reports the new layers meanwhile. Without a readable manifest it reports no numbers:
- * the pull itself fails with the cause.
- */
+/** Without a readable manifest it reports no numbers: the pull fails with the cause. */
 export async function watchingLayers<T>(
   watch: PullWatch,
   context: StepContext,

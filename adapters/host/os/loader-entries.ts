@@ -1,7 +1,6 @@
 /**
- * Kernel arguments of deployments, from the entries of the boot loader (Boot Loader Specification,
- * type 1). The file needs no daemon and is the same under rpm-ostree, bootc and ostree. A staged
- * deployment has no entry yet.
+ * Kernel arguments of deployments, from boot loader entries (Boot Loader Specification, type 1),
+ * which need no daemon. A staged deployment has no entry yet.
  */
 
 import { readdir, readFile, realpath } from 'node:fs/promises';
@@ -9,9 +8,9 @@ import { join } from 'node:path';
 import { splitKernelArguments } from '../../../core/os';
 
 interface LoaderEntry {
-  /** `CHECKSUM.SERIAL` of the deployment's directory, or the verity digest of a composefs. */
+  /** `CHECKSUM.SERIAL`, or the verity digest of a composefs. */
   readonly deployment: string;
-  /** Without the arguments that name the deployment and change with it. */
+  /** Without those that name the deployment. */
   readonly kernelArguments: readonly string[];
 }
 
@@ -20,7 +19,7 @@ const ENTRIES = 'boot/loader/entries';
 const DEPLOYMENT_DIRECTORY = /\/ostree\/deploy\/[^/]+\/deploy\/([0-9a-f]{64}\.\d+)$/;
 
 /**
- * Entries that boot a deployment; skips others, such as rescue systems.
+ * Skips entries that boot no deployment, such as rescue systems.
  *
  * @param root - the machine's root directory
  */
@@ -40,14 +39,13 @@ async function readEntry(root: string, name: string): Promise<LoaderEntry | unde
   return { deployment, kernelArguments: withoutDeployment(words) };
 }
 
-/** The words of all `options` lines: the specification allows several. */
+/** The specification allows several `options` lines. */
 export function kernelOptions(entry: string): readonly string[] {
   const lines = entry.split('\n').map((line) => line.trim());
   const options = lines.filter((line) => /^options\s/.test(line)).map((line) => line.slice(8));
   return splitKernelArguments(options);
 }
 
-/** The arguments that do not depend on the deployment. */
 export function withoutDeployment(words: readonly string[]): readonly string[] {
   return words.filter((word) => !/^(?:ostree|composefs)=/.test(word));
 }
@@ -59,7 +57,7 @@ async function deploymentOf(root: string, words: readonly string[]): Promise<str
   return link === undefined ? value('composefs') : deploymentBehind(root, link);
 }
 
-/** Follows the link `/ostree/boot.1/STATEROOT/BOOTCSUM/0` to its deployment. */
+/** From `/ostree/boot.1/STATEROOT/BOOTCSUM/0`. */
 async function deploymentBehind(root: string, link: string): Promise<string | undefined> {
   const target = await realpath(join(root, link)).catch(ignoreMissingTarget);
   return target === undefined ? undefined : DEPLOYMENT_DIRECTORY.exec(target)?.[1];
@@ -70,7 +68,7 @@ function ignoreAbsent(error: NodeJS.ErrnoException): string[] {
   throw error;
 }
 
-/** An entry may outlive its deployment briefly while ostree swaps its links. */
+/** While ostree swaps its links, an entry may outlive its deployment. */
 function ignoreMissingTarget(error: NodeJS.ErrnoException): undefined {
   if (error.code === 'ENOENT') return undefined;
   throw error;

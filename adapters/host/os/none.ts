@@ -1,6 +1,6 @@
 /**
- * The driver of machines whose operating system Slipway does not manage (package-based
- * distributions): files, units and keys are applied; OS changes are refused by name.
+ * For package-based distributions: files, units and keys are applied; OS changes are refused by
+ * name.
  */
 
 import { readFile } from 'node:fs/promises';

@@ -1,4 +1,4 @@
-/** Calls slipway-ostree: it prints lines of progress, then one JSON object. */
+/** slipway-ostree prints lines of progress, then one JSON object. */
 
 import { fail } from '../../../core/errors';
 import type { PullProgress } from './os-status';
@@ -8,11 +8,7 @@ interface OstreeCallOptions extends Pick<CommandOptions, 'signal' | 'timeoutMs'>
   readonly onProgress?: (pull: PullProgress) => void;
 }
 
-/**
- * Calls the program and returns its JSON.
- *
- * @throws `ImageRefused`, `PullFailed` or `OsCommandFailed`, as the program names it
- */
+/** @throws `ImageRefused`, `PullFailed` or `OsCommandFailed`, as the program names it */
 export type OstreeProgram = (
   words: readonly string[],
   options?: OstreeCallOptions,
@@ -24,10 +20,10 @@ interface OstreeProgramParts {
   readonly sysroot: string;
 }
 
-/** The program itself waits a minute for a locked sysroot. */
+/** The program waits a minute for a locked sysroot. */
 const TIMEOUT_MS = 3 * 60_000;
 
-/** Error names of the catalogue that the program may return. */
+/** The program may return these. */
 const REFUSALS = ['ImageRefused', 'PullFailed', 'OsCommandFailed'] as const;
 
 export function createOstreeProgram({ run, program, sysroot }: OstreeProgramParts): OstreeProgram {
@@ -44,7 +40,7 @@ export function createOstreeProgram({ run, program, sysroot }: OstreeProgramPart
   };
 }
 
-/** Other lines are the answer, which is read at the end. */
+/** Other lines are the answer. */
 function report(line: string, onProgress: (pull: PullProgress) => void): void {
   const { progress } = objectOf(parse(line));
   const { bytes, totalBytes, layers, totalLayers } = objectOf(progress);

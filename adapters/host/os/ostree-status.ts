@@ -1,5 +1,3 @@
-/** Maps the answers of slipway-ostree to the port. */
-
 import { fail } from '../../../core/errors';
 import type { Deployment, OsStatus } from './os-status';
 import type { ImageFacts } from './image-checks';
@@ -29,16 +27,14 @@ export function readOstreeStatus(answer: unknown, bootId: string): OsStatus {
   };
 }
 
-/**
- * The kernel arguments that a change starts from: those of the booted deployment, or of the newest.
- */
+/** A change starts from these: of the booted deployment, or of the newest. */
 export function readBaseArguments(answer: unknown): readonly string[] {
   const status = readFields('slipway-ostree status', answer);
   const base = status.optionalObject('booted') ?? status.objects('deployments')[0];
   return base?.texts('kernelArguments') ?? [];
 }
 
-/** The first deployment of the boot menu, unless it is staged or booted. */
+/** The first of the boot menu, unless it is staged or booted. */
 function pendingIn(status: JsonFields): JsonFields | undefined {
   const all = status.objects('deployments');
   const booted = all.findIndex((deployment) => deployment.flag('booted'));
@@ -62,7 +58,7 @@ function deploymentOf(fields: JsonFields): Deployment {
     ...(image === undefined ? {} : { image }),
     ...(digest === undefined ? {} : { digest }),
     kernelArguments: fields.texts('kernelArguments'),
-    // The driver layers no packages: the image has all of them.
+    // The image has all packages.
     extensions: [],
     kernelType: 'default',
   };

@@ -1,7 +1,7 @@
 /**
- * The driver of ostree machines that have neither rpm-ostree nor bootc. slipway-ostree
- * (programs/slipway-ostree) does the work, with the library of those two. Mirrors, certificates and
- * credentials are the machine's: registries.conf, `/run/ostree/auth.json`, `/etc/ostree/auth.json`,
+ * The driver of ostree machines without rpm-ostree and bootc. slipway-ostree
+ * (programs/slipway-ostree) works with the same library. Mirrors, certificates and credentials are
+ * the machine's: registries.conf, `/run/ostree/auth.json`, `/etc/ostree/auth.json`,
  * `/usr/lib/ostree/auth.json`.
  */
 
@@ -16,15 +16,15 @@ import { createOstreeProgram, type OstreeProgram } from './ostree-program';
 import { provideCredentials } from './registry-credentials';
 import { readBaseArguments, readImageFacts, readOstreeStatus } from './ostree-status';
 
-/** Where packages put the program. */
+/** Packages put it here. */
 export const OSTREE_PROGRAM = '/usr/lib/slipway/slipway-ostree';
 
 interface OstreeParts {
   readonly program?: string;
   readonly run?: RunCommand;
-  /** The machine's root directory, with its signature policy. */
+  /** It has the signature policy. */
   readonly root?: string;
-  /** The physical root with the deployments; `/` = the running system. */
+  /** `/` = the running system. */
   readonly sysroot?: string;
   readonly procDirectory?: string;
   readonly architecture: string;
@@ -33,7 +33,7 @@ interface OstreeParts {
 const LAYERS_NOTHING =
   'the ostree driver installs no packages on a machine; build them into the OS image';
 
-/** The last resort: slipway-ostree itself gives up a silent registry earlier. */
+/** slipway-ostree gives up a silent registry earlier. */
 const STAGE_TIMEOUT_MS = 2 * 60 * 60_000;
 const INSPECT_TIMEOUT_MS = 2 * 60_000;
 
@@ -96,7 +96,7 @@ async function inspect(
   return readImageFacts(await ostree(words, { signal, timeoutMs: INSPECT_TIMEOUT_MS }));
 }
 
-/** slipway-ostree does nothing for an image that is staged, or booted with nothing else staged. */
+/** Does nothing for an image that is staged, or booted with nothing else staged. */
 async function stage(
   ostree: OstreeProgram,
   image: string,

@@ -1,11 +1,8 @@
-/**
- * Time limits of the programs that manage the operating system: a hanging daemon must not hold an
- * update for ever. `command.ts` runs them.
- */
+/** Time limits of OS programs: a hanging daemon must not hold an update for ever. */
 
 import { failed, runCommand, type CommandOptions, type RunCommand } from './command';
 
-/** `timeoutMs` = instead of the limit of the command. */
+/** `timeoutMs` replaces the limit of the command. */
 export type ProgramOptions = Pick<CommandOptions, 'signal' | 'onProgressLine' | 'timeoutMs'>;
 
 /** @throws `OsCommandFailed` with the command and the last line of its errors */
@@ -17,18 +14,18 @@ export type RunProgram = (
 
 const MINUTE = 60_000;
 
-/** By the start of the command line; the first match counts. */
+/** The first match counts. */
 const LIMITS: readonly (readonly [start: RegExp, milliseconds: number])[] = [
-  // Pulls of whole systems on the slowest line; a silent registry is given up earlier.
+  // Whole systems on the slowest line; a silent registry is given up earlier.
   [/^(?:rpm-ostree rebase|bootc switch|podman pull)\b/, 120 * MINUTE],
   [/^rpm-ostree kargs --deploy-index/, 3 * MINUTE],
-  // Writes a deployment, installs packages and makes an initramfs.
+  // Writes a deployment and makes an initramfs.
   [/^rpm-ostree (?:kargs|update|override)\b/, 60 * MINUTE],
   [/^podman cp\b/, 30 * MINUTE],
-  // The daemon may have to start and to read every deployment.
+  // The daemon may have to start and read every deployment.
   [/^(?:\S+ status|\S+ --version|skopeo inspect)\b/, 3 * MINUTE],
 ];
-/** All others change what exists: deployments, locks, containers. */
+/** Changes of deployments, locks and containers. */
 const OTHERS_MS = 15 * MINUTE;
 
 export function timeLimitOf(program: string, words: readonly string[]): number {

@@ -1,5 +1,3 @@
-/** Layers of images: those in a manifest, and those that a machine has pulled. */
-
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { JsonFields } from './json-fields';
@@ -17,14 +15,14 @@ export function layersIn(manifest: JsonFields): readonly Layer[] {
 }
 
 /**
- * ostree-ext, the library of the three programs, keeps a ref per pulled layer here.
+ * ostree-ext keeps a ref per pulled layer here.
  *
  * @see https://docs.rs/ostree-ext/latest/ostree_ext/container/store/index.html
  */
 const LAYER_REFS = 'ostree/repo/refs/heads/ostree/container/blob';
 
 /**
- * Digests (`sha256:…`) of the layers that rpm-ostree, bootc or slipway-ostree have pulled.
+ * Digests (`sha256:…`), pulled by rpm-ostree, bootc or slipway-ostree.
  *
  * @param root - the machine's root directory
  */

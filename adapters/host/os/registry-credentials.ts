@@ -1,6 +1,6 @@
 /**
- * The credentials for pulls of OS images: the machine's own, in the search order of rpm-ostree,
- * bootc and slipway-ostree; without those, a copy of the kubelet's.
+ * Credentials for OS images: the machine's own, in the search order of rpm-ostree, bootc and
+ * slipway-ostree; without those, a copy of the kubelet's.
  */
 
 import { createHash } from 'node:crypto';
@@ -11,11 +11,11 @@ const OF_THIS_BOOT = 'run/ostree/auth.json';
 const OF_THE_MACHINE = 'etc/ostree/auth.json';
 const PLACES = [OF_THIS_BOOT, OF_THE_MACHINE, 'usr/lib/ostree/auth.json'];
 const OF_THE_KUBELET = 'var/lib/kubelet/config.json';
-/** Checksum of the copy, which distinguishes it from a file of somebody else. */
+/** Checksum of Slipway's copy. */
 const LENT = 'run/slipway/ostree-auth.sha256';
 
 /**
- * The file with the credentials for OS images; undefined = images are pulled anonymously.
+ * Undefined = images are pulled anonymously.
  *
  * @param root - the machine's root directory
  */
@@ -29,9 +29,8 @@ export async function registryCredentials(root: string): Promise<string | undefi
 }
 
 /**
- * Copies the kubelet's pull secret to the place of OS image credentials until the next boot, unless
- * the machine has its own, and renews the copy with the kubelet's. No link, because the library of
- * those programs follows none out of its directory.
+ * Copies the kubelet's pull secret until the next boot, unless the machine has its own, and renews
+ * the copy. The library of those programs follows no link out of its directory.
  *
  * @param root - the machine's root directory
  * @see MCO pkg/daemon (7ff337a4), which has the merged pull secret there for rpm-ostree
@@ -47,7 +46,7 @@ export async function provideCredentials(root: string): Promise<void> {
   await put(path, secret);
 }
 
-/** Written atomically and readable by root alone. */
+/** Atomically; readable by root alone. */
 async function put(path: string, content: Buffer | string): Promise<void> {
   await mkdir(dirname(path), { recursive: true, mode: 0o755 });
   const temporary = `${path}.slipway`;

@@ -1,6 +1,6 @@
 /**
- * Command lines of rpm-ostree, as an `argv` without a shell. Every command that makes a deployment
- * has `--lock-finalization` (2020.4), so the lock exists before the deployment.
+ * Every command that makes a deployment has `--lock-finalization` (2020.4), so the lock exists
+ * before the deployment.
  */
 
 import { fail } from '../../../core/errors';
@@ -30,7 +30,10 @@ const IMAGE_KERNEL = [
   'kernel-modules-extra',
 ] as const;
 
-/** The packages that replace it. @see MCO pkg/daemon/update.go, switchKernel (7ff337a4) */
+/**
+ * Packages that replace the image's kernel.
+ * @see MCO pkg/daemon/update.go, switchKernel (7ff337a4)
+ */
 const OTHER_KERNELS: Readonly<Record<Exclude<KernelType, 'default'>, readonly string[]>> = {
   realtime: ['kernel-rt-core', 'kernel-rt-modules', 'kernel-rt-modules-extra'],
   '64k-pages': [
@@ -47,9 +50,8 @@ export function rebaseCommand(reference: string): readonly string[] {
 }
 
 /**
- * Empty = nothing to run. Starts from the booted arguments, so that a repetition changes nothing,
- * whatever is staged. A removed argument is spelled as in the deployment, because rpm-ostree
- * compares text.
+ * Empty = nothing to run. Starts from the booted arguments, so that a repetition changes nothing. A
+ * removed argument is spelled as in the deployment, because rpm-ostree compares text.
  *
  * @param booted - the arguments in force
  * @param newest - those of the deployment that the command changes
@@ -95,7 +97,7 @@ function argumentsAfter({ from, to }: ListChange, booted: readonly string[]): re
 }
 
 /**
- * Installs exactly the packages of these extensions; empty = nothing to run.
+ * Empty = nothing to run.
  *
  * @param packages - the layered packages of the deployment that is changed
  */
@@ -107,10 +109,7 @@ export function extensionsCommand(
   return changes.length === 0 ? [] : ['update', LOCKED, ...changes];
 }
 
-/**
- * Returns to the kernel of the image; empty = it is there. Names only packages that the deployment
- * lists.
- */
+/** Empty = nothing to run. Names only packages that the deployment lists. */
 export function imageKernelCommand({
   packages,
   removals,
@@ -130,7 +129,6 @@ export function otherKernelCommand(type: Exclude<KernelType, 'default'>): readon
   return ['override', 'remove', LOCKED, ...IMAGE_KERNEL, ...installs];
 }
 
-/** Whether the packages of a deployment come from an extensions image. */
 export function needsExtensionsImage({ packages }: Pick<RpmOstreeDeployment, 'packages'>): boolean {
   return (
     kernelTypeOf(packages) !== 'default' ||

@@ -1,5 +1,3 @@
-/** The deployments of a machine with rpm-ostree, and which one boots next. */
-
 import { fail } from '../../../core/errors';
 import type { Deployment, OsStatus } from './os-status';
 import { readBootId } from './boot-id';
@@ -9,7 +7,7 @@ import { extensionsOf, kernelTypeOf, type RpmOstreeDeployment } from './rpm-ostr
 
 const PROGRAM = 'rpm-ostree';
 
-/** Adds what the list lacks: kernel arguments, boot ID, the real state of the lock. */
+/** Adds kernel arguments, boot ID, and the real state of the lock. */
 export async function statusOf(
   { run, root }: { readonly run: RunProgram; readonly root: string },
   deployments: readonly RpmOstreeDeployment[],
@@ -19,7 +17,7 @@ export async function statusOf(
   const argumentsOf = async ({ id, index }: RpmOstreeDeployment) => {
     const entry = entries.find(({ deployment }) => deployment === id);
     if (entry !== undefined) return entry.kernelArguments;
-    // A staged deployment has no entry yet. This prints its future `options`.
+    // This prints the future `options` of a staged deployment.
     const options = await run(PROGRAM, ['kargs', `--deploy-index=${index}`]);
     return withoutDeployment(kernelOptions(`options ${options.trim()}`));
   };
@@ -47,7 +45,7 @@ export async function statusOf(
   };
 }
 
-/** The deployment that the next command changes: the staged one, else the booted one. */
+/** The next command changes the staged deployment, else the booted one. */
 export function newestOf(deployments: readonly RpmOstreeDeployment[]): RpmOstreeDeployment {
   return deployments.find(({ staged }) => staged) ?? bootedOf(deployments);
 }
@@ -59,15 +57,13 @@ export function bootedOf(deployments: readonly RpmOstreeDeployment[]): RpmOstree
   return booted;
 }
 
-/** The first deployment of the boot menu, unless it is staged or booted. */
+/** The first of the boot menu, unless it is staged or booted. */
 function pendingOf(deployments: readonly RpmOstreeDeployment[]): RpmOstreeDeployment | undefined {
   const { index } = bootedOf(deployments);
   return deployments.find((other) => !other.staged && other.index < index);
 }
 
-/**
- * After a rollback that waits for its reboot, the rollback deployment comes before the booted one.
- */
+/** While a rollback waits for its reboot, the rollback deployment is the first. */
 function rollbackOf(deployments: readonly RpmOstreeDeployment[]): RpmOstreeDeployment | undefined {
   const others = deployments.filter(({ booted, staged }) => !booted && !staged);
   const { index } = bootedOf(deployments);
@@ -75,8 +71,8 @@ function rollbackOf(deployments: readonly RpmOstreeDeployment[]): RpmOstreeDeplo
 }
 
 /**
- * Makes a deployment the next to boot; nothing may be staged. `rpm-ostree rollback` takes no name:
- * it moves the previous deployment to the front, or the booted one back.
+ * Nothing may be staged. `rpm-ostree rollback` takes no name: it moves the previous deployment to
+ * the front, or the booted one back.
  *
  * @throws `RollbackFailed` naming the deployment
  */

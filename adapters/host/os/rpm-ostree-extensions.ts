@@ -1,6 +1,6 @@
 /**
- * The packages of an extensions image, as a repository for rpm-ostree. podman copies them out of
- * the image; copy and repository file exist only while they are used.
+ * An extensions image as a repository for rpm-ostree. podman copies the packages out of it; the
+ * copy exists only while it is used.
  *
  * @see MCO pkg/daemon/update.go, ExtractExtensionsImage, addExtensionsRepo (7ff337a4)
  */
@@ -19,8 +19,8 @@ const CONTAINER = 'slipway-extensions';
 
 interface ExtensionsSource {
   /**
-   * Runs `act` while the packages of this image can be installed. Without an image the host's own
-   * repositories are used.
+   * Packages of this image can be installed while `act` runs; without an image, those of the host's
+   * repositories.
    */
   during<T>(image: string | undefined, context: StepContext, act: () => Promise<T>): Promise<T>;
   /** Removes what an interrupted process has left. */
@@ -46,9 +46,9 @@ export function createExtensionsSource({
     const file = await registryCredentials(root);
     const credentials = file === undefined ? [] : ['--authfile', file];
     await pull(() => run('podman', ['pull', '--quiet', ...credentials, image], { signal }));
-    // Of a process that was killed meanwhile; `--ignore` allows for none.
+    // Left by a killed process.
     await run('podman', ['rm', '--force', '--ignore', CONTAINER]);
-    // The image has no program to start; `true` is a placeholder that is never run.
+    // `true` is never run.
     await run('podman', ['create', '--net=none', '--name', CONTAINER, image, 'true'], { signal });
     try {
       await mkdir(content, { recursive: true, mode: 0o755 });
@@ -78,14 +78,14 @@ export function createExtensionsSource({
   };
 }
 
-/** Removes a directory of ours, unless somebody else has entries in it. */
+/** Keeps a directory with entries of others. */
 async function removeEmpty(directory: string): Promise<void> {
   await rmdir(directory).catch((error: NodeJS.ErrnoException) => {
     if (error.code !== 'ENOTEMPTY' && error.code !== 'ENOENT') throw error;
   });
 }
 
-/** The image is verified by its digest, so its packages are not verified again. */
+/** The digest of the image verifies its packages. */
 function repositoryOf(directory: string): string {
   return [
     '[slipway-extensions]',

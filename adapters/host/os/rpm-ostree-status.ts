@@ -1,26 +1,23 @@
-/**
- * Reads `rpm-ostree status --json`. Its fields are those of the D-Bus interface, which new versions
- * only extend.
- */
+/** Reads `rpm-ostree status --json`, whose fields new versions only extend. */
 
 import { EXTENSIONS } from '../../../core/machine-config/extensions';
 import { imageDigest } from '../../../core/os';
 import { readJson, type JsonFields } from './json-fields';
 
 export interface RpmOstreeDeployment {
-  /** Index in the list, which is the boot order. */
+  /** In the boot order. */
   readonly index: number;
-  /** `CHECKSUM.SERIAL`, the name of its directory and its ID in every driver. */
+  /** `CHECKSUM.SERIAL`, its ID in every driver. */
   readonly id: string;
   readonly booted: boolean;
   readonly staged: boolean;
   readonly locked: boolean;
-  /** Pull spec without ostree's prefix. Absent: it tracks an ostree branch. */
+  /** Without ostree's prefix. Absent: it tracks an ostree branch. */
   readonly image?: string;
   readonly digest?: string;
-  /** Packages that were requested by name. */
+  /** Requested by name. */
   readonly packages: readonly string[];
-  /** Base packages that were removed on request. */
+  /** Base packages, removed on request. */
   readonly removals: readonly string[];
 }
 
@@ -39,7 +36,7 @@ export function readRpmOstreeStatus(output: string): readonly RpmOstreeDeploymen
 }
 
 /**
- * The method of the running transaction; undefined = none.
+ * Undefined = no transaction runs.
  *
  * @see https://github.com/coreos/rpm-ostree src/app/rpmostree-builtin-status.cxx (00cd0878)
  * @throws `OsCommandFailed` as `readRpmOstreeStatus`
@@ -65,7 +62,7 @@ function readDeployment(fields: JsonFields, index: number): RpmOstreeDeployment 
   };
 }
 
-/** Versions before 2021.8 have the digest only in the commit's metadata. */
+/** Versions before 2021.8 have it only in the commit's metadata. */
 function digestOf(fields: JsonFields, reference: string | undefined): string | undefined {
   return (
     fields.optionalText('container-image-reference-digest') ??
@@ -74,7 +71,7 @@ function digestOf(fields: JsonFields, reference: string | undefined): string | u
   );
 }
 
-/** Prefixes of an image: its verification, then its transport. */
+/** Verification, then transport. */
 const VERIFICATION =
   /^(?:ostree-unverified-registry:|ostree-(?:unverified-image|image-signed):|ostree-remote-(?:registry|image):[^:]+:)/;
 const REGISTRY = /^(?:docker:\/\/|registry:)/;

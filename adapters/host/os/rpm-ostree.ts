@@ -41,7 +41,7 @@ interface RpmOstreeParts {
   readonly images: ImageGate;
   readonly root: string;
   readonly architecture: string;
-  /** Between two tries while the daemon is busy; absent: real time. */
+  /** While the daemon is busy. */
   readonly pause?: Pause;
 }
 
@@ -54,7 +54,6 @@ export function createRpmOstreeDriver(parts: RpmOstreeParts): OsDriver {
   const look = (): Promise<string> => run(PROGRAM, ['status', '--json']);
   const list = async (): Promise<readonly RpmOstreeDeployment[]> =>
     readRpmOstreeStatus(await look());
-  /** The deployments that a staging step is based on. */
   const listOnceIdle = async (context: StepContext): Promise<readonly RpmOstreeDeployment[]> =>
     readRpmOstreeStatus(await onceIdle(look, readTransaction, context, parts.pause));
 
@@ -69,7 +68,7 @@ export function createRpmOstreeDriver(parts: RpmOstreeParts): OsDriver {
   }
 
   /**
-   * Some versions of rpm-ostree and ostree lose the lock when they stage over a staged deployment.
+   * Some versions lose the lock when they stage over a staged deployment.
    *
    * @see https://github.com/coreos/rpm-ostree/pull/4939
    */
@@ -114,8 +113,7 @@ export function createRpmOstreeDriver(parts: RpmOstreeParts): OsDriver {
   }
 
   /**
-   * A replaced kernel fits only its own image: it is removed before the move and installed again
-   * afterwards.
+   * A replaced kernel fits only its own image: it is removed before and installed again afterwards.
    */
   async function move(booted: RpmOstreeDeployment, image: string, context: StepContext) {
     const kernel = kernelTypeOf(booted.packages);
@@ -179,8 +177,8 @@ export function createRpmOstreeDriver(parts: RpmOstreeParts): OsDriver {
 }
 
 /**
- * Whether two deployments have the same packages and kernel. A staged one that differs is from an
- * interrupted move, or from later steps of an update, which are repeated.
+ * A staged deployment that differs is from an interrupted move, or from later steps of an update,
+ * which are repeated.
  */
 function hasSamePackages(one: RpmOstreeDeployment, other: RpmOstreeDeployment): boolean {
   const textOf = ({ packages, removals }: RpmOstreeDeployment): string =>

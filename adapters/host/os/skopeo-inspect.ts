@@ -1,6 +1,6 @@
 /**
- * Asks a registry about an image with skopeo, which every machine has that pulls OS images by
- * rpm-ostree or bootc, and with the machine's credentials for OS images.
+ * Asks a registry with skopeo, which every machine with rpm-ostree or bootc has, and with the
+ * machine's credentials for OS images.
  */
 
 import { fail } from '../../../core/errors';
@@ -15,7 +15,7 @@ interface SkopeoParts {
   readonly root: string;
 }
 
-/** From this version, skopeo verifies signatures for the programs that pull through it. */
+/** Since then skopeo verifies signatures for programs that pull through it. */
 const VERIFIES_SINCE = [1, 14] as const;
 const TIMEOUT_MS = 2 * 60_000;
 
@@ -25,7 +25,7 @@ export function createSkopeoInspector({ run, root }: SkopeoParts): InspectImage 
   return async (image, signed, { signal }) => {
     if (signed) await requireVerification(run);
     const file = await registryCredentials(root);
-    // Without a file for OS images the pull is anonymous, never with a person's login.
+    // Without a file for OS images the pull is anonymous.
     const credentials = file === undefined ? ['--no-creds'] : ['--authfile', file];
     const ask: Ask = async (reference, ...flags) => {
       const words = ['inspect', ...flags, ...credentials, `docker://${reference}`];
@@ -56,14 +56,14 @@ export function createSkopeoInspector({ run, root }: SkopeoParts): InspectImage 
   };
 }
 
-/** Before 1.10, skopeo shows layer sizes only in the registry's raw manifest. */
+/** For skopeo before 1.10. */
 async function layersOfManifest(
   ask: Ask,
   image: string,
   architecture: string,
 ): Promise<readonly Layer[]> {
   const manifest = await ask(image, '--raw');
-  // An index names a manifest per platform; skopeo has answered for this machine's.
+  // Skopeo has answered for this machine's platform.
   const ours = manifest.optionalObjects('manifests')?.find((entry) => {
     const platform = entry.optionalObject('platform');
     return platform?.text('architecture') === architecture && platform.text('os') === 'linux';

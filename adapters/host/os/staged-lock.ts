@@ -1,8 +1,7 @@
 /**
- * The lock of ostree's staged deployment: while it is held, an unplanned reboot boots the earlier
- * deployment. Up to 2023.7 it is a file, which outlives the deployment. Since 2023.8 it is part of
- * the deployment, set by `ostree admin lock-finalization`; the file still counts, but is removed
- * when a deployment is staged over another.
+ * While the lock of the staged deployment is held, an unplanned reboot boots the earlier one. Up to
+ * 2023.7 it is a file. Since 2023.8 `ostree admin lock-finalization` sets it in the deployment; the
+ * file still counts, but is removed when a deployment is staged over another.
  *
  * @see https://ostreedev.github.io/ostree/deployment/
  */
@@ -16,17 +15,13 @@ const LOCK_FILE = 'run/ostree/staged-deployment-locked';
 const KEEPS_LOCK_SINCE = [2023, 8] as const;
 
 interface StagedLock {
-  /**
-   * Whether the lock is held.
-   *
-   * @param reported - the state that the driver's program shows
-   */
+  /** @param reported - the state that the driver's program shows */
   isHeld(reported: boolean): Promise<boolean>;
-  /** Makes the file, so that the next staged deployment is locked from its first moment. */
+  /** The next staged deployment is then locked from its first moment. */
   prepare(): Promise<void>;
   hold(): Promise<void>;
   release(): Promise<void>;
-  /** Removes the file when nothing is staged, so that it does not lock deployments of others. */
+  /** When nothing is staged, the file must not lock deployments of others. */
   forget(): Promise<void>;
 }
 
@@ -39,7 +34,7 @@ export function createStagedLock({
 }): StagedLock {
   const file = join(root, LOCK_FILE);
   let known: Promise<boolean> | undefined;
-  /** Cached: the programs of a running system change only by a reboot. */
+  /** Programs of a running system change only by a reboot. */
   const keepsLock = (): Promise<boolean> => (known ??= isNew(run));
   const prepare = async (): Promise<void> => {
     await mkdir(dirname(file), { recursive: true, mode: 0o755 });
@@ -50,7 +45,7 @@ export function createStagedLock({
   return {
     async isHeld(reported) {
       if (await exists(file)) return true;
-      // On older versions only the file counts: a daemon may report an outdated state.
+      // On older versions only the file counts.
       return reported && (await keepsLock());
     },
     prepare,

@@ -1,9 +1,9 @@
 /** The histories of a pool's rollouts in Temporal, for the message of a failed wait. */
 
-import { Client, Connection, type WorkflowExecutionInfo } from '@temporalio/client';
+import type { Client, WorkflowExecutionInfo } from '@temporalio/client';
 import type { temporal } from '@temporalio/proto';
 import { poolRolloutId, updateNodeId } from '../../../core/names';
-import type { TemporalServer } from '../../../tools/temporal';
+import { type TemporalServer, withTemporalClient } from '../../../tools/temporal';
 
 type HistoryEvent = temporal.api.history.v1.IHistoryEvent;
 
@@ -23,19 +23,15 @@ export function updateHistory(temporal: Server, node: string): Promise<string> {
 
 type Server = Pick<TemporalServer, 'address' | 'namespace'>;
 
-async function historyOf({ address, namespace }: Server, workflowId: string): Promise<string> {
-  const connection = await Connection.connect({ address });
-  try {
-    const client = new Client({ connection, namespace });
+function historyOf(temporal: Server, workflowId: string): Promise<string> {
+  return withTemporalClient(temporal, async (client) => {
     const runs: string[] = [];
     for await (const run of client.workflow.list({ query: `WorkflowId = '${workflowId}'` })) {
       runs.push(await toldOf(client, run));
       if (runs.length === RUNS) break;
     }
     return runs.join('\n');
-  } finally {
-    await connection.close();
-  }
+  });
 }
 
 async function toldOf(

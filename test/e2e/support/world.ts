@@ -21,7 +21,7 @@ import { explain } from './explain';
 import { hearVerdict, startJudge } from './verdict';
 
 /** Time limit of one story; a wait inside it that hangs fails earlier. */
-export const STORY_MS = 240_000;
+export const STORY_MS = 360_000;
 export const START_MS = 240_000;
 /** Longer than the judgement at rest waits, so that its message is the one reported. */
 export const STOP_MS = 180_000;

@@ -1,4 +1,4 @@
-/** One address for several servers: a TCP relay that tries the next server when one refuses. */
+/** One address for several servers: the relay tries the next server when one refuses. */
 
 import { once } from 'node:events';
 import { connect, createServer, type AddressInfo, type Socket } from 'node:net';
@@ -8,7 +8,7 @@ export interface Balancer {
   close(): Promise<void>;
 }
 
-/** @param ports - of servers on loopback; connections go to them in turn */
+/** @param ports - of servers on loopback, in turn */
 export async function startBalancer(ports: readonly number[]): Promise<Balancer> {
   const open = new Set<Socket>();
   let turn = 0;

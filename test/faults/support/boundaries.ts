@@ -1,11 +1,9 @@
-/** The boundaries between the phases of an update, as seen from outside. */
-
 import type { World } from '../../e2e/support/world';
 import { CURRENT_CONFIG, DESIRED_CONFIG } from '../../e2e/support/world';
 import { type UpdateOf, withOrders } from './orders';
 import { PATIENCE_MS } from './strike';
 
-/** In the order of an update with a reboot; each is the moment at which the phase begins. */
+/** In the order of an update with a reboot; a boundary is the moment at which its phase begins. */
 export const BOUNDARIES = [
   'Preparing',
   'WaitingForSlot',
@@ -18,11 +16,11 @@ export const BOUNDARIES = [
 ] as const;
 export type Boundary = (typeof BOUNDARIES)[number];
 
-/** Boundaries of an update that reloads or restarts services instead, from its cordon on. */
+/** For updates that reload or restart services, from the cordon on. */
 export const SERVICE_BOUNDARIES = ['Applying', 'Reloading', 'Verifying'] as const;
 export type AnyBoundary = Boundary | (typeof SERVICE_BOUNDARIES)[number];
 
-/** Activities of a node's update in each phase; an empty list = it waits for a message. */
+/** By phase; an empty list = the update waits for a message. */
 const ORDERED: Readonly<Record<AnyBoundary, readonly string[]>> = {
   Preparing: ['prepareUpdate'],
   WaitingForSlot: [],
@@ -39,8 +37,8 @@ type IsWanted = (node: string) => boolean;
 const ANY: IsWanted = () => true;
 
 /**
- * Watches for nodes at a boundary on their way to the config. A node is there when its Node shows the phase and
- * its running update waits for what belongs to it. Without a running update, a node is at no boundary.
+ * A node is at a boundary when its Node shows the phase and its running update waits for what
+ * belongs to it.
  */
 export class BoundaryWatch {
   readonly #boots: ReadonlyMap<string, string>;
@@ -58,7 +56,7 @@ export class BoundaryWatch {
     return withOrders(this.world.stack.temporal, (updateOf) => this.#at(boundary, ANY, updateOf));
   }
 
-  /** The first node that comes to the boundary. @throws Error when all have passed it */
+  /** @throws Error when all nodes have passed the boundary */
   async reach(boundary: AnyBoundary, isWanted = ANY): Promise<string> {
     const node = await this.next(boundary, isWanted);
     if (node === undefined) throw new Error(`all nodes are done, and none was seen at ${boundary}`);
@@ -99,7 +97,7 @@ export class BoundaryWatch {
       const update = updates[index];
       return update?.config === this.config && isIn(boundary, update.steps);
     });
-    // Checked again: the cluster may have changed while Temporal was asked.
+    // The cluster may have changed while Temporal was asked.
     return there.filter((node) => this.#isShown(node, boundary));
   }
 
@@ -107,7 +105,6 @@ export class BoundaryWatch {
     return this.world.workers.filter((node) => isWanted(node) && this.#isShown(node, boundary));
   }
 
-  /** Whether the cluster allows that the node is at the boundary. */
   #isShown(name: string, boundary: AnyBoundary): boolean {
     const { annotations, ready, bootID } = this.world.node(name);
     const targeted = annotations[DESIRED_CONFIG] === this.config;

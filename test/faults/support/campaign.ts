@@ -1,4 +1,4 @@
-/** How much is struck: a sample in tests, rounds of everything with `npm run faults`. */
+/** A sample in tests, rounds of everything with `npm run faults`. */
 
 import { wholeNumberOf } from '../../../tools/whole-number';
 import { BOUNDARIES, SERVICE_BOUNDARIES, type AnyBoundary } from './boundaries';
@@ -7,7 +7,7 @@ import { BLOWS, VICTIMS, type Blow, type Victim } from './strike';
 /** From the environment, because jest takes no arguments of its own. */
 export interface Campaign {
   readonly seed: number;
-  /** 0 = the sample that tests take; otherwise how often the whole table is struck. */
+  /** 0 = the sample of tests. */
   readonly rounds: number;
 }
 
@@ -21,7 +21,7 @@ export interface Strike<Place = AnyBoundary> {
   readonly blow: Blow;
 }
 
-/** @throws Error that names what is no number: otherwise nothing would be struck, or always the same */
+/** @throws Error for a text that is no number */
 export function campaign(environment: NodeJS.ProcessEnv = process.env): Campaign {
   const numberIn = (name: string, otherwise: number): number => {
     const text = environment[name] ?? String(otherwise);
@@ -36,8 +36,8 @@ export function campaign(environment: NodeJS.ProcessEnv = process.env): Campaign
 }
 
 /**
- * The strikes of one process, in an order in which one rollout can take several. In the sample each process is
- * struck in each way, and each boundary occurs for some process.
+ * In an order in which one rollout can take several. In the sample each process is struck in each
+ * way, and each boundary occurs.
  */
 export function plannedStrikes({ rounds, seed }: Campaign, victim: Victim): readonly Strike[] {
   if (rounds !== 0) return wholeTable(rounds, victim, BOUNDARIES);
@@ -54,8 +54,8 @@ export function plannedStrikes({ rounds, seed }: Campaign, victim: Victim): read
 }
 
 /**
- * The strikes of one process at updates that reload and restart services. In the sample each process is killed
- * during these actions, and struck once before or after them.
+ * Strikes at updates that reload and restart services. In the sample each process is killed during
+ * these actions, and struck once before or after them.
  */
 export function serviceStrikes({ rounds, seed }: Campaign, victim: Victim): readonly Strike[] {
   if (rounds !== 0) return wholeTable(rounds, victim, SERVICE_BOUNDARIES);
@@ -96,7 +96,7 @@ export function at<T>(from: readonly T[], index: number): T {
   return found;
 }
 
-/** Numbers in [0, 1), the same for the same seed (mulberry32). */
+/** In [0, 1), the same for the same seed (mulberry32). */
 export function randomFrom(seed: number): () => number {
   let state = seed >>> 0;
   return () => {

@@ -1,13 +1,13 @@
-/** The clock of a process through libfaketime: changes only the time of day, not monotonic time. */
+/** libfaketime changes only the time of day of a process, not monotonic time. */
 
 import { globSync, mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
 export interface Clock {
-  /** Environment of a process whose clock follows. */
+  /** For a process that follows this clock. */
   readonly environment: Readonly<Record<string, string>>;
-  /** Sets how far it is ahead of the true time, in seconds; negative = behind. */
+  /** Seconds ahead of the true time; negative = behind. */
   step(seconds: number): void;
   remove(): void;
 }

@@ -1,4 +1,4 @@
-/** Disks of simulated hosts that fail for a while, without the knowledge of the host worker. */
+/** Disks of simulated hosts that fail for a while. */
 
 import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -15,9 +15,9 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
-/** Makes the directory read-only. @returns a function that makes it writable again */
+/** @returns a function that makes it writable again */
 export function makeReadOnly(directory: string): () => void {
-  // Made in another place and moved over the directory in one step.
+  // Made aside and moved over the directory in one step.
   const aside = mkdtempSync(join(tmpdir(), 'slipway-read-only-'));
   execFileSync('mount', ['--bind', directory, aside]);
   execFileSync('mount', ['-o', 'remount,bind,ro', aside]);
@@ -32,12 +32,12 @@ export function makeReadOnly(directory: string): () => void {
 export interface SmallDisk {
   fill(): void;
   free(): void;
-  /** Moves the contents back into the directory; no process may use it meanwhile. */
+  /** Moves the contents back; no process may use the directory meanwhile. */
   end(): void;
 }
 
 /**
- * Moves the directory to a disk of its own; no process may use it meanwhile.
+ * A disk of its own; no process may use the directory meanwhile.
  *
  * @param mebibytes - of the whole disk
  */
@@ -71,7 +71,7 @@ export function makeSmall(directory: string, mebibytes: number): SmallDisk {
 
 const BLOCK_BYTES = 4096;
 
-/** With all attributes of each file; replaces what is at `to`. */
+/** Replaces what is at `to`. */
 function copy(from: string, to: string): void {
   for (const name of readdirSync(to)) rmSync(join(to, name), { recursive: true });
   execFileSync('cp', ['-a', `${from}/.`, to]);
@@ -82,12 +82,11 @@ export interface SlowDisk {
   end(): Promise<void>;
 }
 
-/** Calls that put a file into its place; simulated hosts sync nothing. */
+/** They put a file into its place; simulated hosts sync nothing. */
 const CALLS = 'rename,renameat,renameat2';
 
 /**
- * Delays each file that the process puts into its place. Linux itself delays the call (ptrace), so the process
- * stays unchanged.
+ * Linux itself delays the calls (ptrace), so the process stays unchanged.
  *
  * @throws Error without Debian's package strace
  */
@@ -103,7 +102,7 @@ export async function makeSlow(pid: number, ms: number): Promise<SlowDisk> {
     { stdio: ['ignore', 'ignore', 'pipe'] },
   );
   const ended = once(tracer, 'exit');
-  // strace reports each thread that it has attached to.
+  // strace reports each attached thread.
   await Promise.race([
     once(tracer.stderr, 'data'),
     ended.then(() => Promise.reject(new Error('strace ended; install the package strace'))),

@@ -1,4 +1,4 @@
-/** Delays the API server's answer to a cordon: an admission webhook holds the review. */
+/** An admission webhook holds the API server's answer to a cordon. */
 
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
@@ -20,10 +20,10 @@ interface Review {
 
 const NAME = 'held-cordon.test.slipway.dev';
 const WEBHOOKS = '/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations';
-/** The maximum in Kubernetes, and the time limit of an attempt to cordon. */
+/** The maximum in Kubernetes, and the time limit of a cordon. */
 const HELD_SECONDS = 30;
 
-/** Holds only the cordons of the cluster worker; its other writes pass. */
+/** Other writes of the cluster worker pass. */
 export async function holdCordons(world: Pick<World, 'api' | 'stack'>): Promise<HeldCordon> {
   let letGo = (): void => undefined;
   const goesOn = new Promise<void>((resolve) => {
@@ -101,7 +101,7 @@ function webhook(server: Server, authority: Buffer) {
         name: NAME,
         admissionReviewVersions: ['v1'],
         sideEffects: 'None',
-        // A test that lets go too late gets an update that is not held, and fails.
+        // A late release gets an update that is not held, and fails.
         failurePolicy: 'Ignore',
         timeoutSeconds: HELD_SECONDS,
         rules: [rule],

@@ -6,7 +6,7 @@ export interface Struck {
   rest(): Promise<void>;
 }
 
-/** Runs rollouts until all strikes of the list are done, at most one strike per node. */
+/** Until all strikes are done, at most one per node. */
 export async function strikeInTurn<T>(
   rollNext: () => Promise<Struck>,
   strikes: readonly T[],

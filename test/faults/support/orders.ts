@@ -1,4 +1,4 @@
-/** The steps that updates of nodes wait for, as Temporal shows them. */
+/** The steps that updates wait for, as Temporal shows them. */
 
 import { Client, Connection, ServiceError } from '@temporalio/client';
 import { NamespaceNotFoundError, WorkflowNotFoundError } from '@temporalio/common';
@@ -7,19 +7,18 @@ import { SEARCH_ATTRIBUTE } from '../../../workflows/search-attributes';
 
 export interface OpenUpdate {
   readonly config: string;
-  /** Activities that are scheduled and not completed; none = it waits for a message. */
+  /** Not completed; none = the update waits for a message. */
   readonly steps: readonly string[];
 }
 
-/** Undefined = no update runs, it is deciding its next step, or Temporal does not answer. */
+/** Undefined = no update runs, it decides its next step, or Temporal does not answer. */
 export type UpdateOf = (node: string) => Promise<OpenUpdate | undefined>;
 
-/** No update yet; Temporal is away; an empty server has replaced it. */
+/** No update yet; Temporal is absent; an empty server has replaced it. */
 const UNKNOWN = [WorkflowNotFoundError, ServiceError, NamespaceNotFoundError];
-/** A frozen server counts as away. */
+/** A frozen server counts as absent. */
 const PATIENCE_MS = 2_000;
 
-/** Uses Temporal's present address: it may have moved. */
 export async function withOrders<T>(
   { address, namespace }: Pick<TemporalServer, 'address' | 'namespace'>,
   work: (updateOf: UpdateOf) => Promise<T>,
@@ -28,7 +27,7 @@ export async function withOrders<T>(
   const client = new Client({ connection, namespace });
   const updateOf: UpdateOf = (node) => openUpdate(client, connection, node);
   try {
-    // The first question also connects, which takes longer than a short phase; so connect first.
+    // Connect first: that takes longer than a short phase.
     await updateOf('nobody');
     return await work(updateOf);
   } finally {

@@ -1,5 +1,3 @@
-/** Promises that must hold when a rollout is over, whatever was struck. */
-
 import { describeViolation } from '../../observer/violation';
 import { openJournals, wrongOnDisk } from '../../e2e/support/disk-at-rest';
 import { cordonedBySlipway, rebootsOf, unverified, type Mark } from '../../e2e/support/judgements';
@@ -8,7 +6,7 @@ import { renderedConfigs } from '../../e2e/support/rendered-config';
 import type { World } from '../../e2e/support/world';
 
 /**
- * Waits for the end of the rollout; then checks every promise: cluster, disks, journals.
+ * Waits for the end of the rollout, and checks every promise: cluster, disks, journals.
  *
  * @param reboots - false = services were reloaded or restarted, and no machine may have rebooted
  */
@@ -22,7 +20,7 @@ export async function expectRest(
   await expectWell(world, config, mark, reboots);
 }
 
-/** Checks the promises for a pool whose nodes all have the config. */
+/** For a pool whose nodes all have the config. */
 export async function expectWell(
   world: World,
   config: string,
@@ -35,7 +33,7 @@ export async function expectWell(
     expect([node, rebootsOf(record, node, mark)]).toEqual([node, reboots ? [config] : []]);
     expect(unverified(record, node, config, mark, reboots)).toEqual([]);
     await journalIsQuiet(world, node);
-    // I4, I7: byte for byte on the new config, which the host names.
+    // I4, I7: byte for byte.
     expect([node, await wrongOnDisk(configs, config, stack.hostRoot(node))]).toEqual([node, []]);
   }
   expect(cordonedBySlipway(record)).toEqual([]);
@@ -43,10 +41,7 @@ export async function expectWell(
   expect(violationsSince(world, mark)).toEqual([]);
 }
 
-/**
- * Findings of both observers from this place of the record on, one line each. Earlier findings fail their own test,
- * and the whole suite at its end.
- */
+/** Of both observers, from this place of the record on. Earlier findings fail their own test. */
 export function violationsSince(
   { record, judge }: Pick<World, 'record' | 'judge'>,
   mark: Mark,
@@ -57,7 +52,7 @@ export function violationsSince(
     .map(describeViolation);
 }
 
-/** The host may still clean up after the node is in service; its log says when that is done. */
+/** The host may still clean up after the node is in service. */
 async function journalIsQuiet({ stack }: World, node: string): Promise<void> {
   const root = stack.hostRoot(node);
   if (openJournals(root).length === 0) return;

@@ -6,20 +6,20 @@ import { dirname, join } from 'node:path';
 import { repositoryRoot } from '../../../tools/repository-root';
 import { campaign } from './campaign';
 
-/** Lines of JSON, one for each fault after which every promise held. */
+/** A line of JSON for each fault after which every promise held. */
 export const RESULTS_FILE = join(repositoryRoot(), '.slipway', 'faults.jsonl');
 
-/** Source of the counts: the commit (with a plus sign when files are changed) and the size of the campaign. */
+/** The commit (with a plus sign when files are changed), and the size of the campaign. */
 const from = { commit: commitOf(repositoryRoot()), ...campaign() };
 
-/** Counts one fault; call only after every promise was checked. */
+/** Call only after every promise was checked. */
 export function tally(suite: string, fault: object): void {
   mkdirSync(dirname(RESULTS_FILE), { recursive: true });
   appendFileSync(RESULTS_FILE, `${JSON.stringify({ suite, ...fault, from })}\n`);
 }
 
 function commitOf(directory: string): string {
-  // `--exclude` leaves tags out, so only the hash is printed.
+  // Without tags, only the hash is printed.
   const args = ['describe', '--always', '--exclude=*', '--abbrev=7', '--dirty=+'];
   const { status, stdout } = spawnSync('git', args, { cwd: directory, encoding: 'utf8' });
   return status === 0 ? stdout.trim() : 'no repository';

@@ -1,5 +1,3 @@
-/** The actions of a rollout, in the order of its Temporal history. */
-
 import type { Client } from '@temporalio/client';
 
 interface HistoryEvent {
@@ -17,17 +15,17 @@ interface Payload {
   readonly data?: Uint8Array | null;
 }
 
-/** Events since the rollout last got a target. */
+/** Since the rollout last got a target. */
 export interface Told {
   readonly failures: number;
-  /** Nodes that got a slot although `limit` failures had been reported. */
+  /** Although `limit` failures had been reported. */
   readonly grantsAfter: readonly string[];
-  /** Nodes that got a slot, and whose end is not reported yet. */
+  /** They have a slot, and no reported end. */
   readonly inFlight: readonly string[];
   readonly order: readonly string[];
 }
 
-/** Reads the open rollout's history: reports received, slots granted. */
+/** From the open rollout's history. */
 export async function grantsAndFailures(
   client: Client,
   pool: string,

@@ -14,19 +14,19 @@ export const VICTIMS = [
 ] as const;
 export type Victim = (typeof VICTIMS)[number];
 
-/** `kill` is SIGKILL, `freeze` SIGSTOP and SIGCONT, `restart` SIGTERM; the process returns after each. */
+/** `kill` is SIGKILL, `freeze` SIGSTOP and SIGCONT, `restart` SIGTERM. */
 export const BLOWS = ['kill', 'freeze', 'restart'] as const;
 export type Blow = (typeof BLOWS)[number];
 
-/** Generous, because leases and heartbeats of a struck process must expire first. */
+/** Leases and heartbeats of a struck process must expire first. */
 export const PATIENCE_MS = 240_000;
 
-/** Longer than any short heartbeat interval; OUTLASTING_MS is for long faults. */
+/** Longer than any short heartbeat interval. */
 const FROZEN_MS = 2_500;
-/** Longer than the longest heartbeat (30 s) and the Lease of the controllers (15 s). */
+/** Longer than the longest heartbeat (30 s) and the controllers' Lease (15 s). */
 export const OUTLASTING_MS = 35_000;
 
-/** Strikes; resolves when the process is back and ready. */
+/** Resolves when the process is ready again. */
 export async function strike(stack: Stack, victim: Victim, blow: Blow): Promise<void> {
   if (blow === 'freeze') return freeze(pidOf(stack, victim));
   const { product, temporal, cluster } = stack;

@@ -1,18 +1,14 @@
-/** Running steps of an update at its cancellation, from its Temporal history. */
-
 import type { Client } from '@temporalio/client';
 import type { temporal } from '@temporalio/proto';
 
 type HistoryEvent = temporal.api.history.v1.IHistoryEvent;
 
-/** More checks than a cancellation needs to arrive; each is a call. */
+/** Enough for a cancellation to arrive. */
 const LOOKS = 2_000;
 
 /**
- * Waits until the update of the node is cancelled.
- *
- * @returns the activities that were scheduled and not completed then, or that completed only because they saw the
- * person's hold, which is written a moment before the cancellation
+ * @returns the activities that were not completed when the update was cancelled, or that completed
+ *   only because they saw the person's hold, which is written a moment before
  */
 export async function stepsWhenCancelled(client: Client, node: string): Promise<readonly string[]> {
   const update = client.workflow.getHandle(`update-node/${node}`);

@@ -1,4 +1,4 @@
-/** Stands in for the update of a node: waits for ever, and names a blocker when asked to. */
+/** Stands in for an update: waits for ever, and names a blocker when asked. */
 
 import { condition, setHandler } from '@temporalio/workflow';
 import { statusQuery, type NodeStatus } from '../../../workflows/messages';

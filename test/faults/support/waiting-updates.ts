@@ -1,8 +1,5 @@
-/** Waiting updates on a real Temporal server, with a worker that answers for them. */
-
-import { Client, Connection } from '@temporalio/client';
 import { bundleWorkflowCode, NativeConnection, Runtime, Worker } from '@temporalio/worker';
-import type { TemporalServer } from '../../../tools/temporal';
+import { temporalClient, type TemporalServer } from '../../../tools/temporal';
 
 const QUEUE = 'waiting-updates';
 const silent = (): void => undefined;
@@ -15,9 +12,12 @@ const QUIET = {
   error: silent,
 };
 
-/** Runs them during `work`. Maps each node to the blocker that its update names; undefined = none. */
+/**
+ * On a real Temporal server, during `work`. Maps each node to the blocker that its update names;
+ * undefined = none.
+ */
 export async function withWaitingUpdates(
-  { address, namespace }: TemporalServer,
+  server: TemporalServer,
   updates: Readonly<Record<string, string | undefined>>,
   work: () => Promise<void>,
 ): Promise<void> {
@@ -26,9 +26,10 @@ export async function withWaitingUpdates(
     workflowsPath: require.resolve('./waiting-update'),
     logger: QUIET,
   });
+  const { address, namespace } = server;
   const connection = await NativeConnection.connect({ address });
   const worker = await Worker.create({ connection, namespace, taskQueue: QUEUE, workflowBundle });
-  const client = new Client({ connection: await Connection.connect({ address }), namespace });
+  const client = await temporalClient(server);
   for (const [node, blocker] of Object.entries(updates)) {
     await client.workflow.start('waitingUpdate', {
       taskQueue: QUEUE,

@@ -1,4 +1,4 @@
-/** Folders that are slow to make, cached by the digest of their inputs. */
+/** Slow folders, cached by the digest of their inputs. */
 
 import { mkdir, mkdtemp, readdir, rename, rm, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
@@ -7,14 +7,14 @@ import { reportOnStderr, withProgress } from '../../../tools/binaries/progress';
 import { readSettings } from '../../../tools/binaries/settings';
 import { adoptDirectory } from '../../../tools/processes/watchdog';
 
-/** Parent of the cached folders, with a subfolder for each kind. */
+/** Has a subfolder for each kind. */
 export function cacheFolder(): string {
   return join(readSettings().cacheDirectory, 'hosts');
 }
 
 /**
- * The folder of this kind and digest; made once, under a lock. It gets its name when it is complete. Leftovers of
- * killed runs and older digests are removed.
+ * Made once, under a lock. The folder gets its name when it is complete. Leftovers and older
+ * digests are removed.
  */
 export async function cached(
   kind: string,
@@ -41,7 +41,7 @@ export async function cached(
 }
 
 const PARTIAL = '.partial-';
-/** Per kind: the newest few stay, because people switch between states of the sources. */
+/** Per kind: people switch between states of the sources. */
 const KEPT = 2;
 
 async function removeOthers(directory: string): Promise<void> {

@@ -1,4 +1,4 @@
-/** The root file system of a small Debian that can be a Kubernetes node. */
+/** A small Debian that can be a Kubernetes node. */
 
 import { readFileSync } from 'node:fs';
 import { readdir, readFile, rm } from 'node:fs/promises';
@@ -10,12 +10,12 @@ import { digestOf } from './inputs';
 const PACKAGES = [
   ...['systemd', 'systemd-sysv', 'dbus', 'ostree', 'ca-certificates', 'procps', 'attr'],
   ...['containerd', 'runc', 'iproute2', 'iptables', 'containernetworking-plugins'],
-  // slipway-ostree pulls through skopeo; the libraries are its own.
+  // slipway-ostree pulls through skopeo.
   ...['skopeo', 'libzstd1', 'libssl3', 'util-linux', 'busybox-static'],
 ];
 /**
- * Unpacked, not installed: the units that finalize a deployment are in a package that needs a boot loader, and the
- * registry is for the suite, not for hosts.
+ * Not installed: a boot loader would come with the units that finalize a deployment, and the
+ * registry is for the suite.
  */
 const UNPACKED = ['ostree-boot', 'docker-registry'];
 
@@ -24,7 +24,7 @@ export interface DebianSource {
   readonly suite: string;
 }
 
-/** The folder with the root file system in `<folder>/root`. Made once, in about two minutes. */
+/** With the root file system in `<folder>/root`. Made once, in two minutes. */
 export async function debianRoot(): Promise<string> {
   const source = await machineSource();
   const digest = await digestOf([source.suite, ...PACKAGES, ...UNPACKED]);
@@ -46,7 +46,6 @@ export async function debianRoot(): Promise<string> {
   return folder;
 }
 
-/** The source from which this machine installs its own release. */
 async function machineSource(): Promise<DebianSource> {
   const release = await readFile('/etc/os-release', 'utf8');
   const suite = /^VERSION_CODENAME="?([a-z]+)"?$/m.exec(release)?.[1];
@@ -74,7 +73,7 @@ async function sourceLists(): Promise<readonly string[]> {
   });
 }
 
-/** Both forms of a source list: paragraphs of fields, and lines that begin with `deb`. */
+/** Paragraphs of fields, or lines that begin with `deb`. */
 export function mirrorsIn(text: string, suite: string): readonly string[] {
   const fromLines = [...text.matchAll(/^deb\s+(?:\[[^\]]*\]\s+)?(\S+)\s+(\S+)\s+(.*)$/gm)]
     .filter(([, , suites, components]) => suites === suite && has(components, 'main'))

@@ -1,4 +1,4 @@
-/** The OS images of the stories, as an OCI layout on disk. */
+/** As an OCI layout on disk. */
 
 import { cp, mkdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -15,7 +15,7 @@ import { makeProduct, productDigest } from './product';
 import { ensureRustProgram } from '../../../tools/binaries/rust-programs';
 import { IMAGE_FOLDER, makeTree } from './tree';
 
-/** Tags of the images; each later one is another tag plus one layer. */
+/** Each later one is another tag plus one layer. */
 export const OS_VERSIONS = ['v1', 'v2', 'no-kubelet', 'no-worker'] as const;
 export type OsVersion = (typeof OS_VERSIONS)[number];
 
@@ -26,10 +26,10 @@ const FROM: Readonly<Record<OsVersion, string>> = {
   'no-worker': 'product',
 };
 
-/** Raise it when the code changes the tree that it makes. */
+/** Raise it when the code changes the tree. */
 const RECIPE = '1';
 
-/** The OCI layout with every version, cached by its inputs. */
+/** Every version, cached by its inputs. */
 export async function osImages(): Promise<string> {
   const base = await baseImage();
   const image = join(repositoryRoot(), IMAGE_FOLDER);
@@ -55,7 +55,7 @@ export async function osImages(): Promise<string> {
   return join(folder, 'oci');
 }
 
-/** All but the product and the differences between versions. */
+/** Without the product and the differences between versions. */
 async function baseImage(): Promise<string> {
   const debian = await debianRoot();
   const common = join(repositoryRoot(), IMAGE_FOLDER, 'common');

@@ -1,11 +1,9 @@
-/** A digest of all inputs of an OS tree. */
-
 import { createHash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
 import { lstat, readdir, readlink } from 'node:fs/promises';
 import { join } from 'node:path';
 
-/** Takes a file, a folder with its contents, or a text; names and modes count, times do not. */
+/** Of a file, a folder with its contents, or a text; names and modes count, times do not. */
 export async function digestOf(
   texts: readonly string[],
   paths: readonly string[] = [],

@@ -1,17 +1,17 @@
-/** Assigns each file to a layer of the image, so that a small change is a small download. */
+/** Assigns each file to a layer, so that a small change is a small download. */
 
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { execute } from '../execute';
 
-/** The format that the encapsulation reads. */
+/** As the encapsulation reads it. */
 interface ContentMeta {
   readonly version: 1;
   readonly layers: Readonly<Record<string, string>>;
   readonly mapping: Readonly<Record<string, string>>;
 }
 
-/** Files beside the packages, most specific first. */
+/** Most specific first. */
 const OWN_LAYERS: readonly (readonly [string, string])[] = [
   ['/usr/bin/kubelet', 'kubelet'],
   ['/usr/bin/node', 'node-runtime'],
@@ -19,7 +19,7 @@ const OWN_LAYERS: readonly (readonly [string, string])[] = [
   ['/usr/lib/node/images/', 'pod-images'],
 ];
 const LARGEST_PACKAGES = 16;
-/** The encapsulation's name for files without an owner. */
+/** Of the encapsulation, for files without an owner. */
 const UNPACKAGED = 'unpackaged';
 
 /** @param debian - the root with the package database that the tree was made of */
@@ -58,7 +58,7 @@ function layerOf(path: string, owner: string | undefined, largest: ReadonlySet<s
   return largest.has(owner) ? owner : 'other-packages';
 }
 
-/** From paths in the package database to paths in the tree. */
+/** By paths in the tree. */
 async function packageOfPath(debian: string): Promise<ReadonlyMap<string, string>> {
   const folder = join(debian, 'root/var/lib/dpkg/info');
   const owners = new Map<string, string>();
@@ -81,7 +81,7 @@ interface TreeFile {
   readonly checksum: string;
 }
 
-/** Parses `-00644 0 0  1234 <checksum> /usr/bin/thing`, for a link followed by ` -> target`. */
+/** `-00644 0 0  1234 <checksum> /usr/bin/thing`, for a link followed by ` -> target`. */
 async function filesOf(repository: string, commit: string): Promise<readonly TreeFile[]> {
   const listing = await execute('ostree', [`--repo=${repository}`, 'ls', '-R', '-C', commit]);
   return listing.split('\n').flatMap((line) => {

@@ -1,6 +1,6 @@
 /**
- * Builds the OS images of the end-to-end hosts and the disk of the emulated one, and gets Ignition engine and
- * registry: no test's time limit includes that, and the hosts' private network could not download anything.
+ * Builds what the stories need before they run: no test's time limit includes it, and the hosts'
+ * private network could not download anything.
  */
 
 import { messageOf } from '../../../core/errors';

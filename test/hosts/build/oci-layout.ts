@@ -1,5 +1,3 @@
-/** An OCI image layout on disk, and images with one layer on top of another image. */
-
 import { createHash } from 'node:crypto';
 import { mkdir, mkdtemp, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -32,7 +30,7 @@ interface ImageConfig {
 const TAG = 'org.opencontainers.image.ref.name';
 const MEDIA_TYPE = 'application/vnd.oci.image';
 
-/** Writes a layout with one image of one layer: the files of a folder. */
+/** One layer: the files of a folder. */
 export async function writeLayout(layout: string, tag: string, folder: string): Promise<void> {
   await mkdir(join(layout, 'blobs/sha256'), { recursive: true });
   await writeFile(join(layout, 'oci-layout'), JSON.stringify({ imageLayoutVersion: '1.0.0' }));
@@ -58,7 +56,7 @@ export async function writeLayout(layout: string, tag: string, folder: string): 
 }
 
 /**
- * Writes the image `tag`: `from` with the files of a folder on top.
+ * The image `tag`: `from` with the files of a folder on top.
  *
  * @param comment - of the layer, in the history of the image
  */

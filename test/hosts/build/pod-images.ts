@@ -1,4 +1,4 @@
-/** Images for pods without a registry: OCI layouts in tar files, each with one static program. */
+/** Images for pods without a registry. */
 
 import { createHash } from 'node:crypto';
 import { cp, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
@@ -6,11 +6,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { execute } from '../execute';
 
-/** Both images have the same content: a program that sleeps until SIGTERM. */
+/** Both are a program that sleeps until SIGTERM. */
 const NAMES = ['images.test/pause:1', 'images.test/workload:1'];
 const COMMAND = ['/busybox', 'sh', '-c', 'trap "exit 0" TERM; while :; do sleep 3600 & wait; done'];
 
-/** Writes an archive for each image into the folder; containerd imports them at boot. */
+/** Containerd imports the archives at boot. */
 export async function packImage(busybox: string, folder: string): Promise<void> {
   const work = await mkdtemp(join(tmpdir(), 'slipway-image-'));
   try {

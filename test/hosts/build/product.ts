@@ -1,4 +1,4 @@
-/** The product as installed on a machine: the bundle of the host worker, its units, and slipway-ostree. */
+/** The product as installed: the host worker, its units, and slipway-ostree. */
 
 import { chmod, cp, mkdir, readdir, readFile, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -8,7 +8,6 @@ import { ensureRustProgram } from '../../../tools/binaries/rust-programs';
 
 const BUNDLE = join('dist', 'host-bundle');
 const UNITS = join('deploy', 'host');
-/** The only shell program of the product. */
 const FALLBACK = 'slipway-host-fallback';
 
 export async function productDigest(): Promise<string> {
@@ -16,7 +15,7 @@ export async function productDigest(): Promise<string> {
   return digestOf([], [...paths, await ensureRustProgram('slipway-ostree')]);
 }
 
-/** Writes below a folder the files that a package of the product would install. */
+/** As a package of the product would. */
 export async function makeProduct(directory: string): Promise<void> {
   const root = repositoryRoot();
   const programs = join(directory, 'usr/bin');
@@ -32,13 +31,13 @@ export async function makeProduct(directory: string): Promise<void> {
   for (const name of await readdir(join(root, UNITS))) {
     if (!name.endsWith('.service')) continue;
     const unit = await readFile(join(root, UNITS, name), 'utf8');
-    // /usr/local belongs to the machine, below /var; an image has its programs in /usr/bin.
+    // /usr/local belongs to the machine; an image has its programs in /usr/bin.
     await writeFile(join(units, name), unit.replaceAll('/usr/local/bin/', '/usr/bin/'));
     await enable(directory, name, unit);
   }
 }
 
-/** Like `systemctl enable`, from the `[Install]` section of the unit. */
+/** From the `[Install]` section of the unit. */
 async function enable(directory: string, name: string, unit: string): Promise<void> {
   for (const [, kind = '', targets = ''] of unit.matchAll(/^(WantedBy|RequiredBy)=(.*)$/gm)) {
     const suffix = kind === 'WantedBy' ? 'wants' : 'requires';

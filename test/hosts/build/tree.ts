@@ -1,4 +1,4 @@
-/** An ostree tree made of a Debian root, with each folder at its place on a host with a read-only /usr. */
+/** An ostree tree made of a Debian root, for a host with a read-only /usr. */
 
 import { cp, mkdir, readdir, rename, rm, symlink, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
@@ -8,21 +8,21 @@ import { packImage } from './pod-images';
 
 export interface TreePrograms {
   readonly kubelet: string;
-  /** Node.js for the host worker. */
+  /** For the host worker. */
   readonly node: string;
 }
 
 export const KERNEL = '6.1.0-slipway';
 export const IMAGE_FOLDER = join('test', 'hosts', 'image');
 
-/** Units that a container does not need, or that would use a network. */
+/** A container does not need these, or they would use a network. */
 const MASKED = [
   ...['ostree-remount.service', 'getty.target', 'console-getty.service'],
   ...['systemd-networkd-wait-online.service', 'systemd-resolved.service', 'fstrim.timer'],
   ...['apt-daily.timer', 'apt-daily-upgrade.timer', 'dpkg-db-backup.timer'],
   ...['e2scrub_all.timer', 'e2scrub_reap.service', 'systemd-timesyncd.service'],
 ];
-/** Links below /usr, as in an image of a distribution; links in /etc belong to the machine. */
+/** Below /usr, as in an image of a distribution. */
 const ENABLED: Readonly<Record<string, readonly string[]>> = {
   'sysinit.target': ['node-prep.service'],
   'multi-user.target': [
@@ -46,13 +46,13 @@ export async function makeTree(
   await link(directory);
   const kernel = join(directory, 'usr/lib/modules', KERNEL);
   await mkdir(kernel, { recursive: true });
-  // A container boots neither; ostree requires both.
+  // ostree requires kernel and initramfs.
   await writeFile(join(kernel, 'vmlinuz'), 'a container needs no kernel of its own\n');
   await writeFile(join(kernel, 'initramfs.img'), 'nor an initramfs\n');
   await rm(join(directory, 'etc/hostname'), { force: true });
   await writeFile(join(directory, 'etc/machine-id'), '');
   await writeFile(join(directory, 'etc/resolv.conf'), '');
-  // Otherwise every build makes other bytes, and so other digests.
+  // Otherwise every build makes other digests.
   for (const changing of ['ld.so.cache~', 'passwd-', 'group-', 'shadow-', 'gshadow-']) {
     await rm(join(directory, 'etc', changing), { force: true });
   }
@@ -83,7 +83,6 @@ async function addPrograms(directory: string, programs: TreePrograms): Promise<v
   await packImage(join(directory, 'bin/busybox'), images);
 }
 
-/** Copies every file of the folder to its place in the tree. */
 export async function overlay(folder: string, directory: string): Promise<void> {
   await execute('cp', ['-a', '--no-preserve=ownership', `${folder}/.`, directory]);
 }
@@ -104,7 +103,7 @@ async function enableUnits(directory: string): Promise<void> {
   }
 }
 
-/** Paths that an image must not have: state, devices, and files that a boot makes. */
+/** State, devices, and files that a boot makes. */
 async function empty(directory: string): Promise<void> {
   for (const folder of ['var', 'tmp', 'dev', 'boot', 'run', 'proc', 'sys']) {
     await rm(join(directory, folder), { recursive: true, force: true });

@@ -1,7 +1,4 @@
-/**
- * The control groups of one host, one in every hierarchy: its processes see only their own machine, and no two
- * kubelets share a group.
- */
+/** The control groups of one host, one in every hierarchy: no two kubelets share a group. */
 
 import {
   existsSync,
@@ -16,12 +13,12 @@ import { join } from 'node:path';
 const ROOT = '/sys/fs/cgroup';
 
 export interface HostGroups {
-  /** Shell command that moves the shell into every group. */
+  /** Moves the shell into every group. */
   readonly join: string;
-  /** Removes groups that a boot left behind; a kubelet would wait for each of them. */
+  /** A kubelet would wait for each group that a boot left behind. */
   sweep(): void;
   /**
-   * Ends every process in the groups except `survivor` between two instructions, so that none sees another end.
+   * Ends every process except `survivor` between two instructions, so that none sees another end.
    * The survivor is the parent of the first one, and notices when the last one has ended.
    */
   cut(survivor: number): void;
@@ -63,7 +60,7 @@ interface Freezer {
   thaw(): void;
 }
 
-/** For version 1 or 2 of control groups; undefined where the group has no freezer. */
+/** Undefined where the group has no freezer. */
 function freezerOf(group: string): Freezer | undefined {
   const [first, second] = [join(group, 'freezer.state'), join(group, 'cgroup.freeze')];
   if (existsSync(first)) {
@@ -83,7 +80,7 @@ function freezerOf(group: string): Freezer | undefined {
   };
 }
 
-/** A process that is killed while frozen runs no instruction of its own after the thaw. */
+/** A process that is killed while frozen runs no further instruction. */
 function killFrozen({ group, freeze, isFrozen, thaw }: Freezer, survivor: number): void {
   do freeze();
   while (!isFrozen());
@@ -106,7 +103,7 @@ interface Hierarchy {
   readonly path: string;
 }
 
-/** Parses `<number>:<controllers>:<path>`; an empty list of controllers is the unified hierarchy. */
+/** `<number>:<controllers>:<path>`; an empty list of controllers is the unified hierarchy. */
 function hierarchies(): readonly Hierarchy[] {
   return readFileSync('/proc/self/cgroup', 'utf8')
     .split('\n')

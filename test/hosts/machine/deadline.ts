@@ -1,9 +1,7 @@
-/** Time limit of one wait in a story, on a busy machine. */
+/** Of one wait, on a busy machine. */
 export const PATIENCE_MS = 150_000;
 
 /**
- * The value of a promise that settles in time.
- *
  * @param what - for the error, as a sentence: `worker-1 has booted`
  * @param patienceMs - for unusually slow waits
  */

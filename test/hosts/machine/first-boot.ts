@@ -1,6 +1,6 @@
 /**
- * The first boot of a machine as its initramfs does it: Ignition fetches the config over the machine's own network
- * and writes it to the deployment before the system starts.
+ * Ignition fetches the config over the machine's own network and writes it to the deployment before
+ * the system starts.
  */
 
 import { existsSync } from 'node:fs';
@@ -13,11 +13,7 @@ import { varOf } from './sysroot';
 
 const PRESETS = 'etc/systemd/system-preset/20-ignition.preset';
 
-/**
- * Writes the pointer config, and the config that it refers to, to the deployment of the first boot.
- *
- * @param pointer - Ignition config of the version that it names
- */
+/** @param pointer - Ignition config of the version that it names */
 export async function firstBoot(machine: Machine, pointer: object): Promise<void> {
   const engine = await createEngine({
     work: join(dirname(machine.sysroot), 'ignition'),
@@ -35,10 +31,7 @@ export async function firstBoot(machine: Machine, pointer: object): Promise<void
   }
 }
 
-/**
- * Does what systemd's first boot does for the units of the config. Only Ignition's presets are applied: those of plain
- * Debian would enable every installed unit.
- */
+/** Only Ignition's presets: those of plain Debian would enable every installed unit. */
 async function applyPresets(root: string): Promise<void> {
   const path = join(root, PRESETS);
   if (!existsSync(path)) return;

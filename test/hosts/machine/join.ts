@@ -1,5 +1,3 @@
-/** A machine joins its pool: it gets a pointer config and its own settings. */
-
 import type { Cluster } from '../../../tools/cluster';
 import { readCredentials } from '../../../tools/cluster';
 import { kubeconfigText } from '../../../tools/cluster/kubeconfig';
@@ -15,11 +13,11 @@ export interface MachineSettings {
 }
 
 export interface JoinOptions extends MachineSettings {
-  /** From `slipway pointer-config`: the address of the pool's config, with a token. */
+  /** From `slipway pointer-config`, with a token. */
   readonly pointer: object;
 }
 
-/** Runs its first boot as far as the initramfs. The machine is off before and after. */
+/** Up to the end of the initramfs. The machine is off before and after. */
 export async function joinPool(machine: Machine, options: JoinOptions): Promise<void> {
   const files = await ownFiles(machine, options);
   const storage = {
@@ -36,7 +34,7 @@ export async function joinPool(machine: Machine, options: JoinOptions): Promise<
 /** Path → text, mode. */
 type OwnFiles = ReadonlyMap<string, readonly [text: string, mode?: number]>;
 
-/** Files of this one machine: its name, its credentials, the settings of its host worker. */
+/** Name, credentials, settings of the host worker. */
 async function ownFiles(machine: Machine, options: MachineSettings): Promise<OwnFiles> {
   const { cluster } = options;
   const { name } = machine;
@@ -67,7 +65,7 @@ function hostSettings(node: string, options: MachineSettings): string {
     authorityFile: '/etc/kubernetes/ca.crt',
     certificateFile: '/etc/kubernetes/kubelet-client.crt',
     keyFile: '/etc/kubernetes/kubelet-client.key',
-    // Short, because these machines boot in a second.
+    // These machines boot in a second.
     kubeletHealthSeconds: '20',
     startJitterSeconds: '0',
     inhibitorSeconds: '5',

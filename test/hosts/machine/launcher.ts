@@ -1,6 +1,6 @@
 /**
- * Stands in for firmware, boot loader and kernel: starts the deployment of the newest boot entry, again after each
- * reboot, and can cut the power.
+ * Stands in for firmware, boot loader and kernel: starts the deployment of the newest boot entry,
+ * again after each reboot, and can cut the power.
  */
 
 import { type ChildProcess, spawn } from 'node:child_process';
@@ -14,12 +14,12 @@ import { withDeadline } from './deadline';
 import type { HostNetwork } from './network';
 import { nextBoot, varOf } from './sysroot';
 
-/** Exit status of `systemd-nspawn --keep-unit` when the machine asked for a reboot. */
+/** Of `systemd-nspawn --keep-unit`. */
 const ASKED_TO_REBOOT = 133;
 
 export interface LauncherOptions {
   readonly name: string;
-  /** For files outside the machine's disk: the command line, the console. */
+  /** Outside the machine's disk: the command line, the console. */
   readonly directory: string;
   readonly sysroot: string;
   readonly network: HostNetwork;
@@ -28,15 +28,14 @@ export interface LauncherOptions {
 
 export interface Launcher {
   boots(): number;
-  /** ID of the machine's first process, as seen from here; undefined while it is off. */
+  /** As seen from here; undefined while the machine is off. */
   firstProcess(): number | undefined;
-  /** Turns it on; resolves when its first process runs. */
+  /** Resolves when its first process runs. */
   powerOn(): Promise<void>;
-  /** Ends everything inside at once; the machine stays off until it is turned on. */
+  /** Everything ends at once; the machine stays off until it is turned on. */
   cutPower(): Promise<void>;
-  /** The console of the machine, over all its boots. */
   readonly consoleFile: string;
-  /** Resolves at that number of starts. @throws Error on timeout */
+  /** @throws Error on timeout */
   untilBoots(count: number): Promise<void>;
 }
 
@@ -48,12 +47,12 @@ export function createLauncher(options: LauncherOptions): Launcher {
   let ended: Promise<void> = Promise.resolve();
   const waiting = new Set<() => void>();
 
-  /** @returns how it ended; undefined = the power was cut before it began */
+  /** @returns how it ended; undefined = the power was cut before */
   const bootOnce = async (log: WriteStream): Promise<number | null | undefined> => {
     options.groups.sweep();
     await options.network.renew();
     const args = await bootArguments(options);
-    // Cut between two boots: nothing ran, and nothing may start.
+    // Cut between two boots: nothing may start.
     if (!isOn) return undefined;
     const child = start(options, args);
     current = child;
@@ -110,7 +109,7 @@ export function createLauncher(options: LauncherOptions): Launcher {
       isOn = false;
       const first = firstProcess();
       const nspawn = current?.pid;
-      // nspawn ends by itself after the last process inside; if it were killed, it would not wait for that.
+      // nspawn waits for the last process inside, but not when it is killed.
       if (first !== undefined && nspawn !== undefined) options.groups.cut(nspawn);
       else current?.kill('SIGKILL');
       await ended;
@@ -118,7 +117,7 @@ export function createLauncher(options: LauncherOptions): Launcher {
   };
 }
 
-/** The kernel arguments that a boot loader would read from the disk. */
+/** As a boot loader reads them from the disk. */
 async function bootArguments(options: LauncherOptions): Promise<readonly string[]> {
   const { name, sysroot, network, directory } = options;
   const entry = await nextBoot(sysroot);
@@ -138,7 +137,7 @@ async function bootArguments(options: LauncherOptions): Promise<readonly string[
   ];
 }
 
-/** GRUB removes the quotes of each argument, and quotes an argument with blanks again. */
+/** GRUB removes the quotes of each argument, and quotes one with blanks again. */
 function asGrubSaysIt(options: string): string {
   const words = options.match(/(?:"[^"]*"|[^\s"])+/g) ?? [];
   const bare = words.map((word) => word.replaceAll('"', ''));
@@ -146,7 +145,7 @@ function asGrubSaysIt(options: string): string {
 }
 
 function start({ groups }: LauncherOptions, args: readonly string[]): ChildProcess {
-  // The shell joins the groups, and nspawn makes them the machine's own.
+  // nspawn makes the groups the machine's own.
   return spawn('/bin/sh', ['-c', `${groups.join} && exec systemd-nspawn "$@"`, 'sh', ...args], {
     stdio: ['ignore', 'pipe', 'pipe'],
     detached: true,

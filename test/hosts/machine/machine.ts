@@ -23,14 +23,14 @@ export interface Machine {
   readonly sysroot: string;
   readonly network: HostNetwork;
   readonly launcher: Launcher;
-  /** The deployment that the next boot starts, as a folder here. */
+  /** It boots next; a folder here. */
   deployment(): Promise<string>;
   entries(): Promise<readonly BootEntry[]>;
-  /** Runs a command inside, as root at the console; fails while the machine is off. */
+  /** As root at the console; fails while the machine is off. */
   run(...command: readonly string[]): Promise<CommandResult>;
-  /** Like `run`, and returns the output. @throws Error when the command fails */
+  /** @throws Error when the command fails */
   output(...command: readonly string[]): Promise<string>;
-  /** Resolves when the host worker has logged, in this boot, a line with all of these texts. */
+  /** The host worker has logged, in this boot, a line with all of these texts. */
   untilLogged(...texts: readonly string[]): Promise<void>;
   remove(): Promise<void>;
 }
@@ -82,7 +82,7 @@ export async function createMachine(options: MachineOptions): Promise<Machine> {
   };
 }
 
-/** Has the suite's folder in it, so that a later run can find out whose the groups were. */
+/** With the suite's folder, so that a later run can find out whose the groups were. */
 function groupName({ directory, name }: MachineOptions): string {
   const run = /slipway-hosts-[A-Za-z0-9]+/.exec(directory)?.[0] ?? 'slipway-hosts';
   return `${run}-${name}`;
@@ -90,9 +90,8 @@ function groupName({ directory, name }: MachineOptions): string {
 
 const PATH = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin';
 /**
- * Stays outside of the machine's processes and reaps the command. An nsenter that forks would stop with its child:
- * during shutdown a machine stops all its processes, nsenter would stop for ever, and a machine with unreaped
- * processes never powers off.
+ * Stays outside of the machine's processes and reaps the command. An nsenter that forks would stop
+ * with its child during shutdown, and a machine with unreaped processes never powers off.
  */
 const OUTSIDE = `trap 'kill "$pid"' TERM; "$@" & pid=$!; wait "$pid"`;
 

@@ -1,6 +1,6 @@
 /**
- * The network of the suite: a bridge in the suite's namespace, and for each host a namespace with a cable to that
- * bridge. The real interfaces are never touched.
+ * A bridge in the suite's namespace, and for each host a namespace with a cable to it. The real
+ * interfaces are never touched.
  */
 
 import { readlinkSync } from 'node:fs';
@@ -12,19 +12,18 @@ const BRIDGE = 'hosts0';
 
 export interface HostNetwork {
   readonly address: string;
-  /** Path of the namespace, for processes to be started in it. */
+  /** For processes to be started in it. */
   readonly namespace: string;
-  /** Unplugs the cable, or plugs it in. */
+  /** False = the cable is unplugged. */
   connect(connected: boolean): Promise<void>;
-  /** Drops all packets of the host to this TCP port of the control plane, until `heal`. */
+  /** To this TCP port of the control plane, until `heal`. */
   cut(port: number): Promise<void>;
   heal(): Promise<void>;
-  /** Resets the machine's side of the cable, as a boot does. */
+  /** The machine's side of the cable, as at a boot. */
   renew(): Promise<void>;
   remove(): Promise<void>;
 }
 
-/** Whether this namespace is not that of process 1. */
 export function isPrivateNetwork(): boolean {
   return process.env['SLIPWAY_HOSTS_NAMESPACE'] === readlinkSync('/proc/self/ns/net');
 }
@@ -42,7 +41,7 @@ export async function createBridge(): Promise<void> {
   await ip('link', 'set', BRIDGE, 'up');
 }
 
-/** @param number - from 1; gives the last part of the address */
+/** @param number - from 1; the last part of the address */
 export async function createHostNetwork(name: string, number: number): Promise<HostNetwork> {
   const address = `10.211.0.${10 + number}`;
   const outside = `host${number}`;
@@ -55,7 +54,7 @@ export async function createHostNetwork(name: string, number: number): Promise<H
     await within('link', 'set', 'lo', 'up');
     await within('address', 'replace', `${address}/24`, 'dev', 'host0');
     await within('link', 'set', 'host0', 'up');
-    // The kubelet needs a default route to accept its address.
+    // The kubelet needs a default route.
     await within('route', 'replace', 'default', 'via', CONTROL_PLANE);
   };
   await renew();

@@ -5,10 +5,9 @@ import { digestOfTag } from '../build/oci-layout';
 import { execute } from '../execute';
 import { CONTROL_PLANE } from './network';
 
-/** Address for hosts; their registry settings contain it, too. */
+/** The hosts' registry settings contain it, too. */
 export const REGISTRY = `${CONTROL_PLANE}:5000`;
 
-/** Starts the registry of the suite with every version pushed. */
 export async function startOsRegistry(
   directory: string,
   layout: string,
@@ -25,7 +24,7 @@ export async function startOsRegistry(
   return { registry, images: images as Record<OsVersion, string> };
 }
 
-/** Copies an image of a layout into the repository `os`; returns the reference with its digest. */
+/** Returns the reference with its digest. */
 async function push(layout: string, tag: string): Promise<string> {
   await execute('skopeo', [
     ...['copy', '--quiet', '--dest-tls-verify=false', '--preserve-digests'],

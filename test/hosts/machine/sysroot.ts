@@ -1,4 +1,4 @@
-/** The disk of a host: an ostree sysroot in a folder, as an installer leaves it. */
+/** An ostree sysroot in a folder, as an installer leaves it. */
 
 import { mkdir, readdir, readFile, rm } from 'node:fs/promises';
 import { existsSync } from 'node:fs';
@@ -12,7 +12,7 @@ export interface BootEntry {
   readonly version: number;
   readonly file: string;
   readonly options: string;
-  /** The deployment that it boots, as a folder of this machine. */
+  /** It boots next; a folder of this machine. */
   readonly deployment: string;
 }
 
@@ -33,7 +33,7 @@ export async function makeSysroot(
   ]);
 }
 
-/** The entry that a boot loader would start: the one with the highest version. */
+/** The entry with the highest version. */
 export async function nextBoot(sysroot: string): Promise<BootEntry> {
   const entries = await bootEntries(sysroot);
   const [first] = entries;
@@ -41,7 +41,7 @@ export async function nextBoot(sysroot: string): Promise<BootEntry> {
   return first;
 }
 
-/** All entries, the one that boots first. */
+/** The one that boots first comes first. */
 export async function bootEntries(sysroot: string): Promise<readonly BootEntry[]> {
   const folder = join(sysroot, 'boot/loader/entries');
   const entries = await Promise.all(
@@ -61,7 +61,7 @@ export function varOf(sysroot: string): string {
   return join(sysroot, 'ostree/deploy', OS_NAME, 'var');
 }
 
-/** Deployments are immutable, so a plain removal would stop half-way. */
+/** A plain removal would stop at immutable deployments. */
 export async function removeSysroot(sysroot: string): Promise<void> {
   if (existsSync(join(sysroot, 'ostree/deploy'))) {
     await execute('chattr', ['-R', '-f', '-i', join(sysroot, 'ostree/deploy')]).catch(() => '');

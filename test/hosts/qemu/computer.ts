@@ -1,6 +1,6 @@
 /**
- * An emulated machine with real firmware, boot loader and kernel. All of them write to its first serial port;
- * commands use the second one.
+ * An emulated machine with real firmware, boot loader and kernel, which write to its first serial
+ * port; commands use the second one.
  */
 
 import { type ChildProcess, spawn } from 'node:child_process';
@@ -14,20 +14,20 @@ import { followLines, type Lines } from './lines';
 import { listen } from './shell';
 
 export interface Computer {
-  /** Output of the first serial port: firmware, boot loader, kernel, boot attempts. */
+  /** Of firmware, boot loader, kernel, boot attempts. */
   readonly console: Lines;
-  /** Resolves after that many successful boots. @throws Error with the last lines of the console */
+  /** Successful boots. @throws Error with the last lines of the console */
   untilUp(count: number): Promise<void>;
-  /** Runs a command as root at the second serial port. @throws Error when it fails */
+  /** As root at the second serial port. @throws Error when it fails */
   output(command: string): Promise<string>;
-  /** Types a command and does not wait: the machine may be gone before it answers. */
+  /** Does not wait: the machine may be gone before it answers. */
   type(command: string): void;
   powerOff(): Promise<void>;
 }
 
 export interface ComputerOptions {
   readonly directory: string;
-  /** Unchanged: the machine's writes go to its directory. */
+  /** The machine's writes go to its directory. */
   readonly disk: string;
 }
 
@@ -50,7 +50,7 @@ export async function startComputer({ directory, disk }: ComputerOptions): Promi
   let isOn = true;
   let current: ChildProcess | undefined;
   const run = async (): Promise<void> => {
-    // A new process for each reboot: one that has already run a kernel loads the next much more slowly.
+    // A process that has run a kernel loads the next much more slowly.
     while (isOn) {
       current = spawn('qemu-system-x86_64', hardware(written, port), {
         stdio: ['ignore', 'pipe', 'pipe'],
@@ -77,7 +77,7 @@ export async function startComputer({ directory, disk }: ComputerOptions): Promi
   };
 }
 
-/** Exit status of a reset, by the flags below. */
+/** Of a reset, by the flags below. */
 const REBOOTED = 0;
 
 async function bootOnce(
@@ -93,7 +93,6 @@ async function bootOnce(
       hear(`the machine did not start: ${error.message}`);
       resolve(undefined);
     });
-    // After all its output.
     machine.once('close', (code) => resolve(code ?? undefined));
   });
   disown();

@@ -1,4 +1,4 @@
-/** The disk of the machine, a file made without mounts: boot loader, a boot partition, and an ostree sysroot. */
+/** A file made without mounts: boot loader, boot partition, ostree sysroot. */
 
 import { copyFile, mkdir, open, readFile, rename, rm, truncate, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -25,14 +25,13 @@ const ROOT = { start: BOOT.start + BOOT.sectors, sectors: 4_194_304 - BOOT.start
 const BOOTABLE_FLAG = 0x80;
 const LINUX = 0x83;
 
-/** Arguments of the installer. Without `panic=` a failed kernel waits for a person. */
+/** Without `panic=` a failed kernel waits for a person. */
 export const INSTALLED_ARGUMENTS = [
   ...['root=/dev/vda2', 'rw', 'console=ttyS0', 'panic=1', 'quiet', 'systemd.show_status=0'],
-  // These turn off what is slow on an emulated processor.
+  // Slow on an emulated processor.
   ...['mitigations=off', 'nokaslr', 'no_timer_check', 'rcupdate.rcu_expedited=1', 'lsm='],
 ];
 
-/** A file that is there before the first boot. */
 export interface InstalledFile {
   readonly path: string;
   readonly content: string;
@@ -40,11 +39,10 @@ export interface InstalledFile {
 
 export interface Installed {
   readonly files: readonly InstalledFile[];
-  /** Added to those that every machine has. */
   readonly kernelArguments: readonly string[];
 }
 
-/** @returns the disk in a read-only file, which other runs use, too */
+/** @returns a read-only file, which other runs use, too */
 export async function installedDisk({ files, kernelArguments }: Installed): Promise<string> {
   const installed = [...INSTALLED_ARGUMENTS, ...kernelArguments];
   const layout = await qemuImages();
@@ -65,12 +63,11 @@ export async function installedDisk({ files, kernelArguments }: Installed): Prom
   return join(folder, 'disk.raw');
 }
 
-/** The reference of an image of the layout in the suite's registry. */
 export async function referenceOf(layout: string, tag: string): Promise<string> {
   return `${REGISTRY}/os@${await digestOfTag(layout, tag)}`;
 }
 
-/** ostree writes the menu in the form of syslinux, which the boot loader also reads. */
+/** ostree writes the menu in the form of syslinux, which the boot loader reads. */
 async function install(
   sysroot: string,
   layout: string,
@@ -86,7 +83,7 @@ async function install(
   for (const folder of ['loader.0', 'syslinux', 'grub']) await mkdir(join(boot, folder));
   await execute('ln', ['-s', 'loader.0', join(boot, 'loader')]);
   await execute('ln', ['-s', '../loader/syslinux.cfg', join(boot, 'syslinux/syslinux.cfg')]);
-  // Without a timeout the boot loader would only know the first entry.
+  // Without a timeout the boot loader knows only the first entry.
   await writeFile(join(boot, 'loader.0/syslinux.cfg'), 'TIMEOUT 1\n');
   await copyFile(join(bootFiles, 'grub.cfg'), join(boot, 'grub/grub.cfg'));
   await execute('grub-editenv', [join(boot, 'grub/grubenv'), 'create']);
@@ -127,7 +124,7 @@ interface Partition {
   readonly sectors: number;
 }
 
-/** Without features that this boot loader does not know. */
+/** Only features that this boot loader knows. */
 async function makeFileSystem(
   disk: string,
   folder: string,
@@ -162,7 +159,7 @@ async function writeBootLoader(disk: string, directory: string): Promise<void> {
   await rm(core);
 }
 
-/** The partition table at the end of the first sector: entries of 16 bytes. */
+/** At the end of the first sector: entries of 16 bytes. */
 const TABLE_AT = 446;
 
 function writePartition(sector: Buffer, index: number, part: Partition, flag: number): void {

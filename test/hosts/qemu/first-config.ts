@@ -1,4 +1,4 @@
-/** Configs as Ignition leaves them on the disk of a machine that lacks their kernel arguments. */
+/** As Ignition leaves configs on the disk of a machine that lacks their kernel arguments. */
 
 import { CURRENT_CONFIG_FILE } from '../../../host/records/configs';
 import { digestOfTag } from '../build/oci-layout';
@@ -7,7 +7,7 @@ import { type InstalledFile, installedDisk } from './disk';
 import { BOOTABLE, qemuImages } from './images';
 
 const NODE = 'qemu-0';
-/** Arguments that the boot loader spells differently, except one. */
+/** The boot loader spells them differently, except one. */
 export const QUOTED = [
   'cgroup_no_v1="all"',
   'dyndbg="file not-there.c +p"',
@@ -16,33 +16,32 @@ export const QUOTED = [
   "slipway.single='a b'",
   String.raw`slipway.escaped=64M\$0x1000`,
 ];
-/** A config that boots. */
 export const GOOD = {
   name: 'rendered-worker-good',
   kernelArguments: ['slipway.story=arrived', 'audit=0', ...QUOTED, ''],
 };
-/** The state before, as if the first boot had been cut off. */
+/** As if the first boot had been cut off. */
 const BEFORE = {
   name: `${GOOD.name}-from-ignition`,
   kernelArguments: ['slipway.gone="for good"', 'slipway.short="all"'],
 };
-/** The same arguments as the installer spelled them. */
+/** As the installer spelled them. */
 export const GONE = ['"slipway.gone=for good"', 'slipway.short=all'];
-/** A config that does not boot: its init program is not in the image. */
+/** Its init program is not in the image. */
 export const UNBOOTABLE = {
   name: 'rendered-worker-unbootable',
   kernelArguments: [...GOOD.kernelArguments, 'init=/usr/lib/not-there'],
 };
 
-/** The test replaces the first config with this one. */
+/** Replaces the first config. */
 export const UNBOOTABLE_FILE = '/etc/unbootable.json';
-/** As Ignition leaves it: the served config, and a first boot that is not complete. */
+/** A first boot that is not complete. */
 export const LEFT_FILES = [
   '/etc/mcs-machine-config-content.json',
   '/etc/ignition-machine-config-encapsulated.json',
 ] as const;
 
-/** The disk of the story; the other files identify the machine. */
+/** The other files identify the machine. */
 export async function storyDisk(): Promise<string> {
   const image = `${REGISTRY}/os@${await digestOfTag(await qemuImages(), BOOTABLE)}`;
   const good = served(GOOD, image);

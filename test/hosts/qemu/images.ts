@@ -1,4 +1,4 @@
-/** An OS image that a real kernel boots: one layer on top of an image of the other hosts. */
+/** One layer on top of an image of the other hosts, for a real kernel. */
 
 import { existsSync } from 'node:fs';
 import { cp, mkdir, readdir, rm, symlink, writeFile } from 'node:fs/promises';
@@ -16,17 +16,17 @@ export const BOOTABLE = 'bootable';
 
 /** Raise it when the code changes the image. */
 const RECIPE = '2';
-/** Boot loader and system communicate through its environment. */
+/** Boot loader and system communicate through it. */
 const GRUB_EDITENV = '/usr/bin/grub-editenv';
 
-/** Useless without a cluster; the host worker would wait for its control plane. */
+/** The host worker would wait for its control plane. */
 const NOT_STARTED = ['kubelet', 'containerd', 'crio', 'node-images', 'node-prep', 'slipway-host'];
-/** Units that Debian starts, which nothing here needs; an emulated machine is slow. */
+/** Nothing here needs these, and an emulated machine is slow. */
 const DEBIAN_TARGETS = ['sysinit', 'sockets', 'timers', 'multi-user'];
-/** A log on disk, and logins. Programs write to the console instead. */
+/** Programs write to the console instead. */
 const NEVER_STARTED = ['systemd-journald', 'dbus', 'systemd-logind', 'systemd-tmpfiles-clean'];
 
-/** Thousands of unused files: every deployment has a link to each. */
+/** Every deployment has a link to each file. */
 const LEFT_OUT = [
   'usr/share',
   ...['apt', 'cni', 'dpkg', 'gnupg', 'locale', 'mime', 'terminfo', 'udev', 'node/images'].map(
@@ -37,7 +37,7 @@ const LEFT_OUT = [
   ...['apt', 'ssl', 'terminfo', 'perl'].map((name) => `etc/${name}`),
 ];
 
-/** The OCI layout with the image; cached by its inputs. */
+/** Cached by its inputs. */
 export async function qemuImages(): Promise<string> {
   const base = await osImages();
   const kernel = await kernelAndInitramfs();
@@ -79,7 +79,7 @@ async function makeSystem(layer: string, { kernel, system }: SystemParts): Promi
     await link(layer, `etc/systemd/system/${name}`, '/dev/null');
   for (const path of LEFT_OUT) {
     await mkdir(join(layer, dirname(path)), { recursive: true });
-    // In a layer, a name with the prefix `.wh.` removes the file of the name behind it.
+    // The prefix `.wh.` removes a file of a lower layer.
     await writeFile(join(layer, dirname(path), `.wh.${basename(path)}`), '');
   }
   const generators = join(await debianRoot(), 'root/usr/lib/systemd/system-generators');
@@ -88,7 +88,6 @@ async function makeSystem(layer: string, { kernel, system }: SystemParts): Promi
   }
 }
 
-/** Units that would start and are not needed here. */
 async function notStarted(): Promise<ReadonlySet<string>> {
   const root = join(await debianRoot(), 'root');
   const names = [...NOT_STARTED, ...NEVER_STARTED].map((name) => `${name}.service`);

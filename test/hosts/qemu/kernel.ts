@@ -8,16 +8,15 @@ import { debianRoot } from '../build/debian';
 import { digestOf } from '../build/inputs';
 import { execute } from '../execute';
 
-/** Debian's kernel for virtual machines: small, with the file system built in. */
+/** Small, with the file system built in. */
 const PACKAGE = 'linux-image-cloud-amd64';
-/** For the disk; their dependencies are loaded first. */
 const DRIVERS = ['virtio_pci', 'virtio_blk'];
 const PREPARE_ROOT = 'usr/lib/ostree/ostree-prepare-root';
 const RECIPE = '1';
 
 export const QEMU_FOLDER = join('test', 'hosts', 'qemu');
 
-/** The folder with `vmlinuz` and `initramfs.img`; made once. */
+/** `vmlinuz` and `initramfs.img`; made once. */
 export async function kernelAndInitramfs(): Promise<string> {
   const debian = await debianRoot();
   const init = join(repositoryRoot(), QEMU_FOLDER, 'image', 'initramfs-init');
@@ -37,7 +36,7 @@ export async function kernelAndInitramfs(): Promise<string> {
   });
 }
 
-/** The package is empty and depends on the newest kernel, whose name is only in that field. */
+/** The package is empty and depends on the newest kernel. */
 async function unpackKernel(directory: string, unpacked: string): Promise<void> {
   const meta = await download(directory, PACKAGE);
   const depends = await execute('dpkg-deb', ['--field', meta, 'Depends']);
@@ -79,7 +78,7 @@ async function makeInitramfsTree(tree: string, parts: InitramfsParts): Promise<v
   }
 }
 
-/** Libraries of ostree's program, by the loader of the Debian root, as paths below that root. */
+/** By the loader of the Debian root, as paths below it. */
 async function librariesOf(debian: string): Promise<readonly string[]> {
   const root = join(debian, 'root');
   const folders = ['lib/x86_64-linux-gnu', 'usr/lib/x86_64-linux-gnu'];
@@ -93,7 +92,7 @@ async function librariesOf(debian: string): Promise<readonly string[]> {
   return [...inside.map((path) => path.slice(root.length + 1)), loader];
 }
 
-/** Modules name their own dependencies; only the names of the drivers are known here. */
+/** Modules name their dependencies. */
 async function inLoadingOrder(modules: string): Promise<readonly string[]> {
   const listing = await execute('find', [modules, '-name', '*.ko']);
   const paths = new Map(
@@ -115,7 +114,7 @@ async function inLoadingOrder(modules: string): Promise<readonly string[]> {
   return [...ordered];
 }
 
-/** Weak compression: an emulated machine unpacks more slowly than it reads. */
+/** An emulated machine unpacks more slowly than it reads. */
 async function pack(tree: string, busybox: string, file: string): Promise<void> {
   const script = 'cd "$1" && find . | "$2" cpio -o -H newc 2>/dev/null | gzip -1 >"$3"';
   await execute('/bin/sh', ['-c', script, 'sh', tree, busybox, file]);

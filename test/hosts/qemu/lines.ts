@@ -1,5 +1,3 @@
-/** Waits for lines with a given text in the output of another program. */
-
 import { messageOf } from '../../../core/errors';
 import { withDeadline } from '../machine/deadline';
 
@@ -10,12 +8,12 @@ const SHOWN = 25;
 export interface Lines {
   all(): readonly string[];
   /**
-   * The first line with this text, from that line number on.
+   * From that line number on.
    *
    * @throws Error with the last lines, on timeout or at the end of the output
    */
   until(text: string, from?: number): Promise<string>;
-  /** Resolves when that many lines have this text. @throws as `until` */
+  /** @throws as `until` */
   untilCount(text: string, count: number): Promise<void>;
   add(line: string): void;
   end(): void;

@@ -1,4 +1,4 @@
-/** A shell at the second serial port of an emulated machine, which is a socket here. */
+/** The second serial port of an emulated machine is a socket here. */
 
 import { once } from 'node:events';
 import { createServer, type Socket } from 'node:net';
@@ -6,9 +6,9 @@ import { createInterface } from 'node:readline';
 import { followLines, type Lines } from './lines';
 
 export interface Shell {
-  /** Runs a command to its end. @throws Error when it fails, or the machine goes off first */
+  /** @throws Error when it fails, or the machine goes off first */
   output(command: string): Promise<string>;
-  /** Types a command and does not wait: the machine may be gone before it answers. */
+  /** Does not wait: the machine may be gone before it answers. */
   type(command: string): void;
   close(): void;
 }
@@ -18,7 +18,7 @@ interface Connected {
   readonly answers: Lines;
 }
 
-/** @param path - of the socket, to which the machine connects at each start */
+/** @param path - the machine connects to it at each start */
 export async function listen(path: string): Promise<Shell> {
   let connected: Connected | undefined;
   let commands = 0;
@@ -43,7 +43,7 @@ export async function listen(path: string): Promise<Shell> {
       commands += 1;
       const end = `end of ${commands}`;
       const from = answers.all().length;
-      // On a line of its own, also after output without a final line end.
+      // On a line of its own, also after output without a line end.
       socket.write(`{ ${command}; } 2>&1; status=$?; echo; echo "${end}: $status"\n`);
       const last = await answers.until(end, from);
       const said = answers.all().slice(from);

@@ -1,4 +1,4 @@
-/** Builds the stand-ins for rpm-ostree, bootc and podman, once per state of their sources. */
+/** Built once per state of the sources. */
 
 import { createHash } from 'node:crypto';
 import { chmod, copyFile, mkdir, rename } from 'node:fs/promises';
@@ -15,16 +15,13 @@ import { repositoryRoot } from '../../../tools/repository-root';
 export const STAND_INS = ['rpm-ostree', 'bootc', 'podman'] as const;
 export type StandIn = (typeof STAND_INS)[number];
 
-/** Shared with programs/slipway-ostree, so that dependencies are compiled once. */
+/** Dependencies are compiled once for both crates. */
 const TARGET = join('slipway-ostree', 'target');
 const LOCK = 'slipway-ostree.lock';
 
 const OVERRIDE = 'SLIPWAY_STANDINS';
 
-/**
- * Paths of the programs, by name: from the directory in SLIPWAY_STANDINS, or built with the lock file after a
- * change of their sources.
- */
+/** By name: from the directory in SLIPWAY_STANDINS, or built with the lock file. */
 export async function ensureStandIns(
   settings: BinarySettings = readSettings(),
 ): Promise<Readonly<Record<StandIn, string>>> {

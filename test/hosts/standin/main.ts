@@ -1,4 +1,4 @@
-/** Builds the stand-ins, so that no test's own time limit includes it. */
+/** No test's time limit includes this build. */
 
 import { messageOf } from '../../../core/errors';
 import { ensureStandIns } from './build';

@@ -1,4 +1,4 @@
-/** A machine that is cut off from one peer in the middle of an update, and goes on by itself. */
+/** A machine that is cut off from one peer during an update, and goes on by itself. */
 
 import { isApplied } from '../../e2e/support/disk-at-rest';
 import { markOf, rebootsOf } from '../../e2e/support/judgements';
@@ -12,13 +12,14 @@ export type Moment = (config: string, boots: number) => Promise<void>;
 
 export interface Cut {
   readonly peer: Peer;
-  /** When the cut begins. */
   readonly at: Moment | 'at first' | 'held';
-  /** Resolves when the cut had its effect, or lasted long enough to have one. */
+  /** The cut had its effect, or lasted long enough to have one. */
   readonly until: Moment;
 }
 
-/** Its files are written, and its journal does not say yet that all is applied; its answer is lost, too. */
+/**
+ * The files are written, and the journal does not say that all is applied; the answer is lost, too.
+ */
 const IN_APPLY = 'kernel-arguments';
 
 /** @param update - to the second version of the image */

@@ -1,5 +1,3 @@
-/** Power cuts in the middle of an update. */
-
 import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -8,7 +6,6 @@ import { wrongAtRest } from '../support/on-disk';
 import { type Picture, pictureOf } from '../support/picture';
 import { CURRENT_CONFIG, REASON, STATE, type World } from '../support/world';
 
-/** The MachineConfig of the stories. */
 export const NAME = '50-story';
 export const FILE = '/etc/story.conf';
 const UNIT = 'story.service';
@@ -23,11 +20,11 @@ export function everything(world: World) {
   });
 }
 
-/** The state from which a machine without power starts again. */
+/** A machine starts from it when power is back. */
 interface Cut {
-  /** Number of starts before. */
+  /** Starts before the cut. */
   readonly boots: number;
-  /** The update's deployment is in place: the next boot starts it. */
+  /** The next boot starts the update's deployment. */
   readonly isNew: boolean;
   /** The old deployment has files of the update. */
   readonly isTouched: boolean;
@@ -37,7 +34,7 @@ export async function cutPower({ machine }: World): Promise<Cut> {
   await machine.launcher.cutPower();
   const deployment = await machine.deployment();
   const isNew = (await readFile(join(deployment, 'usr/lib/os-version'), 'utf8')) === 'v2\n';
-  // The stamp for "no file before" comes before the file.
+  // The stamp for "no file before" comes first.
   const paths = [FILE, `/etc/systemd/system/${UNIT}`].flatMap((path) => [
     path,
     `/etc/machine-config-daemon/noorig${path}.mcdnoorig`,
@@ -47,16 +44,16 @@ export async function cutPower({ machine }: World): Promise<Cut> {
 }
 
 /**
- * Starts of the machine from the cut on: by hand, once more if that boot had read files that are then undone, and
- * once for the update, unless its deployment is in place.
+ * By hand, once more if that boot had read files that are then undone, and once for the update,
+ * unless its deployment is in place.
  */
 function bootsAfter({ isNew, isTouched }: Cut, isWhole: boolean): number {
   return 1 + Number(isTouched) + Number(isWhole !== isNew);
 }
 
 /**
- * A power cut may leave the whole update, or the old state with a reason. ostree finalizes a staged deployment
- * only during an orderly shutdown, so both are right, depending on the moment.
+ * ostree finalizes a staged deployment only during an orderly shutdown, so the whole update and the
+ * old state with a reason are both right.
  */
 async function expectWholeOrBack(
   world: World,
@@ -83,7 +80,7 @@ async function expectWholeOrBack(
     expect(picture.commandLine).toContain('nosmt');
     return;
   }
-  // Found by the next step: arming of the reboot, or the verification.
+  // Found at the arming of the reboot, or at verification.
   expect(seen().annotations[REASON]).toMatch(
     /booted deployment .* expected|went down before deployment .* was in place/,
   );
@@ -93,7 +90,7 @@ async function expectWholeOrBack(
   });
 }
 
-/** Cuts the power once the host has logged both texts, and expects the update whole or the machine as it was. */
+/** Cuts the power once the host has logged both texts. */
 export async function expectWholeOrBackAfterCut(
   world: World,
   ...logged: readonly string[]
@@ -106,7 +103,7 @@ export async function expectWholeOrBackAfterCut(
   await machine.untilLogged(...logged);
 
   const cut = await cutPower(world);
-  // A deployment in place may have been booted, and nothing else.
+  // Only a deployment in place may have been booted.
   expect(cut.boots - boots).toBeLessThanOrEqual(Number(cut.isNew));
   await machine.launcher.powerOn();
 

@@ -1,10 +1,8 @@
-/** An update that fails, and the machine as it was. */
-
 import { hostConfig, type HostConfigParts } from '../support/configs';
 import { pictureOf } from '../support/picture';
 import type { World } from '../support/world';
 
-/** Applies it, waits until it failed, and expects the machine as it was. @returns the reason shown */
+/** Expects the machine as it was. @returns the reason shown */
 export async function expectWayBack(
   world: World,
   name: string,

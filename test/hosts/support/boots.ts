@@ -1,8 +1,8 @@
-/** Counts starts of machines when power is cut, where the observer cannot tell which boots had an order. */
+/** The observer cannot tell which boots had an order when power is cut. */
 
 import type { Machine } from '../machine/machine';
 
-/** @returns the number of later starts of each machine, by name */
+/** @returns later starts of each machine, by name */
 export function countBoots(machines: readonly Machine[]): () => Readonly<Record<string, number>> {
   const before = machines.map(({ launcher }) => launcher.boots());
   return () =>

@@ -1,5 +1,3 @@
-/** MachineConfigs of the stories, as a person writes them. */
-
 import { type ConfigParts, machineConfig } from '../../e2e/support/configs';
 
 export { plainFile } from '../../e2e/support/configs';

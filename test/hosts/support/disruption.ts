@@ -1,6 +1,6 @@
 import type { Manifests } from '../../../tools/stack/manifests';
 
-/** Sets a disruption policy: a change of this file only restarts this service. */
+/** A change of this file only restarts this service. */
 export async function restartOnChange(
   manifests: Manifests,
   path: string,

@@ -1,4 +1,4 @@
-/** A whole Slipway with real machines: control plane, registry, product and hosts. */
+/** Slipway with real machines: control plane, registry, product and hosts. */
 
 import { join } from 'node:path';
 import type { RolloutPolicySpec } from '../../../core/pool/types';
@@ -22,7 +22,7 @@ export const POOL = 'worker';
 
 export interface FleetOptions {
   readonly hosts: number;
-  /** The cluster has no other Node; default: one more Node without workloads, so that nodes are drained. */
+  /** Default: one more Node without workloads, so that nodes are drained. */
   readonly alone?: true;
   readonly policy?: RolloutPolicySpec;
   readonly settings?: Readonly<Record<string, string>>;
@@ -38,16 +38,15 @@ export interface Fleet {
   readonly product: Product;
   readonly registry: Registry;
   readonly machines: readonly Machine[];
-  /** Reference with digest of each version. */
+  /** References with digest. */
   readonly images: Readonly<Record<OsVersion, string>>;
   readonly firstConfig: string;
-  /** Pointer config for new machines of the pool; it has a token. */
   readonly pointer: object;
   readonly cliEnvironment: Readonly<Record<string, string>>;
   stop(): Promise<void>;
 }
 
-/** Resolves when everything runs and every kubelet was started; Ready comes a moment later. */
+/** Every kubelet was started; Ready comes a moment later. */
 export async function startFleet(options: FleetOptions): Promise<Fleet> {
   const step = options.onStep ?? (() => undefined);
   const directory = process.env['SLIPWAY_HOSTS_DIRECTORY'];
@@ -137,7 +136,7 @@ export async function startFleet(options: FleetOptions): Promise<Fleet> {
   }
 }
 
-/** From `slipway pointer-config`, which makes a token. */
+/** Makes a token. */
 async function pointerConfig(cluster: Cluster, product: Product): Promise<object> {
   const text = await execute(
     process.execPath,
@@ -150,13 +149,12 @@ async function pointerConfig(cluster: Cluster, product: Product): Promise<object
   return JSON.parse(text) as object;
 }
 
-/** A Node without a machine, in no pool. */
+/** Has no machine, and is in no pool. */
 const ELSEWHERE = {
   name: 'elsewhere',
   taints: [{ key: 'story.example.com/no-machine', effect: 'NoSchedule' as const }],
 };
 
-/** Settings of a stack without simulated hosts. */
 const NO_SIMULATION = {
   stageSeconds: 0,
   applySeconds: 0,

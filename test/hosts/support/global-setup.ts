@@ -1,4 +1,4 @@
-/** Reports missing requirements at once, before a test times out. */
+/** Before a test times out. */
 
 import { isPrivateNetwork } from '../machine/network';
 

@@ -1,9 +1,9 @@
-/** Stops a machine at a command of its OS program, independent of speed. */
+/** Stops a machine at a command of its OS program. */
 
 import type { Machine } from '../machine/machine';
 
 const PROGRAM = '/usr/bin/slipway-ostree';
-/** A boot removes it, and the mount over the program. */
+/** A boot removes it, with the mount over the program. */
 const FOLDER = '/run/held-program';
 const REAL = `${FOLDER}/real`;
 const IN_PLACE = `${FOLDER}/in-place`;
@@ -13,12 +13,11 @@ const GO_ON = `${FOLDER}/go-on`;
 
 export interface HeldProgram {
   untilReached(): Promise<void>;
-  /** Lets it go on, and restores the program. */
   release(): Promise<void>;
 }
 
 /**
- * Stops the program at this command, before it does anything.
+ * Before the command does anything.
  *
  * @param command - its first word, such as `kernel-arguments`
  */
@@ -41,7 +40,7 @@ export async function holdAt(machine: Machine, command: string): Promise<HeldPro
   return {
     untilReached: async () => void (await inside(`read -r line <${REACHED}`)),
     release: async () => {
-      // Lazily, because the waiting shell has it open.
+      // The waiting shell has it open.
       await inside(`umount --lazy ${PROGRAM}`, `echo >${GO_ON}`);
     },
   };

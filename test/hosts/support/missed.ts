@@ -1,4 +1,4 @@
-/** Whether Temporal noticed that a host is away: a cut without effect verifies nothing. */
+/** A cut that Temporal does not notice has no effect. */
 
 import type { WorkflowHandle } from '@temporalio/client';
 import type { HostActivities } from '../../../workflows/host-contracts';
@@ -6,7 +6,7 @@ import { PATIENCE_MS } from '../machine/deadline';
 import type { Fleet } from './fleet';
 import { withUpdate } from './node-updates';
 
-/** A step that no host has started in this time waits for a host that is away. */
+/** Then the step waits for an absent host. */
 const NOT_BEGUN_MS = 10_000;
 const ASK_AGAIN_MS = 500;
 
@@ -22,8 +22,7 @@ type PendingActivities = NonNullable<
 >;
 
 /**
- * Resolves when the update of the node waits for a host that is away: a step missed its heartbeats and is retried,
- * or a scheduled step was not started.
+ * A step missed its heartbeats and is retried, or a scheduled step was not started.
  *
  * @throws Error on timeout, with the pending activities
  */

@@ -1,12 +1,10 @@
-/** A machine that joins a cluster which is there already. */
-
 import { join } from 'node:path';
 import { postNodes } from '../../../tools/cluster/nodes';
 import { joinPool } from '../machine/join';
 import { createMachine, type Machine } from '../machine/machine';
 import type { World } from './world';
 
-/** One that was installed with the older image, without power, and its Node as a kubelet registers it. */
+/** Installed with the older image, without power, and its Node as a kubelet registers it. */
 export async function installMachine(
   { fleet }: World,
   name: string,

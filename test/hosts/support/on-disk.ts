@@ -1,4 +1,7 @@
-/** The disks of machines, judged without the product's code except for the host's own records (I4, I7). */
+/**
+ * The disks of machines (I4, I7), judged without the product's code except for the host's own
+ * records.
+ */
 
 import { wrongOrLeft } from '../../e2e/support/disk-at-rest';
 import { renderedConfigs } from '../../e2e/support/rendered-config';
@@ -6,10 +9,10 @@ import { rootOf } from './picture';
 import type { World } from './world';
 
 /**
- * Hosts that wait for a slot have changed nothing yet, and may be judged, too.
+ * Hosts that wait for a slot have changed nothing yet.
  *
- * @returns all violations; empty = each machine has the config byte for byte, also by its own record, and keeps
- * nothing for rollback
+ * @returns all violations; empty = each machine has the config byte for byte, also by its own
+ *   record, and keeps nothing for rollback
  */
 export async function wrongOnDisks(
   { api, machines }: World,
@@ -24,13 +27,13 @@ export async function wrongOnDisks(
   return found;
 }
 
-/** Like `wrongOnDisks`, once their updates have ended, which is after their nodes are done. */
+/** After the end of the updates, which is after their nodes are done. */
 export async function wrongAtRest(world: World, config: string): Promise<readonly string[]> {
   for (const { name } of world.machines) await world.atRest(name);
   return wrongOnDisks(world, config);
 }
 
-/** Goes back to the first config, so that each story begins in the same state. @returns what is wrong on disks then */
+/** For the next story. @returns what is wrong on disks then */
 export async function returnToFirst(world: World, name: string): Promise<readonly string[]> {
   const { firstConfig } = world.fleet;
   if (world.target() === firstConfig) return [];

@@ -1,4 +1,4 @@
-/** The peers of a host, by the port that a network cut names. */
+/** By the port that a network cut names. */
 
 import type { Fleet } from './fleet';
 

@@ -1,6 +1,6 @@
 /**
- * The state of a machine, taken from outside with the programs of its distribution and without the product's code:
- * equal pictures are equal machines.
+ * The state of a machine, taken with the programs of its distribution: equal pictures are equal
+ * machines.
  */
 
 import { readFile, realpath } from 'node:fs/promises';
@@ -8,18 +8,18 @@ import { join } from 'node:path';
 import type { Machine } from '../machine/machine';
 
 export interface Picture {
-  /** Every path of /etc: type, mode, owner, link target, digest, extended attributes. */
+  /** Type, mode, owner, link target, digest, extended attributes. */
   readonly etc: readonly string[];
   /** Files for logins and local programs. */
   readonly state: readonly string[];
-  /** Image and kernel arguments of each deployment, the next to boot first. */
+  /** The next to boot first. */
   readonly deployments: readonly string[];
   readonly commandLine: string;
   /** `unit state preset`, and failed units. */
   readonly units: readonly string[];
 }
 
-/** Every boot, or the passing of time, makes them anew. */
+/** Each boot makes them anew. */
 const VOLATILE = /^etc\/(\.updated|resolv\.conf|mtab|ld\.so\.cache|\.pwd\.lock)\b/;
 
 export async function pictureOf(machine: Machine): Promise<Picture> {
@@ -47,7 +47,7 @@ export async function pictureOf(machine: Machine): Promise<Picture> {
   };
 }
 
-/** The image, and the arguments without the ostree path, whose numbers change with every new entry. */
+/** Without the ostree path, whose numbers change with every new entry. */
 async function deploymentsOf(machine: Machine): Promise<readonly string[]> {
   const entries = await machine.entries();
   return Promise.all(
@@ -68,7 +68,7 @@ function withoutDeployment(options: string): string {
     .join(' ');
 }
 
-/** The machine's root as a folder here, valid during this boot. */
+/** A folder here, valid during this boot. */
 export function rootOf(machine: Machine): string {
   const pid = machine.launcher.firstProcess();
   if (pid === undefined) throw new Error(`${machine.name} is off`);

@@ -1,4 +1,4 @@
-/** A machine with a small disk: its folder is a file system of its own, which a story can fill. */
+/** The folder of a machine is a file system of its own, which a story can fill. */
 
 import { execFileSync } from 'node:child_process';
 import { rmSync, statfsSync } from 'node:fs';
@@ -7,20 +7,20 @@ import { join } from 'node:path';
 import { execute } from '../execute';
 
 export interface SmallDisk {
-  /** Fills all but a megabyte; the disk is full when it returns. */
+  /** Fills all but a megabyte. */
   fill(): void;
   /** Removes what `fill` wrote. */
   free(): void;
-  /** Call it after the machine was removed. */
+  /** After the machine was removed. */
   remove(): Promise<void>;
 }
 
 const MIB = 1024 * 1024;
 
 /**
- * Mounts it where the machine of this name will be installed.
+ * Where the machine of this name will be installed.
  *
- * @param mebibytes - of the whole disk, operating system included
+ * @param mebibytes - operating system included
  */
 export async function createSmallDisk(machine: string, mebibytes: number): Promise<SmallDisk> {
   const folder = join(process.env['SLIPWAY_HOSTS_DIRECTORY'] ?? '', 'machines', machine);

@@ -1,4 +1,4 @@
-/** Machines with rpm-ostree or bootc, and images of packages for them (test/hosts/standin). */
+/** Machines with rpm-ostree or bootc (test/hosts/standin). */
 
 import { chmod, copyFile, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
@@ -9,13 +9,10 @@ import type { Machine } from '../machine/machine';
 import { varOf } from '../machine/sysroot';
 import { ensureStandIns, STAND_INS, type StandIn } from '../standin/build';
 
-/** Place for added programs on a machine with a read-only /usr: below /var, the same in every deployment. */
+/** Below /var: the same in every deployment. */
 const PROGRAMS = 'usrlocal/bin';
 
-/**
- * Puts these programs on a machine, removes the others, and has the host worker choose its driver again; resolves
- * after that.
- */
+/** Removes the other programs, and has the host worker choose its driver again. */
 export async function carry(
   machine: Machine,
   driver: 'rpm-ostree' | 'bootc',
@@ -38,8 +35,6 @@ export async function carry(
 const PACKAGES = 'usr/share/rpm-ostree/extensions';
 
 /**
- * Pushes an image with packages.
- *
  * @param packages - for each, its files: path from the root of the machine → text
  * @returns the reference with its digest
  */

@@ -1,4 +1,4 @@
-/** Images for one story: an OS image with more layers, which no host has yet. */
+/** An OS image with more layers, which no host has yet. */
 
 import { mkdir, mkdtemp, readdir, rm, symlink, writeFile } from 'node:fs/promises';
 import { copyFile } from 'node:fs/promises';
@@ -11,28 +11,28 @@ import { execute } from '../execute';
 export interface StoryImage {
   /** `host:port/os@sha256:…`. */
   readonly reference: string;
-  /** Digests of the added layers, the lowest first. */
+  /** Of the added layers, the lowest first. */
   readonly added: readonly string[];
 }
 
 export interface ImageBlobs {
   readonly config: string;
   readonly layers: readonly string[];
-  /** Compressed size of each layer, in bytes. */
+  /** Compressed, in bytes, by layer. */
   readonly sizes: ReadonlyMap<string, number>;
 }
 
 export interface StoryImageOptions {
   readonly registry: Registry;
-  /** Name of the image; its layers differ from those of any other name. */
+  /** Layers differ from those of any other name. */
   readonly tag: string;
   readonly from: OsVersion;
   readonly layers: number;
-  /** Size of each layer; they do not compress. */
+  /** Of each layer; they do not compress. */
   readonly bytes: number;
 }
 
-/** Pushes it. The file `/usr/lib/story/<tag>` shows that a machine has it. */
+/** The file `/usr/lib/story/<tag>` shows that a machine has it. */
 export async function publishStoryImage(options: StoryImageOptions): Promise<StoryImage> {
   const { registry, tag, from, layers, bytes } = options;
   const work = await mkdtemp(join(registry.directory, 'story-image-'));
@@ -77,7 +77,7 @@ export async function blobsOf(registry: Registry, reference: string): Promise<Im
   };
 }
 
-/** A layout with the images of another one; additions do not change that one. */
+/** Additions do not change the other layout. */
 async function linkedLayout(from: string, to: string): Promise<string> {
   const blobs = join('blobs', 'sha256');
   await mkdir(join(to, blobs), { recursive: true });

@@ -26,7 +26,8 @@ export const STATE = `${GROUP}/state`;
 export const REASON = `${GROUP}/reason`;
 
 export const START_MS = 600_000;
-export const STORY_MS = 300_000;
+/** Of one story; a wait inside it that hangs fails earlier. */
+export const STORY_MS = 600_000;
 export const STOP_MS = 120_000;
 
 export interface World {
@@ -37,17 +38,16 @@ export interface World {
   readonly machine: Machine;
   node(name: string): ObservedNode;
   target(): string;
-  /** Applies a MachineConfig; returns the rendered config with it. */
+  /** Returns the rendered config with the MachineConfig. */
   roll(object: object): Promise<string>;
-  /** Deletes a MachineConfig; returns the rendered config without it. */
+  /** Returns the rendered config without the MachineConfig. */
   unroll(name: string): Promise<string>;
-  /** Resolves when these nodes have the config, verified and in service. */
+  /** Verified and in service. */
   allUpdatedTo(config: string, nodes?: readonly string[]): Promise<void>;
-  /** Resolves when the Node reports a failed update and is in service on its old config. */
+  /** The node is in service on its old config. Returns the reason. */
   failedAndBack(node: string, config: string): Promise<string>;
-  /** Resolves when a condition of the node's MachineConfigNode has this status. */
   untilCondition(node: string, type: string, status: string): Promise<void>;
-  /** Resolves when no workflow works on the machine any more: the last step on the host comes after Done. */
+  /** No workflow works on the machine: the last step on the host comes after Done. */
   atRest(node: string): Promise<void>;
   slipway(...args: readonly string[]): Promise<CliRun>;
   retry(node: string): Promise<CliRun>;
@@ -56,7 +56,7 @@ export interface World {
 }
 
 export interface WorldOptions extends FleetOptions {
-  /** Promises that the stories themselves break: they cut the power and reboot machines. */
+  /** Stories cut the power and reboot machines. */
   readonly broken?: readonly Invariant[];
 }
 
@@ -71,7 +71,7 @@ export async function startWorld(options: WorldOptions): Promise<World> {
     const { cluster, temporal } = fleet;
     const observer = await startObserver({ ...judged, kubeconfig: cluster.adminKubeconfig });
     const { allUpdatedTo } = describeWorld(fleet, observer, () => Promise.resolve());
-    // The first boots are not updates.
+    // First boots are no updates.
     await allUpdatedTo(fleet.firstConfig);
     const judge = await startJudge({ ...judged, pool: POOL, cluster, temporal });
     return describeWorld(fleet, observer, () => hearVerdict(judge, options.broken));
@@ -84,7 +84,7 @@ export async function startWorld(options: WorldOptions): Promise<World> {
   }
 }
 
-/** The last log lines of a machine, for the message of a timeout. */
+/** For the message of a timeout. */
 export async function journalOf(machine: Machine): Promise<string> {
   const { out, err } = await machine.run(
     ...['journalctl', '--boot', '--no-pager', '--lines=60', '--output=short'],
@@ -181,7 +181,7 @@ function describeWorld(fleet: Fleet, observer: Observer, verdict: () => Promise<
   };
 }
 
-/** Remembers a timeout. Every later story would wait minutes for the same thing, so they fail at once instead. */
+/** Later stories would wait minutes for the same thing, so they fail at once. */
 function createHealth() {
   let trouble: string | undefined;
   return {
@@ -205,7 +205,7 @@ async function lastUpdateEnded({ temporal }: Fleet, node: string): Promise<void>
   try {
     await withUpdate(temporal, node, (update) => update.result());
   } catch (error) {
-    // The story judges how it ended; a machine without an update is at rest, too.
+    // A machine without an update is at rest, too.
     const isEnd = error instanceof WorkflowFailedError || error instanceof WorkflowNotFoundError;
     if (!isEnd) throw error;
   }

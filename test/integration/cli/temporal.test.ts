@@ -1,8 +1,8 @@
-import { Client, Connection } from '@temporalio/client';
+import type { Client } from '@temporalio/client';
 import { type Connections, openConnections } from '../../../cli/connections';
 import { EXIT } from '../../../cli/exit-codes';
 import { CLUSTER_QUEUE, hostQueue, poolRolloutId, SIMULATED_HOST } from '../../../core/names';
-import { startTemporal, type TemporalServer } from '../../../tools/temporal';
+import { startTemporal, temporalClient, type TemporalServer } from '../../../tools/temporal';
 import { until } from '../tools/until';
 
 jest.setTimeout(60_000);
@@ -16,10 +16,7 @@ beforeAll(async () => {
     ui: false,
     dynamicConfig: { 'frontend.WorkflowPauseEnabled': true },
   });
-  client = new Client({
-    connection: await Connection.connect({ address: server.address }),
-    namespace: server.namespace,
-  });
+  client = await temporalClient(server);
 }, 300_000);
 
 afterEach(async () => {

@@ -1,4 +1,4 @@
-import { Client, Connection } from '@temporalio/client';
+import type { Client } from '@temporalio/client';
 import {
   bundleWorkflowCode,
   NativeConnection,
@@ -10,11 +10,12 @@ import { createLogger } from '../../../process/logging';
 import { connectRollouts, type RolloutConnection } from '../../../controllers/rollout';
 import { controllerSettings } from '../../../controllers/settings';
 import { CLUSTER_QUEUE, poolRolloutId } from '../../../core/names';
-import { startTemporal, type TemporalServer } from '../../../tools/temporal';
+import { startTemporal, temporalClient, type TemporalServer } from '../../../tools/temporal';
 import { UNREPLAYABLE_FAILS } from '../../../workers/cluster/unreplayable';
 import { endSignal, toldQuery } from './waiting-rollout';
 
-jest.setTimeout(120_000);
+// A call that Temporal does not answer ends with its own deadline, and two tests wait for some.
+jest.setTimeout(180_000);
 
 let server: TemporalServer;
 let bundle: WorkflowBundle;
@@ -47,10 +48,7 @@ beforeAll(async () => {
     controllerSettings({ temporalAddress: server.address }, {}),
     createLogger({ process: 'test', level: 'silent' }),
   );
-  client = new Client({
-    connection: await Connection.connect({ address: server.address }),
-    namespace: server.namespace,
-  });
+  client = await temporalClient(server);
 }, 300_000);
 
 afterAll(async () => {

@@ -6,9 +6,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { promisify } from 'node:util';
-import { Client, Connection } from '@temporalio/client';
+import type { Client } from '@temporalio/client';
 import { hostQueue } from '../../../core/names';
-import { startTemporal, type TemporalServer } from '../../../tools/temporal';
+import { startTemporal, temporalClient, type TemporalServer } from '../../../tools/temporal';
 import type { MachineStatus } from '../../../host/status/machine-status';
 
 jest.setTimeout(600_000);
@@ -68,10 +68,7 @@ describe('as a worker', () => {
 
   beforeAll(async () => {
     temporal = await startTemporal({ ui: false });
-    client = new Client({
-      connection: await Connection.connect({ address: temporal.address }),
-      namespace: temporal.namespace,
-    });
+    client = await temporalClient(temporal);
     const authority = join(directory, 'ca.crt');
     writeFileSync(authority, '');
     const settings = {

@@ -1,3 +1,12 @@
-import { describeCrashes } from '../../unit/host/update/describe-crashes';
+/** At each call where unit tests take some (AT_SOME_CALLS). */
 
-describeCrashes(1);
+import { AT_EACH_CALL } from '../../unit/host/dying-process';
+import { describeFirstBootCrashes } from '../../unit/host/first-boot/describe-first-boot-crashes';
+import { describeCrashes } from '../../unit/host/update/describe-crashes';
+import { describeUndoCrashes } from '../../unit/host/update/describe-undo-crashes';
+
+jest.setTimeout(600_000);
+
+describeCrashes(AT_EACH_CALL);
+describeUndoCrashes(AT_EACH_CALL);
+describeFirstBootCrashes(AT_EACH_CALL);

@@ -1,11 +1,11 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { PassThrough } from 'node:stream';
-import { Client, Connection } from '@temporalio/client';
+import type { Client } from '@temporalio/client';
 import { ApplicationFailure } from '@temporalio/common';
 import { NODES } from '../../../adapters/kube/resources';
 import { hostQueue } from '../../../core/names';
-import { startTemporal, type TemporalServer } from '../../../tools/temporal';
+import { startTemporal, temporalClient, type TemporalServer } from '../../../tools/temporal';
 import { freeLoopbackPort } from '../../../process/health-server';
 import { createLogger } from '../../../process/logging';
 import { installTemporalRuntime } from '../../../process/temporal/runtime';
@@ -57,10 +57,7 @@ beforeAll(async () => {
     'worker',
     aSpec('two', { osImageURL: 'quay.io/os@sha256:2', kernelArguments: ['nosmt'] }),
   );
-  client = new Client({
-    connection: await Connection.connect({ address: temporal.address }),
-    namespace: temporal.namespace,
-  });
+  client = await temporalClient(temporal);
   sdkMetrics = `127.0.0.1:${await freeLoopbackPort()}`;
   installTemporalRuntime(createLogger({ process: 'test', level: 'silent' }), sdkMetrics);
   hosts = await startHosts(endpoint, temporal, {

@@ -5,18 +5,15 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DEFAULT_DURATIONS } from '../../../adapters/simulation';
 import type { TemporalServer } from '../../../tools/temporal';
-import {
-  startSimulatedHosts,
-  type SimulatedHosts,
-  type SimulatedHostsSettings,
-} from '../../../workers/host/worker';
+import { serveSimulatedHosts, type SimulatedHostsSettings } from '../../../workers/host/worker';
 import { createLogger, type Logger } from '../../../process/logging';
 import type { EndpointFixture } from '../server/endpoint-fixture';
 
 export interface HostsHere {
   /** Has the root of every host, by its name. */
   readonly directory: string;
-  readonly configOf: SimulatedHosts['configOf'];
+  /** Config of a host after its first boot; undefined = it has none. */
+  configOf(node: string): string | undefined;
   stop(): Promise<void>;
 }
 
@@ -42,8 +39,16 @@ export async function startHosts(
     await Promise.all(nodes.map(async (node) => [node, await credentialsOf(node)] as const)),
   );
   const directory = mkdtempSync(join(tmpdir(), 'slipway-simulated-'));
-  const hosts = startSimulatedHosts(
+  const stopping = new AbortController();
+  const configs = new Map<string, string | undefined>();
+  const polling = new Set<string>();
+  let markPolling = (): void => undefined;
+  const allPolling = new Promise<void>((resolve) => {
+    markPolling = resolve;
+  });
+  const running = serveSimulatedHosts(
     {
+      kind: 'simulated',
       temporalAddress: temporal.address,
       temporalNamespace: temporal.namespace,
       serverUrl: server.hostUrl,
@@ -67,14 +72,28 @@ export async function startHosts(
       failures,
       firstBoot,
     },
-    { log },
+    {
+      signal: stopping.signal,
+      log,
+      events: {
+        onConfigured: (node, config) => configs.set(node, config),
+        onPolling: (node) => {
+          polling.add(node);
+          if (polling.size === nodes.length) markPolling();
+        },
+      },
+    },
   );
-  await hosts.ready;
+  const ended = running.then(() => {
+    throw new Error('the simulated hosts have ended');
+  });
+  await Promise.race([allPolling, ended]);
   return {
     directory,
-    configOf: (node) => hosts.configOf(node),
+    configOf: (node) => configs.get(node),
     async stop() {
-      await hosts.stop();
+      stopping.abort();
+      await running;
       rmSync(directory, { recursive: true, force: true });
     },
   };

@@ -46,7 +46,7 @@ function start(
       logLevel: 'silent',
     },
     signal,
-    { preparer: preparerHere },
+    { preparer: preparerHere, closingMs: 500 },
   );
 }
 

@@ -210,13 +210,16 @@ test(
   LIMIT_MS,
 );
 
-test(
-  'a part that is none counts as failed, and nothing is run',
-  () => {
-    const ended = run('npm', ['run', '--silent', 'test:all', '--', 'part', '3/2']);
+test.each([
+  ['a part that is none', ['3/2'], 'part: give k/n'],
+  ['a part that would change how the next ones are dealt', ['1/2', '--write'], '--write: run all'],
+])(
+  '%s counts as failed, and nothing is run',
+  (_what, args, why) => {
+    const ended = run('npm', ['run', '--silent', 'test:all', '--', 'part', ...args]);
 
     expect(ended).toMatchObject({ last: '0 passed, 1 failed', status: 1 });
-    expect(ended.errors).toContain('part: give k/n');
+    expect(ended.errors).toContain(why);
   },
   LIMIT_MS,
 );

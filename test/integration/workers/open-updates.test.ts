@@ -1,6 +1,6 @@
-import { Client, Connection } from '@temporalio/client';
+import type { Client } from '@temporalio/client';
 import { CLUSTER_QUEUE, updateNodeId } from '../../../core/names';
-import { startTemporal, type TemporalServer } from '../../../tools/temporal';
+import { startTemporal, temporalClient, type TemporalServer } from '../../../tools/temporal';
 import { OpenUpdates } from '../../../process/temporal/open-updates';
 import { SEARCH_ATTRIBUTE } from '../../../workflows/search-attributes';
 import { until } from '../tools/until';
@@ -15,10 +15,7 @@ beforeAll(async () => {
     ui: false,
     dynamicConfig: { 'frontend.WorkflowPauseEnabled': true },
   });
-  client = new Client({
-    connection: await Connection.connect({ address: server.address }),
-    namespace: server.namespace,
-  });
+  client = await temporalClient(server);
 }, 300_000);
 
 afterAll(async () => {

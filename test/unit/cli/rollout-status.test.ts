@@ -11,6 +11,7 @@ import { openTerminal } from '../../../cli/terminal';
 import { fail } from '../../../core/errors';
 import type { MachineConfigPool } from '../../../core/pool/types';
 import type { RolloutProgress, RolloutState } from '../../../workflows/messages';
+import { aProgress } from './rollout-progress';
 
 const POOL: MachineConfigPool = {
   metadata: { name: 'worker' },
@@ -22,25 +23,7 @@ const POOL: MachineConfigPool = {
 const VIEW: ClusterView = { pools: [POOL], nodes: [], machineConfigNodes: new Map(), policies: [] };
 
 function progress(state: RolloutState): RolloutProgress {
-  return {
-    pool: 'worker',
-    config: 'rendered-worker-1',
-    state,
-    maxUnavailable: 1,
-    machineCount: 0,
-    updated: 0,
-    slots: [],
-    children: [],
-    failed: [],
-    held: [],
-    blocked: [],
-    failedCount: 0,
-    heldCount: 0,
-    blockedCount: 0,
-    waitingCount: 0,
-    startedAt: '2026-01-01T00:00:00Z',
-    reports: [],
-  };
+  return aProgress({ config: 'rendered-worker-1', state, machineCount: 0 });
 }
 
 type Answer = RolloutProgress | PausedInTemporal | undefined;

@@ -8,6 +8,7 @@ import type { MachineConfigNode, Node } from '../../../core/node/types';
 import type { Condition } from '../../../core/object-meta';
 import type { MachineConfigPool } from '../../../core/pool/types';
 import type { RolloutProgress } from '../../../workflows/messages';
+import { aProgress } from './rollout-progress';
 
 const OLD = 'rendered-worker-old';
 const NEW = 'rendered-worker-new';
@@ -30,29 +31,6 @@ function on(config: string, desired = config, state = 'Done', reason = ''): Reco
     [ANNOTATION.DESIRED_CONFIG]: desired,
     [ANNOTATION.STATE]: state,
     [ANNOTATION.REASON]: reason,
-  };
-}
-
-function aProgress(change: Partial<RolloutProgress> = {}): RolloutProgress {
-  return {
-    pool: 'worker',
-    config: NEW,
-    state: 'Rolling',
-    maxUnavailable: 2,
-    machineCount: 1,
-    updated: 0,
-    slots: [],
-    children: [],
-    failed: [],
-    held: [],
-    blocked: [],
-    failedCount: 0,
-    heldCount: 0,
-    blockedCount: 0,
-    waitingCount: 0,
-    startedAt: '2026-03-01T12:00:00Z',
-    reports: [],
-    ...change,
   };
 }
 

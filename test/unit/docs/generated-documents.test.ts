@@ -1,9 +1,9 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { FAILURES } from '../../../core/errors';
-import { lifecycleGraph } from '../../../core/node/lifecycle-diagram';
 import { cliDocument } from '../../../tools/generate/cli-document';
 import { errorsDocument } from '../../../tools/generate/errors-document';
+import { lifecycleGraph } from '../../../tools/generate/lifecycle-diagram';
 
 const read = (file: string) => readFileSync(join(__dirname, '../../..', file), 'utf8');
 

@@ -1,5 +1,6 @@
 /** A host for tests: a simulated machine in a temporary directory, and configs that it can fetch. */
 
+import { execFileSync } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -105,6 +106,7 @@ export async function aHost(configs: readonly TestConfig[], at?: { readonly root
 
   return {
     root,
+    configs,
     machine,
     serviceActions,
     reboots,
@@ -120,6 +122,21 @@ export async function aHost(configs: readonly TestConfig[], at?: { readonly root
     },
     remove: () => rmSync(root, { recursive: true, force: true }),
   };
+}
+
+/** The same machine once more, as it is on disk: cheaper than taking another one there. */
+export async function aCopyOf({
+  root,
+  configs,
+}: Pick<TestHost, 'root' | 'configs'>): Promise<TestHost> {
+  return aHost(configs, { root: copyOfTree(root) });
+}
+
+/** With modes, owners, links and attributes, which `cpSync` does not keep. */
+export function copyOfTree(directory: string): string {
+  const copy = mkdtempSync(join(tmpdir(), 'slipway-host-'));
+  execFileSync('cp', ['-a', `${directory}/.`, copy]);
+  return copy;
 }
 
 /** Good for every step: only a proof needs to know when its commit follows. */

@@ -21,13 +21,34 @@ import { createHostActivities } from '../../../activities/host/host-activities';
 import { settleAtStart, type Settlement } from '../../../host/settle/settle-at-start';
 import type { OsStatus } from '../../../host/ports';
 import { SIMULATED_OS_FILE } from '../../../adapters/simulation/os-driver';
-import { aHost, orderFor, type TestConfig } from './a-host';
+import { aCopyOf, aHost, copyOfTree, orderFor, type TestConfig, type TestHost } from './a-host';
 
-export type OstreeHost = Awaited<ReturnType<typeof anOstreeHost>>;
+export type OstreeHost = ReturnType<typeof ostreeHost>;
 
-export async function anOstreeHost(first: TestConfig, configs: readonly TestConfig[]) {
-  const host = await aHost([first, ...configs]);
+/** On its first config. */
+export async function anOstreeHost(
+  first: TestConfig,
+  configs: readonly TestConfig[],
+): Promise<OstreeHost> {
   const etcs = mkdtempSync(join(tmpdir(), 'slipway-etcs-'));
+  const host = ostreeHost(await aHost([first, ...configs]), etcs);
+  const order = (step: string) => orderFor(first, step, { orderId: `first/${step}` });
+  const activities = await host.activities();
+  await activities.prepareUpdate(order('prepareUpdate'));
+  await activities.applyUpdate(order('applyUpdate'));
+  await activities.armReboot(order('armReboot'));
+  await host.reboot();
+  await (await host.activities()).commitUpdate(order('commitUpdate'));
+  host.reboots.length = 0;
+  return host;
+}
+
+/** The same machine once more, as it is on disk: cheaper than taking another one there. */
+export async function aCopyOfOstree(host: OstreeHost): Promise<OstreeHost> {
+  return ostreeHost(await aCopyOf(host), copyOfTree(host.etcs));
+}
+
+function ostreeHost(host: TestHost, etcs: string) {
   const etc = join(host.root, 'etc');
   const etcOf = (deployment: string) => join(etcs, deployment);
   const os = async () => (await host.ports()).os;
@@ -73,15 +94,6 @@ export async function anOstreeHost(first: TestConfig, configs: readonly TestConf
     swap(booted.id, id);
   }
 
-  const order = (step: string) => orderFor(first, step, { orderId: `first/${step}` });
-  const activities = await host.activities();
-  await activities.prepareUpdate(order('prepareUpdate'));
-  await activities.applyUpdate(order('applyUpdate'));
-  await activities.armReboot(order('armReboot'));
-  await reboot();
-  await (await host.activities()).commitUpdate(order('commitUpdate'));
-  host.reboots.length = 0;
-
   const fault: { path?: string } = {};
   const settleOnce = async () => settleAtStart(await host.ports());
 
@@ -110,6 +122,7 @@ export async function anOstreeHost(first: TestConfig, configs: readonly TestConf
       const state = JSON.parse(readFileSync(file, 'utf8')) as OsStatus;
       writeFileSync(file, JSON.stringify({ ...state, booted: { ...state.booted, ...change } }));
     },
+    etcs,
     etcOf,
     status,
     reboot,

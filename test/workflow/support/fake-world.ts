@@ -523,15 +523,18 @@ export class FakeWorld {
         }
         this.paused = paused;
         this.pausedReason = reason;
+        this.notify();
       },
       markRolloutCancelled: async ({ config, ofPool }) => {
         await this.step('markRolloutCancelled', '');
         this.cancelledConfig = ofPool === true ? this.config : config;
         if (this.cancelledConfig !== undefined) this.startedConfig = undefined;
+        this.notify();
       },
       markRolloutStarted: async ({ config }) => {
         await this.step('markRolloutStarted', '');
         this.startedConfig = config;
+        this.notify();
       },
       findRunningUpdates: async (input) => {
         await this.step('findRunningUpdates', '');

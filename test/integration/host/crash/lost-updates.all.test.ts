@@ -6,7 +6,7 @@ import { anOstreeHost, type OstreeHost } from '../../../unit/host/an-ostree-host
 import { bootIntoNew, LEFT, ON_NEW, ON_OLD, stateOf } from '../../../unit/host/lost-update';
 import { orderFor, type TestConfig } from '../../../unit/host/a-host';
 import { NEW, NEXT, OLD } from '../../../unit/host/os-configs';
-import { dyingAt } from '../../../unit/host/update/describe-crashes';
+import { dyingAt } from '../../../unit/host/dying-process';
 
 let host: OstreeHost;
 beforeEach(async () => {

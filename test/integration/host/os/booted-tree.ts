@@ -6,6 +6,7 @@
 
 import { createHash } from 'node:crypto';
 import {
+  copyFile,
   mkdir,
   mkdtemp,
   readdir,
@@ -16,7 +17,10 @@ import {
   writeFile,
 } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { dirname, join, resolve } from 'node:path';
+import { basename, dirname, join, resolve } from 'node:path';
+import { runCommand, type RunCommand } from '../../../../adapters/host/os/command';
+import type { OsDriver } from '../../../../adapters/host/os/driver';
+import { createOstreeDriver } from '../../../../adapters/host/os/ostree';
 import { createProgramRunner, type RunProgram } from '../../../../adapters/host/os/program';
 import { ensureStandIns } from '../../../hosts/standin/build';
 import { ensureRustProgram } from '../../../../tools/binaries/rust-programs';
@@ -40,6 +44,16 @@ export interface BootedTree {
   /** A file of the booted deployment, or of another one. */
   readBooted(path: string, deployment?: string): Promise<string>;
   close(): Promise<void>;
+}
+
+/** The driver with the real slipway-ostree inside the machine. */
+export async function ostreeDriverOf({ root }: BootedTree): Promise<OsDriver> {
+  const program = await ensureRustProgram('slipway-ostree');
+  const work = dirname(root);
+  await copyFile(program, join(work, 'programs', basename(program)));
+  const run: RunCommand = (name, args, options) =>
+    runCommand(ENTER, [work, basename(name), ...args], options);
+  return createOstreeDriver({ program, run, root, architecture: process.arch });
 }
 
 export async function bootTree(version: string): Promise<BootedTree> {

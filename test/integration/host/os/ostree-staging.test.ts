@@ -4,18 +4,14 @@
  */
 
 import { existsSync } from 'node:fs';
-import { copyFile, writeFile } from 'node:fs/promises';
-import { basename, dirname, join } from 'node:path';
-import { runCommand, type RunCommand } from '../../../../adapters/host/os/command';
+import { writeFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
 import type { OsDriver } from '../../../../adapters/host/os/driver';
-import { createOstreeDriver } from '../../../../adapters/host/os/ostree';
-import { ensureRustProgram } from '../../../../tools/binaries';
-import { bootTree, type BootedTree } from './booted-tree';
+import { bootTree, type BootedTree, ostreeDriverOf } from './booted-tree';
 
 // The program may have to be built.
 jest.setTimeout(30 * 60_000);
 
-const ENTER = join(__dirname, 'enter.sh');
 const CONTEXT = { signal: new AbortController().signal, progress: (): void => undefined };
 
 let tree: BootedTree;
@@ -25,19 +21,9 @@ let v2: string;
 let v3: string;
 
 beforeEach(async () => {
-  const program = await ensureRustProgram('slipway-ostree');
   tree = await bootTree('v1');
-  const work = dirname(tree.root);
-  await copyFile(program, join(work, 'programs', basename(program)));
-  const run: RunCommand = (name, args, options) =>
-    runCommand(ENTER, [work, basename(name), ...args], options);
-  driver = createOstreeDriver({
-    program,
-    run,
-    root: tree.root,
-    architecture: process.arch,
-  });
-  lockFile = join(work, 'run/ostree/staged-deployment-locked');
+  driver = await ostreeDriverOf(tree);
+  lockFile = join(dirname(tree.root), 'run/ostree/staged-deployment-locked');
   v2 = await tree.publish('v2');
   v3 = await tree.publish('v3');
 });

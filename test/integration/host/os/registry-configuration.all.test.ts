@@ -4,13 +4,10 @@
  * and a password.
  */
 
-import { copyFile, cp, mkdir, rm, symlink, writeFile } from 'node:fs/promises';
-import { basename, dirname, join } from 'node:path';
-import { runCommand, type RunCommand } from '../../../../adapters/host/os/command';
+import { cp, mkdir, rm, symlink, writeFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
 import type { OsDriver } from '../../../../adapters/host/os/driver';
-import { createOstreeDriver } from '../../../../adapters/host/os/ostree';
 import { failureName, messageOf } from '../../../../core/errors';
-import { ensureRustProgram } from '../../../../tools/binaries';
 import {
   GUARDED_PASSWORD,
   type GuardedRegistry,
@@ -20,12 +17,11 @@ import {
   type Signer,
   startGuardedRegistry,
 } from '../../../../tools/registry';
-import { bootTree, type BootedTree } from './booted-tree';
+import { bootTree, type BootedTree, ostreeDriverOf } from './booted-tree';
 
 // The program may have to be built.
 jest.setTimeout(30 * 60_000);
 
-const ENTER = join(__dirname, 'enter.sh');
 const CONTEXT = { signal: new AbortController().signal, progress: (): void => undefined };
 const CREDENTIALS = 'etc/ostree/auth.json';
 const NOWHERE = 'images.example.com/os';
@@ -37,13 +33,8 @@ let guarded: GuardedRegistry;
 let image: string;
 
 beforeAll(async () => {
-  const program = await ensureRustProgram('slipway-ostree');
   tree = await bootTree('v1');
-  const work = dirname(tree.root);
-  await copyFile(program, join(work, 'programs', basename(program)));
-  const run: RunCommand = (name, args, options) =>
-    runCommand(ENTER, [work, basename(name), ...args], options);
-  driver = createOstreeDriver({ program, run, root: tree.root, architecture: process.arch });
+  driver = await ostreeDriverOf(tree);
   image = await tree.publish('v2');
   guarded = await startGuardedRegistry(tree.registry);
 });

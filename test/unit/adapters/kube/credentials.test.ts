@@ -142,19 +142,6 @@ describe('a list of kubeconfigs', () => {
     });
   });
 
-  it('also serves a user that only the full client understands', async () => {
-    const first = writtenAs('first', { 'current-context': 'main' });
-    const second = writtenAs('second', {
-      ...kubeconfig({ username: 'me', password: 'pw' }, { 'certificate-authority': 'ca.crt' }),
-    });
-    writeFileSync(join(directory, 'second', 'ca.crt'), 'CA');
-
-    const credentials = await (await findEndpoint(listed(first, second))).read();
-
-    expect(credentials.tls.ca).toBe('CA');
-    expect(credentials.headers).toEqual({ authorization: `Basic ${base64('me:pw')}` });
-  });
-
   it('names all the files when none of them exists', async () => {
     const [a, b] = [join(directory, 'a'), join(directory, 'b')];
 

@@ -39,14 +39,16 @@ describe('the turn of a host to disturb its services', () => {
         const members = aPool(count);
         // As if all had drifted, asked all the time, and began and ended as late as possible.
         const atIt = new Map<string, number>();
+        let most = 0;
         for (let at = now; at < now + 3 * REPAIR_WINDOW.window; at += 10 * SECOND) {
           for (const [node, until] of atIt) if (until < at) atIt.delete(node);
-          const allowed = names(count).filter((node) => {
-            return mayDisturb({ node, members, maxUnavailable, now: at });
-          });
-          for (const node of allowed) atIt.set(node, at + REPAIR_WINDOW.begun + REPAIR);
-          expect(atIt.size).toBeLessThanOrEqual(maxUnavailable);
+          for (const { name: node } of members) {
+            if (!mayDisturb({ node, members, maxUnavailable, now: at })) continue;
+            atIt.set(node, at + REPAIR_WINDOW.begun + REPAIR);
+          }
+          most = Math.max(most, atIt.size);
         }
+        expect(most).toBeLessThanOrEqual(maxUnavailable);
       }),
     );
   });

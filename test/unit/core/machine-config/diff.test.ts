@@ -2,7 +2,6 @@ import {
   changedFiles,
   changedUnits,
   diffMachineConfigs,
-  diffText,
   passwdChanges,
   type DiffableSpec,
   type MachineConfigDiff,
@@ -94,14 +93,6 @@ describe('which sections differ', () => {
     ],
   ])('%s', (_, old, desired, expected) => {
     expect(flags(old, desired)).toEqual(expected);
-  });
-
-  it("has MCO's text form", () => {
-    const diff = diffMachineConfigs({ config: empty }, { config: empty, fips: true });
-    expect(diffText(diff)).toBe(
-      '{osUpdate:false kargs:false fips:true passwd:false files:false units:false ' +
-        'kernelType:false extensions:false oclEnabled:false revertFromOCL:false}',
-    );
   });
 });
 

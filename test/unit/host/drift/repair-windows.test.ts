@@ -7,7 +7,7 @@ import { watchDrift } from '../../../../host/drift/watch';
 import { createMachineTree, createPathProbe, createPathWatch } from '../../../../adapters/host';
 import { type DriftAnswer, type DriftReport, REPAIR_WINDOW } from '../../../../core/drift';
 import { mayDisturb } from '../../core/drift/pool-window';
-import { aConfig, aFile, aHost, orderFor, type TestHost } from '../a-host';
+import { aConfig, aCopyOf, aFile, aHost, orderFor, type TestHost } from '../a-host';
 
 /** A change of it restarts the kubelet by the default policies. */
 const KUBELETS = '/etc/kubernetes/credential-providers/one.yaml';
@@ -23,6 +23,16 @@ const REPAIR: DriftAnswer = {
   mayDisturb: true,
 };
 const WAITS = `not repaired yet: ${KUBELETS} waits for this node's turn in its pool to restart kubelet.service`;
+
+let onConfig: TestHost;
+beforeAll(async () => {
+  onConfig = await aHost([CONFIG]);
+  const activities = await onConfig.activities();
+  for (const step of ['prepareUpdate', 'applyUpdate', 'commitUpdate'] as const) {
+    await activities[step](orderFor(CONFIG, step));
+  }
+});
+afterAll(() => onConfig.remove());
 
 let stop: AbortController;
 let running: Promise<void>[];
@@ -47,14 +57,9 @@ interface Given {
 
 /** A host on its config; these files have drifted. */
 async function startHost({ drifted = [KUBELETS], answer, restart, clock }: Given) {
-  const host = await aHost([CONFIG]);
+  const host = await aCopyOf(onConfig);
   hosts.push(host);
   const exclusive = createExclusive();
-  const activities = await host.activities();
-  for (const step of ['prepareUpdate', 'applyUpdate', 'commitUpdate'] as const) {
-    await exclusive(async () => activities[step](orderFor(CONFIG, step)));
-  }
-  host.serviceActions.length = 0;
   for (const path of drifted) {
     mkdirSync(dirname(join(host.root, path)), { recursive: true });
     writeFileSync(join(host.root, path), 'wrong');

@@ -12,9 +12,6 @@ import { statusLines } from '../../../../host/status/status-text';
 import { createLogger } from '../../../../process/logging';
 import { aConfig, aFile, aHost, type TestHost } from '../a-host';
 
-// Each attempt syncs its records.
-jest.setTimeout(60_000);
-
 const CONFIG = aConfig('rendered-worker-1', {
   kernelArguments: ['nosmt'],
   config: { storage: { files: [aFile('/etc/motd', 'served')] } },

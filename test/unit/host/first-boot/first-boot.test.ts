@@ -1,12 +1,10 @@
 /** From the state after Ignition to a machine on its config, with any fault in between. */
 
-import { existsSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { existsSync, readFileSync, rmSync, statSync } from 'node:fs';
+import { join } from 'node:path';
 import { gunzipSync } from 'node:zlib';
 import { completeFirstBoot } from '../../../../host/first-boot/first-boot';
 import { FIRST_BOOT_PLACES } from '../../../../host/first-boot/ignition-files';
-import { settleAtStart } from '../../../../host/settle/settle-at-start';
-import { readCurrentConfig } from '../../../../host/records/configs';
 import { decodeDataUrl } from '../../../../core/encoding';
 import {
   FIRST_BOOT_FILE,
@@ -16,70 +14,46 @@ import {
 } from '../../../../core/first-boot';
 import type { IgnitionConfig, MachineConfig } from '../../../../core/machine-config/types';
 import { aConfig, aFile, orderFor, type TestConfig } from '../a-host';
-import { anOstreeHost, type OstreeHost } from '../an-ostree-host';
-import { dyingAt } from '../update/describe-crashes';
+import type { OstreeHost } from '../an-ostree-host';
+import {
+  anInstalledHost,
+  bootUntilComplete,
+  currentOf,
+  expectComplete,
+  ignite,
+  INSTALLED_IMAGE,
+  SERVED,
+  SERVED_FILES,
+  SERVED_IMAGE,
+  write,
+} from './ignited-host';
 
-const IGNITION_PRESETS = '/etc/systemd/system-preset/20-ignition.preset';
-
-const INSTALLED_IMAGE = `os@sha256:${'1'.repeat(64)}`;
-const SERVED_IMAGE = `os@sha256:${'2'.repeat(64)}`;
-
-const INSTALLED = aConfig('what-the-installer-wrote', { osImageURL: INSTALLED_IMAGE });
-const files = [aFile('/etc/motd', 'served'), aFile('/etc/secret', 'token', 0o600)];
-const SERVED = aConfig('rendered-worker-1', {
-  osImageURL: SERVED_IMAGE,
-  kernelArguments: ['nosmt audit=0'],
-  extensions: ['usbguard'],
-  config: { storage: { files } },
-});
 const ignitionArguments = { shouldExist: ['mitigations=off', 'audit=0'] };
 const OLD_IGNITION = aConfig('rendered-worker-4', {
   osImageURL: INSTALLED_IMAGE,
   kernelArguments: ['nosmt'],
-  config: { storage: { files }, kernelArguments: ignitionArguments },
+  config: { storage: { files: SERVED_FILES }, kernelArguments: ignitionArguments },
 });
 const OLD_NEXT = aConfig('rendered-worker-5', {
   osImageURL: INSTALLED_IMAGE,
-  config: { storage: { files }, kernelArguments: ignitionArguments },
+  config: { storage: { files: SERVED_FILES }, kernelArguments: ignitionArguments },
 });
 /** Arguments that the boot loader and the installer spell differently. */
 const QUOTED = aConfig('rendered-worker-7', {
   osImageURL: INSTALLED_IMAGE,
   kernelArguments: ['cgroup_no_v1="all"', 'dyndbg="file a +p" psi=0', ''],
-  config: { storage: { files } },
+  config: { storage: { files: SERVED_FILES } },
 });
 const SPELLED_OTHERWISE = ['cgroup_no_v1=all', '"dyndbg=file a +p"', 'psi=0'];
 /** The same files on the unchanged machine. */
 const AGREED = aConfig('rendered-worker-2', {
   osImageURL: INSTALLED_IMAGE,
-  config: { storage: { files } },
+  config: { storage: { files: SERVED_FILES } },
 });
 const NEXT = aConfig('rendered-worker-3', { osImageURL: INSTALLED_IMAGE });
 
 let host: OstreeHost;
 const at = (path: string): string => join(host.root, path);
-const write = (path: string, text: string, mode = 0o644): void => {
-  mkdirSync(dirname(at(path)), { recursive: true });
-  writeFileSync(at(path), text, { mode });
-};
-
-/**
- * The state that Ignition leaves of a config with the server's additions; `moved` = arguments for an old Ignition.
- */
-function ignite({ reference: { name }, spec }: TestConfig, moved: readonly string[] = []): void {
-  const annotations = { 'slipway.dev/moved-kernel-arguments': String(moved.length) };
-  const metadata = { name, ...(moved.length === 0 ? {} : { annotations }) };
-  const served = { ...spec, kernelArguments: [...spec.kernelArguments, ...moved] };
-  const object = { apiVersion: 'v1', kind: 'MachineConfig', metadata, spec: served };
-  const empty = { ...object, spec: { ...served, config: { ignition: { version: '3.5.0' } } } };
-  for (const { path, contents, mode } of spec.config.storage?.files ?? []) {
-    const text = decodeURIComponent(String(contents?.source).slice('data:,'.length));
-    write(path, text, mode);
-  }
-  write(FIRST_BOOT_PLACES.ANNOTATIONS, '{}');
-  write(FIRST_BOOT_PLACES.SERVED, JSON.stringify(object, null, 4));
-  write(FIRST_BOOT_PLACES.ENCAPSULATED, JSON.stringify(empty));
-}
 
 /** The state that Ignition leaves of the served bytes of a config. */
 function igniteServed({ reference: { name }, spec }: TestConfig, facts: FirstBootFacts): void {
@@ -90,42 +64,18 @@ function igniteServed({ reference: { name }, spec }: TestConfig, facts: FirstBoo
   for (const { path, contents, mode } of storage?.files ?? []) {
     const decoded = decodeDataUrl(contents?.source ?? '');
     if (decoded.error !== undefined) throw new Error(`${path}: ${decoded.error}`);
-    write(path, Buffer.from(decoded.bytes).toString(), mode);
+    write(host.root, path, Buffer.from(decoded.bytes).toString(), mode);
   }
-}
-
-/** Runs the two programs before the kubelet, with the reboots that they ask for; returns their number. */
-async function bootUntilComplete(): Promise<number> {
-  for (let reboots = 0; ; reboots += 1) {
-    await host.settle();
-    const done = await completeFirstBoot(await host.ports());
-    if (done.kind !== 'reboot') return reboots;
-    if (reboots > 5) throw new Error('it does not end');
-    await host.reboot();
-  }
-}
-
-const current = async () => (await readCurrentConfig((await host.ports()).files))?.reference;
-
-async function expectComplete(config: TestConfig): Promise<void> {
-  expect(await current()).toEqual(config.reference);
-  expect(await (await host.ports()).journal.open()).toBeUndefined();
-  expect(existsSync(at(FIRST_BOOT_PLACES.ENCAPSULATED))).toBe(false);
-  const prepared = await (await host.activities()).prepareUpdate(orderFor(config, 'prepareUpdate'));
-  expect(prepared).toMatchObject({ alreadyOnTarget: true, plan: { reboot: false } });
 }
 
 beforeEach(async () => {
-  host = await anOstreeHost(INSTALLED, [SERVED, AGREED, NEXT, OLD_IGNITION, OLD_NEXT, QUOTED]);
-  // A machine that was never managed.
-  rmSync(at('/etc/machine-config-daemon/currentconfig'));
-  rmSync(at('/var/lib/slipway/committed.json'));
+  host = await anInstalledHost([SERVED, AGREED, NEXT, OLD_IGNITION, OLD_NEXT, QUOTED]);
 });
 afterEach(() => host.remove());
 
 describe('a first boot', () => {
   it('brings image, kernel arguments and extensions with one reboot', async () => {
-    ignite(SERVED);
+    ignite(host, SERVED);
 
     expect(await completeFirstBoot(await host.ports())).toEqual({
       kind: 'reboot',
@@ -133,29 +83,29 @@ describe('a first boot', () => {
     });
     expect(host.reboots).toEqual([`update to ${SERVED.reference.name}`]);
     await host.reboot();
-    expect(await bootUntilComplete()).toBe(0);
+    expect(await bootUntilComplete(host)).toBe(0);
 
     expect((await host.status()).booted).toMatchObject({
       image: SERVED_IMAGE,
       kernelArguments: ['nosmt', 'audit=0'],
       extensions: ['usbguard'],
     });
-    await expectComplete(SERVED);
+    await expectComplete(host, SERVED);
     expect(host.fetched).not.toContain(SERVED.reference.name);
     expect(readFileSync(at('/etc/motd'), 'utf8')).toBe('served');
   });
 
   it('is on the config of the cluster when the server moved kernel arguments for an old Ignition', async () => {
-    ignite(OLD_IGNITION, ['mitigations=off', 'audit=0']);
+    ignite(host, OLD_IGNITION, ['mitigations=off', 'audit=0']);
 
-    expect(await bootUntilComplete()).toBe(1);
+    expect(await bootUntilComplete(host)).toBe(1);
 
     expect((await host.status()).booted.kernelArguments).toEqual([
       'nosmt',
       'mitigations=off',
       'audit=0',
     ]);
-    await expectComplete(OLD_IGNITION);
+    await expectComplete(host, OLD_IGNITION);
     // Later updates change their own arguments, and none of Ignition's.
     const activities = await host.activities();
     const { plan } = await activities.prepareUpdate(
@@ -165,21 +115,21 @@ describe('a first boot', () => {
   });
 
   it('takes no reboot when the machine is as its config says', async () => {
-    ignite(AGREED);
+    ignite(host, AGREED);
 
-    expect(await bootUntilComplete()).toBe(0);
+    expect(await bootUntilComplete(host)).toBe(0);
 
-    await expectComplete(AGREED);
+    await expectComplete(host, AGREED);
     expect(host.reboots).toEqual([]);
   });
 
   it('finds the arguments of its config in another spelling, and a later update takes them away', async () => {
-    ignite(QUOTED);
+    ignite(host, QUOTED);
     host.changeBooted({ kernelArguments: ['ro', ...SPELLED_OTHERWISE] });
 
-    expect(await bootUntilComplete()).toBe(0);
+    expect(await bootUntilComplete(host)).toBe(0);
 
-    await expectComplete(QUOTED);
+    await expectComplete(host, QUOTED);
     const activities = await host.activities();
     const order = (step: string) => orderFor(NEXT, step, { orderId: `next/${step}` });
     await activities.prepareUpdate(order('prepareUpdate'));
@@ -188,14 +138,14 @@ describe('a first boot', () => {
   });
 
   it('adds the arguments that are missing, in the spelling of its config', async () => {
-    ignite(QUOTED);
+    ignite(host, QUOTED);
     host.changeBooted({ kernelArguments: ['ro', 'cgroup_no_v1=all'] });
 
-    expect(await bootUntilComplete()).toBe(1);
+    expect(await bootUntilComplete(host)).toBe(1);
 
     const words = ['cgroup_no_v1="all"', 'dyndbg="file a +p"', 'psi=0'];
     expect((await host.status()).booted.kernelArguments).toEqual(['ro', ...words]);
-    await expectComplete(QUOTED);
+    await expectComplete(host, QUOTED);
   });
 
   it('is on a config that brings what the server would add', async () => {
@@ -207,25 +157,23 @@ describe('a first boot', () => {
       config: { storage: { files: own } },
     });
     host.remove();
-    host = await anOstreeHost(INSTALLED, [config]);
-    rmSync(at('/etc/machine-config-daemon/currentconfig'));
-    rmSync(at('/var/lib/slipway/committed.json'));
+    host = await anInstalledHost([config]);
     igniteServed(config, {
       kubeconfig: 'of the server',
       kubeletAuthority: Buffer.from('of the cluster').toString('base64'),
       registryAuthorities: { 'registry.example.com': 'of the server' },
     });
 
-    expect(await bootUntilComplete()).toBe(0);
+    expect(await bootUntilComplete(host)).toBe(0);
 
-    await expectComplete(config);
+    await expectComplete(host, config);
     expect(readFileSync(at(KUBECONFIG), 'utf8')).toBe('own');
     expect(readFileSync(at(KUBELET_AUTHORITY), 'utf8')).toBe('of the cluster');
   });
 
   it('is over once, and keeps to itself what has secrets in it', async () => {
-    ignite(AGREED);
-    await bootUntilComplete();
+    ignite(host, AGREED);
+    await bootUntilComplete(host);
 
     expect(await completeFirstBoot(await host.ports())).toEqual({ kind: 'none' });
     expect(existsSync(at(`${FIRST_BOOT_PLACES.ENCAPSULATED}.bak`))).toBe(true);
@@ -236,13 +184,13 @@ describe('a first boot', () => {
 
   it('has nothing to do on a machine without', async () => {
     expect(await completeFirstBoot(await host.ports())).toEqual({ kind: 'none' });
-    expect(await current()).toBeUndefined();
+    expect(await currentOf(host)).toBeUndefined();
   });
 
   it('lets later configs remove what Ignition wrote, and gives back what the image has', async () => {
-    write('/usr/etc/motd', 'of the image');
-    ignite(AGREED);
-    await bootUntilComplete();
+    write(host.root, '/usr/etc/motd', 'of the image');
+    ignite(host, AGREED);
+    await bootUntilComplete(host);
     // As in later updates, only for root.
     expect(statSync(at('/etc/machine-config-daemon/orig')).mode & 0o777).toBe(0o700);
 
@@ -255,7 +203,7 @@ describe('a first boot', () => {
   });
 
   it('reboots also when its clock was set meanwhile: no order of it expires', async () => {
-    ignite(SERVED);
+    ignite(host, SERVED);
     await completeFirstBoot(await host.ports());
     host.clock.now = new Date('2030-01-01T00:30:00Z');
 
@@ -265,63 +213,25 @@ describe('a first boot', () => {
     expect({ ...(await first), counted }).toMatchObject({ kind: 'reboot', counted: 0 });
 
     await host.reboot();
-    expect(await bootUntilComplete()).toBe(0);
-    await expectComplete(SERVED);
+    expect(await bootUntilComplete(host)).toBe(0);
+    await expectComplete(host, SERVED);
   });
 
   it('goes on after power cuts', async () => {
-    ignite(SERVED);
+    ignite(host, SERVED);
     await completeFirstBoot(await host.ports());
 
     await host.powerCut();
-    const reboots = await bootUntilComplete();
+    const reboots = await bootUntilComplete(host);
 
     expect(reboots).toBeLessThanOrEqual(2);
     expect((await host.status()).booted.image).toBe(SERVED_IMAGE);
-    await expectComplete(SERVED);
+    await expectComplete(host, SERVED);
   });
 
-  it('boots once for what started on files that were put back, also when nobody did so at once', async () => {
-    const begin = async (): Promise<void> => {
-      host.remove();
-      host = await anOstreeHost(INSTALLED, [SERVED]);
-      rmSync(at('/etc/machine-config-daemon/currentconfig'));
-      rmSync(at('/var/lib/slipway/committed.json'));
-      ignite(SERVED);
-      // An update removes it, so that there is something to restore.
-      write(IGNITION_PRESETS, 'enable a.service');
-      await completeFirstBoot(await host.ports());
-      await host.powerCut();
-      expect(existsSync(at(IGNITION_PRESETS))).toBe(false);
-    };
-    await begin();
-    const whole = dyingAt(Number.POSITIVE_INFINITY);
-    expect((await settleAtStart(await host.ports(whole.fs))).reboot).toMatch(/start again/);
-    for (let step = 1; step <= whole.steps() + 1; step += 3) {
-      await begin();
-      await settleAtStart(await host.ports(dyingAt(step).fs)).catch(() => undefined);
-      let counted = 0;
-      const first = async () =>
-        completeFirstBoot(await host.ports(), async () => void (counted += 1));
-
-      expect({ step, ...(await first()), counted }).toEqual({
-        step,
-        kind: 'reboot',
-        config: SERVED.reference.name,
-        counted: 0,
-      });
-      await host.reboot();
-      expect(await first()).toMatchObject({ kind: 'reboot' });
-      expect(counted).toBe(1);
-      await host.reboot();
-      expect(await first()).toMatchObject({ kind: 'complete' });
-      await expectComplete(SERVED);
-    }
-  }, 120_000);
-
   it('does not go on from a disk that is not as Ignition should have left it', async () => {
-    ignite(SERVED);
-    write('/etc/motd', 'somebody else');
+    ignite(host, SERVED);
+    write(host.root, '/etc/motd', 'somebody else');
 
     await expect(completeFirstBoot(await host.ports())).rejects.toMatchObject({
       name: 'ConfigDrift',
@@ -331,16 +241,17 @@ describe('a first boot', () => {
   });
 
   it('leaves a machine alone that has been given another config since', async () => {
-    ignite(AGREED);
-    await bootUntilComplete();
+    ignite(host, AGREED);
+    await bootUntilComplete(host);
     write(
+      host.root,
       FIRST_BOOT_PLACES.ENCAPSULATED,
       readFileSync(at(`${FIRST_BOOT_PLACES.ENCAPSULATED}.bak`), 'utf8'),
     );
 
-    expect(await bootUntilComplete()).toBe(0);
+    expect(await bootUntilComplete(host)).toBe(0);
 
-    await expectComplete(AGREED);
+    await expectComplete(host, AGREED);
   });
 
   it.each<[string, string, string | undefined]>([
@@ -354,52 +265,15 @@ describe('a first boot', () => {
       '{"metadata":{"name":"other"},"spec":{"config":{}}}',
     ],
   ])('says what %s', async (problem, path, text) => {
-    ignite(SERVED);
+    ignite(host, SERVED);
     if (text === undefined) rmSync(at(path));
     else if (problem === 'is not a MachineConfig' && path === FIRST_BOOT_PLACES.SERVED) {
-      write(path, text.replace('"a"', `"${SERVED.reference.name}"`));
-    } else write(path, text);
+      write(host.root, path, text.replace('"a"', `"${SERVED.reference.name}"`));
+    } else write(host.root, path, text);
 
     await expect(completeFirstBoot(await host.ports())).rejects.toMatchObject({
       name: 'ApplyFailed',
       message: expect.stringContaining(`${path} ${problem}`) as unknown,
     });
   });
-
-  it('is complete whatever call was the last one before the process died', async () => {
-    const begin = async (): Promise<void> => {
-      host.remove();
-      host = await anOstreeHost(INSTALLED, [SERVED, AGREED, NEXT, OLD_IGNITION, OLD_NEXT]);
-      rmSync(at('/etc/machine-config-daemon/currentconfig'));
-      rmSync(at('/var/lib/slipway/committed.json'));
-      ignite(SERVED);
-    };
-    /** Both boots in a process that may die; then as many as needed. */
-    const live = async (dying: ReturnType<typeof dyingAt>): Promise<boolean> => {
-      try {
-        const first = await completeFirstBoot(await host.ports(dying.fs));
-        if (first.kind === 'reboot') await host.reboot();
-        await settleAtStart(await host.ports(dying.fs));
-        await completeFirstBoot(await host.ports(dying.fs));
-        return true;
-      } catch {
-        return false;
-      }
-    };
-    await begin();
-    const whole = dyingAt(Number.POSITIVE_INFINITY);
-    expect(await live(whole)).toBe(true);
-    const steps = whole.steps();
-    expect(steps).toBeGreaterThan(40);
-    for (let step = 1; step <= steps; step += 7) {
-      await begin();
-      expect({ step, ended: await live(dyingAt(step)) }).toEqual({ step, ended: false });
-      await bootUntilComplete();
-      expect({ step, image: (await host.status()).booted.image }).toEqual({
-        step,
-        image: SERVED_IMAGE,
-      });
-      await expectComplete(SERVED);
-    }
-  }, 120_000);
 });

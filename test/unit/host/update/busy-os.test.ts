@@ -1,16 +1,19 @@
 import { createHostActivities } from '../../../../activities/host/host-activities';
 import { fail } from '../../../../core/errors';
-import { aHost, bootInto, orderFor, type TestHost } from '../a-host';
+import { aCopyOf, aHost, bootInto, orderFor, type TestHost } from '../a-host';
 import { NEW, OLD } from '../an-os-update';
 
+let onOld: TestHost;
 let host: TestHost;
+beforeAll(async () => {
+  onOld = await aHost([OLD, NEW]);
+  await bootInto(onOld, OLD);
+});
 beforeEach(async () => {
-  host = await aHost([OLD, NEW]);
-  await bootInto(host, OLD);
+  host = await aCopyOf(onOld);
 });
-afterEach(() => {
-  host.remove();
-});
+afterEach(() => host.remove());
+afterAll(() => onOld.remove());
 
 /** Another transaction makes the operating system busy at these attempts. */
 async function busyAt(isBusy: (time: number) => boolean, asked: 'status' | 'finalize' = 'status') {
@@ -50,12 +53,6 @@ async function readyFor(step: Step): Promise<void> {
   }
 }
 
-async function freshHost(): Promise<void> {
-  host.remove();
-  host = await aHost([OLD, NEW]);
-  await bootInto(host, OLD);
-}
-
 it.each(STEPS)('holds up %s for as long as it is busy, and says so', async (step) => {
   await readyFor(step);
   const { activities, said, pauses } = await busy(3);
@@ -68,17 +65,20 @@ it.each(STEPS)('holds up %s for as long as it is busy, and says so', async (step
 
 it.each(STEPS)('%s outlives one refused look, whichever it is', async (step) => {
   await readyFor(step);
+  const ready = host;
+  host = await aCopyOf(ready);
   const calm = await busyAt(() => false);
   await calm.activities[step](orderFor(NEW, step));
 
   for (let look = 1; look <= calm.times(); look += 1) {
-    await freshHost();
-    await readyFor(step);
+    host.remove();
+    host = await aCopyOf(ready);
     const { activities, pauses } = await busyAt((time) => time === look);
     await activities[step](orderFor(NEW, step));
     expect(pauses()).toBe(1);
   }
   expect(calm.times()).toBeGreaterThan(0);
+  ready.remove();
 });
 
 it('is asked again to release the staged deployment', async () => {

@@ -1,4 +1,4 @@
+import { AT_SOME_CALLS } from '../dying-process';
 import { describeCrashes } from './describe-crashes';
 
-// test/integration/host/crash covers every call.
-describeCrashes(47);
+describeCrashes(AT_SOME_CALLS);

@@ -1,4 +1,4 @@
-/** Conditions that a host must satisfy whenever its process dies; run at some crash points, or at all. */
+/** Conditions that a host must satisfy whenever its process dies in an update. */
 
 import { execFileSync } from 'node:child_process';
 import {
@@ -16,6 +16,7 @@ import { join } from 'node:path';
 import { NODE_FILE_SYSTEM, type FileSystem } from '../../../../adapters/host';
 import { treeOf } from '../../adapters/host/trees';
 import { aConfig, aFile, aHost, orderFor, type TestConfig, type TestHost } from '../a-host';
+import { type Deaths, dyingAt } from '../dying-process';
 
 const unit = (name: string, text: string, more: object = {}) => ({
   name,
@@ -69,61 +70,6 @@ const NEW = aConfig('rendered-worker-new', {
   },
 });
 
-/** The process is dead: this and every later call fails, also calls for cleanup. */
-class Crash extends Error {
-  override readonly name = 'Crash';
-}
-
-/** A file system whose process dies at the n-th changing call. */
-export function dyingAt(step: number): { fs: FileSystem; steps: () => number } {
-  let steps = 0;
-  const count = (): void => {
-    steps += 1;
-    if (steps >= step) throw new Crash();
-  };
-  const alive = (): void => {
-    if (steps >= step) throw new Crash();
-  };
-  const changing =
-    <Call extends (...args: never[]) => unknown>(call: Call) =>
-    (...args: Parameters<Call>): ReturnType<Call> => {
-      count();
-      return call(...args) as ReturnType<Call>;
-    };
-  const fs = {
-    ...NODE_FILE_SYSTEM,
-    lstatSync: ((...args: Parameters<FileSystem['lstatSync']>) => {
-      alive();
-      return NODE_FILE_SYSTEM.lstatSync(...args);
-    }) as FileSystem['lstatSync'],
-    mkdir: changing(NODE_FILE_SYSTEM.mkdir as (path: string) => Promise<void>),
-    rename: changing(NODE_FILE_SYSTEM.rename),
-    rmdir: changing(NODE_FILE_SYSTEM.rmdir),
-    symlink: changing(NODE_FILE_SYSTEM.symlink),
-    unlink: changing(NODE_FILE_SYSTEM.unlink),
-    async open(...args: Parameters<FileSystem['open']>) {
-      if (args[1] !== 'r') count();
-      const handle = await NODE_FILE_SYSTEM.open(...args);
-      const whole = handle.writeFile.bind(handle);
-      return Object.assign(handle, {
-        // Half of the data is on disk when the process dies during a write.
-        async writeFile(data: Buffer) {
-          steps += 1;
-          if (steps >= step) {
-            await whole(data.subarray(0, data.length >> 1));
-            throw new Crash();
-          }
-          await whole(data);
-        },
-        chmod: changing(handle.chmod.bind(handle)),
-        chown: changing(handle.chown.bind(handle)),
-        truncate: changing(handle.truncate.bind(handle)),
-      });
-    },
-  } as unknown as FileSystem;
-  return { fs, steps: () => steps };
-}
-
 /** Everything below a root, with extended attributes, without Slipway's own state. */
 function snapshot(root: string): Readonly<Record<string, string>> {
   const tree = Object.entries(treeOf(root));
@@ -156,8 +102,7 @@ async function install(host: TestHost, config: TestConfig): Promise<void> {
 /** In memory when possible: every crash point copies the tree. */
 const SCRATCH = existsSync('/dev/shm') ? '/dev/shm' : tmpdir();
 
-/** @param every - 1 = the process dies at every call once, 10 = at every tenth */
-export function describeCrashes(every: number): void {
+export function describeCrashes(deaths: Deaths): void {
   describe('a host that dies in the middle of an update', () => {
     let template: TestHost;
     let before: Readonly<Record<string, string>>;
@@ -201,25 +146,25 @@ export function describeCrashes(every: number): void {
       const { steps, after } = await wholeUpdate();
       expect(after).not.toEqual(before);
       expect(steps).toBeGreaterThan(80);
-      for (let step = 1; step <= steps; step += every) {
+      for (const step of deaths('an update that is taken back', steps)) {
         fresh();
         await dieAt(step);
         const again = await aHost([OLD, NEW], { root });
         await (await again.activities()).goBack(orderFor(NEW, 'goBack'));
         expect({ step, tree: snapshot(root) }).toEqual({ step, tree: before });
       }
-    }, 600_000);
+    });
 
     it('finishes the update when it is told again, whatever call was the last', async () => {
       const { steps, after } = await wholeUpdate();
-      for (let step = 1; step <= steps; step += 3 * every) {
+      for (const step of deaths('an update that is told again', steps)) {
         fresh();
         await dieAt(step);
         const again = await aHost([OLD, NEW], { root });
         await (await again.activities()).applyUpdate(orderFor(NEW, 'applyUpdate'));
         expect({ step, tree: snapshot(root) }).toEqual({ step, tree: after });
       }
-    }, 600_000);
+    });
 
     it('goes back also when it dies on the way back, at any call', async () => {
       await wholeUpdate();
@@ -236,7 +181,7 @@ export function describeCrashes(every: number): void {
       const counting = dyingAt(Number.POSITIVE_INFINITY);
       await goBack(counting.fs);
       expect(snapshot(root)).toEqual(before);
-      for (let step = 1; step <= counting.steps(); step += every) {
+      for (const step of deaths('the way back of an update', counting.steps())) {
         restart();
         const dying = dyingAt(step);
         // Best-effort steps do not fail; only the death counts.
@@ -246,7 +191,7 @@ export function describeCrashes(every: number): void {
         expect({ step, tree: snapshot(root) }).toEqual({ step, tree: before });
       }
       rmSync(applied, { recursive: true, force: true });
-    }, 600_000);
+    });
 
     it('settles at the next order: undone for another config', async () => {
       const { steps } = await wholeUpdate();

@@ -14,7 +14,15 @@ import { dirname, join } from 'node:path';
 import { findDrift } from '../../../../host/drift/compare';
 import { noOriginalPath, originalPath } from '../../../../core/machine-config';
 import type { IgnitionFile, IgnitionUnit } from '../../../../core/machine-config/types';
-import { aConfig, aFile, aHost, orderFor, type TestConfig, type TestHost } from '../a-host';
+import {
+  aConfig,
+  aCopyOf,
+  aFile,
+  aHost,
+  orderFor,
+  type TestConfig,
+  type TestHost,
+} from '../a-host';
 
 export type Entries = Readonly<Record<string, Parameters<typeof aConfig>[1]>>;
 /** What was there before any config. */
@@ -90,6 +98,14 @@ class Machine {
     mkdirSync(this.#at('/etc/systemd/system'), { recursive: true });
     furnish(this.#at);
     await this.change({});
+  }
+
+  async copy(): Promise<Machine> {
+    const copy = new Machine();
+    machines.push(copy);
+    copy.#configs.push(...this.#configs);
+    copy.#host = await aCopyOf({ root: this.host.root, configs: copy.#configs });
+    return copy;
   }
 
   remove(): void {
@@ -211,9 +227,10 @@ export async function expectSameAfterEach(
   entries: Entries,
   furnish: Originals[string],
 ): Promise<void> {
+  const begun = await aMachine(furnish);
   const alone = new Map<string, Readonly<Record<string, string>>>();
   for (const [name, fields] of Object.entries(entries)) {
-    const machine = await aMachine(furnish);
+    const machine = await begun.copy();
     await machine.change(fields);
     alone.set(name, machine.look());
   }
@@ -221,7 +238,7 @@ export async function expectSameAfterEach(
   const walk = eachAfterEach(names);
   expect(walk).toHaveLength(names.length ** 2 + 1);
 
-  let machine = await aMachine(furnish);
+  let machine = await begun.copy();
   const different: unknown[] = [];
   let before = 'nothing';
   for (const name of walk) {
@@ -235,7 +252,7 @@ export async function expectSameAfterEach(
       if (name === 'nothing') expect(machine.remembered()).toEqual([]);
     } catch (error) {
       different.push(`${name} after ${before}: ${String(error)}`);
-      machine = await aMachine(furnish);
+      machine = await begun.copy();
       await machine.change(entries[name]);
     }
     before = name;

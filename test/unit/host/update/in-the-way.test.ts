@@ -18,6 +18,7 @@ import { type FileSystem, NODE_FILE_SYSTEM } from '../../../../adapters/host';
 import { treeOf } from '../../adapters/host/trees';
 import {
   aConfig,
+  aCopyOf,
   aFile,
   aHost,
   bootInto,
@@ -25,7 +26,7 @@ import {
   type TestConfig,
   type TestHost,
 } from '../a-host';
-import { anOstreeHost, type OstreeHost } from '../an-ostree-host';
+import { aCopyOfOstree, anOstreeHost, type OstreeHost } from '../an-ostree-host';
 
 const unit = (dropins: readonly object[]) => ({
   name: 'one.service',
@@ -97,15 +98,21 @@ async function apply(): Promise<void> {
   await activities.applyUpdate(orderFor(NEW, 'applyUpdate'));
 }
 
-beforeEach(async () => {
+let updated: TestHost;
+beforeAll(async () => {
   host = await aHost([OLD, NEW]);
   await bootInto(host, OLD);
   chmodSync(at('/etc/many'), 0o750);
   execFileSync('setfattr', ['-n', 'user.kept', '-v', 'as it was', at('/etc/many')]);
   before = tree();
   await apply();
+  updated = host;
+});
+beforeEach(async () => {
+  host = await aCopyOf(updated);
 });
 afterEach(() => host.remove());
+afterAll(() => updated.remove());
 
 describe.each([
   ['an empty directory was removed', () => rmSync(at('/etc/tool'), { recursive: true })],
@@ -243,17 +250,23 @@ describe('a directory that the new image of the operating system does not bring'
       },
     }),
   ) as [TestConfig, TestConfig];
+  let template: OstreeHost;
   let booted: OstreeHost;
 
-  beforeEach(async () => {
+  beforeAll(async () => {
     booted = await anOstreeHost(OF_OLD, [OF_NEW]);
     for (const step of ['prepareUpdate', 'applyUpdate', 'armReboot'] as const) {
       await (await booted.activities())[step](orderFor(OF_NEW, step));
     }
     await booted.reboot();
     rmdirSync(join(booted.root, 'etc/chrony.d'));
+    template = booted;
+  });
+  beforeEach(async () => {
+    booted = await aCopyOfOstree(template);
   });
   afterEach(() => booted.remove());
+  afterAll(() => template.remove());
 
   it.each([
     ['an order', async () => (await booted.activities()).goBack(orderFor(OF_NEW, 'goBack'))],

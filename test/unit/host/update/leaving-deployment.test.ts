@@ -9,7 +9,7 @@ import { createHostActivities } from '../../../../activities/host/host-activitie
 import { goBackAlone } from '../../../../host/confirm/unconfirmed';
 import { JOURNAL_DIRECTORY } from '../../../../adapters/host';
 import { aConfig, aFile, orderFor } from '../a-host';
-import { anOstreeHost, type OstreeHost } from '../an-ostree-host';
+import { aCopyOfOstree, anOstreeHost, type OstreeHost } from '../an-ostree-host';
 
 const BIG = 'b'.repeat(5_000);
 const [OLD, NEW] = (['old', 'new'] as const).map((name, index) =>
@@ -49,16 +49,21 @@ async function goBack() {
   return createHostActivities({ ...ports, warn }).goBack(orderFor(NEW, 'goBack'));
 }
 
+let updated: OstreeHost;
+beforeAll(async () => {
+  updated = await anOstreeHost(OLD, [NEW]);
+  for (const step of ['prepareUpdate', 'applyUpdate', 'armReboot'] as const) {
+    await (await updated.activities())[step](orderFor(NEW, step));
+  }
+  await updated.reboot();
+});
 beforeEach(async () => {
   warnings.length = 0;
-  host = await anOstreeHost(OLD, [NEW]);
-  for (const step of ['prepareUpdate', 'applyUpdate', 'armReboot'] as const) {
-    await (await host.activities())[step](orderFor(NEW, step));
-  }
-  await host.reboot();
+  host = await aCopyOfOstree(updated);
   expect(await image()).toBe('os@sha256:2');
 });
 afterEach(() => host.remove());
+afterAll(() => updated.remove());
 
 async function expectBack(): Promise<void> {
   expect(await image()).toBe('os@sha256:1');

@@ -3,7 +3,7 @@
  * whole config with its own operating system; and the update goes on or is undone, as far as a host can tell.
  */
 
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { createHostActivities } from '../../../../activities/host/host-activities';
 import { unconfirmedAfterReboot, goBackAlone } from '../../../../host/confirm/unconfirmed';
@@ -11,33 +11,25 @@ import { rebootIsDue, settleAtStart } from '../../../../host/settle/settle-at-st
 import { fail } from '../../../../core/errors';
 import { aConfig, aFile, orderFor } from '../a-host';
 import { anOstreeHost, type OstreeHost } from '../an-ostree-host';
-import { dyingAt } from './describe-crashes';
+import { motdOf } from '../an-os-update';
+import {
+  NEW,
+  NEW_IMAGE,
+  OLD,
+  OLD_IMAGE,
+  ON_NEW,
+  ON_OLD,
+  orderUpTo,
+  pictureOf,
+  serviceWith,
+} from './whole-update';
 
-const OLD_IMAGE = `os@sha256:${'1'.repeat(64)}`;
-const NEW_IMAGE = `os@sha256:${'2'.repeat(64)}`;
-const unit = (text: string) => ({ name: 'a.service', contents: `[Service]\n# ${text}\n` });
-
-const OLD = aConfig('rendered-worker-old', {
-  osImageURL: OLD_IMAGE,
-  config: {
-    storage: { files: [aFile('/etc/motd', 'old')] },
-    systemd: { units: [unit('old')] },
-  },
-});
-const NEW = aConfig('rendered-worker-new', {
-  osImageURL: NEW_IMAGE,
-  kernelArguments: ['nosmt'],
-  config: {
-    storage: { files: [aFile('/etc/motd', 'new'), aFile('/etc/added', 'new')] },
-    systemd: { units: [unit('new')] },
-  },
-});
 /** Takes no reboot: a service that reads it is reloaded. */
 const RELOADED = aConfig('rendered-worker-reloaded', {
   osImageURL: OLD_IMAGE,
   config: {
     storage: { files: [aFile('/etc/motd', 'reloaded')] },
-    systemd: { units: [unit('old')] },
+    systemd: { units: [serviceWith('old')] },
   },
 });
 /** Other files on the same operating system. */
@@ -45,7 +37,7 @@ const REBOOTED = aConfig('rendered-worker-rebooted', {
   osImageURL: OLD_IMAGE,
   config: {
     storage: { files: [aFile('/etc/motd', 'rebooted')] },
-    systemd: { units: [unit('old')] },
+    systemd: { units: [serviceWith('old')] },
   },
 });
 const RELOAD = {
@@ -60,35 +52,15 @@ beforeEach(async () => {
 });
 afterEach(() => host.remove());
 
-const motd = () => readFileSync(join(host.root, 'etc/motd'), 'utf8');
-const hasAdded = () => existsSync(join(host.root, 'etc/added'));
-
-/** The state on which the kubelet would start. */
-async function picture() {
-  const { booted } = await host.status();
-  return { image: booted.image, motd: motd(), added: hasAdded() };
-}
-const ON_OLD = { image: OLD_IMAGE, motd: 'old', added: false };
-const ON_NEW = { image: NEW_IMAGE, motd: 'new', added: true };
+const motd = () => motdOf(host);
+const picture = async () => pictureOf(host);
+const upTo = async (last: Parameters<typeof orderUpTo>[1]) => orderUpTo(host, last);
 
 const BOOT_COMPLETE = 'ostree-boot-complete.service';
 const FAILED = {
   ...{ load: 'loaded', active: 'failed', sub: 'failed', result: 'exit-code', type: 'oneshot' },
   ...{ restarts: 0, exitStatus: 1, restartPolicy: 'no', upMs: 0, hasRun: true },
 } as const;
-
-const STEPS = ['prepareUpdate', 'applyUpdate', 'armReboot'] as const;
-
-/** Gives the orders of an update up to and with this step. */
-async function upTo(last: (typeof STEPS)[number]): Promise<string> {
-  const activities = await host.activities();
-  let bootId = '';
-  for (const step of STEPS.slice(0, STEPS.indexOf(last) + 1)) {
-    const result = await activities[step](orderFor(NEW, step));
-    if (step === 'armReboot') bootId = (result as { bootId: string }).bootId;
-  }
-  return bootId;
-}
 
 /** The host after a rollback: in its old state, with nothing left of the update. */
 async function expectAsBefore(): Promise<void> {
@@ -483,64 +455,6 @@ describe('the rollback', () => {
     await goBackToTheEnd();
     await expectAsBefore();
   });
-
-  it.each([
-    [
-      'after a way back',
-      async () => {
-        await upTo('armReboot');
-        await host.reboot();
-        await (await host.activities()).goBack(orderFor(NEW, 'goBack'));
-        await host.reboot();
-      },
-    ],
-    [
-      'after a power cut',
-      async () => {
-        await upTo('armReboot');
-        await host.powerCut();
-      },
-    ],
-    [
-      'after a boot that fell back',
-      async () => {
-        await upTo('armReboot');
-        await host.boot({ broken: true });
-      },
-    ],
-  ])(
-    'boots once more %s, whatever was the last call of the program that undid',
-    async (_, cut) => {
-      const begin = async (): Promise<void> => {
-        host.remove();
-        host = await anOstreeHost(OLD, [NEW]);
-        await cut();
-        expect(motd()).toBe('new');
-      };
-      await begin();
-      const whole = dyingAt(Number.POSITIVE_INFINITY);
-      expect((await settleAtStart(await host.ports(whole.fs))).reboot).toMatch(/start again/);
-      expect(whole.steps()).toBeGreaterThan(10);
-      for (let step = 1; step <= whole.steps(); step += 3) {
-        await begin();
-        const dying = await host.ports(dyingAt(step).fs);
-        // Best-effort steps do not fail; only the missing reboot counts.
-        await settleAtStart(dying).catch(() => undefined);
-
-        expect({ step, reboot: (await host.settleOnce()).reboot }).toEqual({
-          step,
-          reboot: expect.any(String) as string,
-        });
-        expect(await picture()).toEqual(ON_OLD);
-        // Another process of this boot knows it, too.
-        expect((await host.settleOnce()).reboot).toBeDefined();
-        await host.reboot();
-        expect((await host.settleOnce()).reboot).toBeUndefined();
-        expect(await picture()).toEqual(ON_OLD);
-      }
-    },
-    120_000,
-  );
 
   it('needs no other boot for what the same boot wrote', async () => {
     await upTo('applyUpdate');

@@ -26,7 +26,15 @@ import { settleHost, settlingAgain } from '../../../../host/settle/settle-again'
 import { LAST_QUESTION_SECONDS } from '../../../../host/confirm/silence-timer';
 import { createNotifier, watchdogMs } from '../../../../workers/host/systemd-notify';
 import { createLogger, type Logger } from '../../../../process/logging';
-import { aConfig, aFile, aHost, orderFor, type TestHost } from '../../host/a-host';
+import {
+  aConfig,
+  aCopyOf,
+  aFile,
+  aHost,
+  bootInto,
+  orderFor,
+  type TestHost,
+} from '../../host/a-host';
 
 const OLD = aConfig('rendered-worker-old', {
   osImageURL: 'quay.io/os@sha256:1',
@@ -47,8 +55,19 @@ let events: string[];
 const LAST_MS = LAST_QUESTION_SECONDS * 1000;
 const motd = () => readFileSync(join(machine.root, 'etc/motd'), 'utf8');
 
+let armed: TestHost;
+beforeAll(async () => {
+  armed = await aHost([OLD, NEW]);
+  await bootInto(armed, OLD);
+  const activities = await armed.activities();
+  await activities.prepareUpdate(orderFor(NEW, 'p'));
+  await activities.applyUpdate(orderFor(NEW, 'a'));
+  await activities.armReboot(orderFor(NEW, 'r'));
+});
+afterAll(() => armed.remove());
+
 beforeEach(async () => {
-  machine = await aHost([OLD, NEW]);
+  machine = await aCopyOf(armed);
   lines = [];
   events = [];
   const destination = new Writable({
@@ -58,16 +77,6 @@ beforeEach(async () => {
     },
   });
   log = createLogger({ process: 'test', level: 'debug', destination });
-  const activities = await machine.activities();
-  await activities.prepareUpdate(orderFor(OLD, 'old-p'));
-  await activities.applyUpdate(orderFor(OLD, 'old-a'));
-  await activities.armReboot(orderFor(OLD, 'old-r'));
-  await machine.boot();
-  await (await machine.activities()).commitUpdate(orderFor(OLD, 'old-c'));
-  const next = await machine.activities();
-  await next.prepareUpdate(orderFor(NEW, 'p'));
-  await next.applyUpdate(orderFor(NEW, 'a'));
-  await next.armReboot(orderFor(NEW, 'r'));
   await refresh();
 });
 afterEach(() => machine.remove());

@@ -1,2 +1,2 @@
-// As with a Node.js that is too old for the bundle, or a missing library: no process of the host starts.
+// As with a too old Node.js or a missing library.
 throw new Error('this image has no host worker that starts');

@@ -1,12 +1,10 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { startTimeOf } from '../../../../tools/processes/identity';
-import { startProcess } from '../../../../tools/processes/managed-process';
-import { gone, removed } from '../await-process';
-import { startScript, type ScriptProcess } from '../script-process';
-
-jest.setTimeout(60_000);
+import { startTimeOf } from '../../../tools/processes/identity';
+import { startProcess } from '../../../tools/processes/managed-process';
+import { gone, removed } from '../../unit/tools/await-process';
+import { startScript, type ScriptProcess } from '../../unit/tools/script-process';
 
 describe('children of a process that is gone', () => {
   let directory: string;
@@ -20,7 +18,7 @@ describe('children of a process that is gone', () => {
   });
 
   async function startParent(way = ''): Promise<{ parent: ScriptProcess; children: number[] }> {
-    const parent = startScript(join(__dirname, 'parent.ts'), [directory, way]);
+    const parent = startScript(join(__dirname, 'watchdog-parent.ts'), [directory, way]);
     const [, ...pids] = (await parent.line('ready')).split(' ');
     return { parent, children: pids.map(Number) };
   }

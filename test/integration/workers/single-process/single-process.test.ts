@@ -1,11 +1,9 @@
 import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { becomeOnlyWorker } from '../../../../../workers/host/single-process';
-import { createLogger, type Logger } from '../../../../../process/logging';
-import { startScript } from '../../../tools/script-process';
-
-jest.setTimeout(60_000);
+import { becomeOnlyWorker } from '../../../../workers/host/single-process';
+import { createLogger, type Logger } from '../../../../process/logging';
+import { startScript } from '../../../unit/tools/script-process';
 
 let directory: string;
 let file: string;

@@ -2,8 +2,8 @@
 // killed or stdin ends. argv[3] selects its end, or a child that ignores SIGTERM.
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { startProcess } from '../../../../tools/processes/managed-process';
-import { adoptDirectory } from '../../../../tools/processes/watchdog';
+import { startProcess } from '../../../tools/processes/managed-process';
+import { adoptDirectory } from '../../../tools/processes/watchdog';
 
 const [, , directory = '', way = ''] = process.argv;
 

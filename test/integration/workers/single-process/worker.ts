@@ -1,6 +1,6 @@
 // A host worker up to its lock: prints `waits` and `works`, and stays until stdin ends.
-import { becomeOnlyWorker } from '../../../../../workers/host/single-process';
-import type { Logger } from '../../../../../process/logging';
+import { becomeOnlyWorker } from '../../../../workers/host/single-process';
+import type { Logger } from '../../../../process/logging';
 
 const [, , file = ''] = process.argv;
 const say = (text: string): void => void process.stdout.write(`${text}\n`);
