@@ -147,6 +147,9 @@ export const TEMPORAL_NAMESPACE = 'slipway';
 /** Task queue of all workflows and cluster activities. */
 export const CLUSTER_QUEUE = 'slipway';
 
+/** Task queue of the steps of rollouts: whatever waits elsewhere, a step is never behind it. */
+export const STEP_QUEUE = 'slipway/step';
+
 export function hostQueue(node: string): string {
   return `host/${node}`;
 }

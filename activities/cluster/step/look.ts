@@ -1,15 +1,17 @@
+import { fail } from '../../../core/errors';
 import { readDisruptionPolicy } from '../../../core/disruption';
 import type { NodeDisruptionPolicy } from '../../../core/disruption/types';
 import type { MachineConfigPool } from '../../../core/pool/types';
 import { controlPlaneOf, resolvePolicy } from '../../../core/rollout';
 import type { Observation } from '../../../core/rollout/picture';
-import type { PictureVersions } from '../../../workflows/cluster-contracts';
-import { versionsOf } from '../../../workflows/picture-age';
 import { membershipOf } from '../pool-members';
 import { SilentPicture } from '../silent-picture';
-import { whenAsNew, whenSynced } from '../when-synced';
-import type { StepInput } from '../../../workflows/step-contract';
+import { whenSynced } from '../when-synced';
+import type { SeenVersions, StepInput } from '../../../workflows/pool/contract';
 import type { StepPorts } from './step';
+
+const CATCH_UP_MS = 5_000;
+const KINDS = ['nodes', 'pools', 'policies', 'machineConfigNodes'] as const;
 
 /** MCO's name for the one MachineConfiguration of a cluster. */
 const MACHINE_CONFIGURATION = 'cluster';
@@ -19,7 +21,7 @@ export interface Seen {
   readonly pool: MachineConfigPool | undefined;
   readonly observation: Omit<Observation, 'before' | 'open' | 'closed'>;
   readonly disruptionPolicies: NodeDisruptionPolicy;
-  readonly versions: PictureVersions;
+  readonly versions: SeenVersions;
 }
 
 export type SeenPool = Seen & { readonly pool: MachineConfigPool };
@@ -39,9 +41,7 @@ export class Look {
     const { view, now } = this.ports;
     await whenSynced(Object.values(view));
     await this.#picture.bringUpToDate();
-    if (atLeast !== undefined) {
-      await whenAsNew(view, atLeast, () => this.#picture.bringUpToDate());
-    }
+    await this.#untilShown(atLeast ?? {});
     const versions = versionsOf(view);
     const pool = view.pools.get(name);
     const spec = view.machineConfigurations.get(MACHINE_CONFIGURATION)?.spec;
@@ -59,4 +59,22 @@ export class Look {
       },
     };
   }
+
+  /** Caches of processes are of different age; one that is behind usually catches up within moments. */
+  async #untilShown(atLeast: SeenVersions): Promise<void> {
+    await Promise.all(
+      KINDS.map(async (kind) => {
+        const version = atLeast[kind] ?? 0;
+        if (await this.ports.view[kind].reached(version, CATCH_UP_MS)) return;
+        throw fail(
+          'WatchBehind',
+          `the watch of ${kind} is behind: version ${version} was seen already`,
+        );
+      }),
+    );
+  }
+}
+
+function versionsOf(view: StepPorts['view']): SeenVersions {
+  return Object.fromEntries(KINDS.map((kind) => [kind, view[kind].newest]));
 }
