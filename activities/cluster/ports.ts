@@ -116,12 +116,13 @@ interface PoolWriter {
    * Reads the pool, decides, and writes if it is unchanged; else decides again. Without a change it
    * writes nothing.
    *
+   * @returns the pool as it is now
    * @throws `ObjectNotFound`, `Conflict` when it stays contended, and the errors of `decide`
    */
   change(
     pool: string,
     decide: (pool: MachineConfigPool) => Promise<PoolChange | undefined>,
-  ): Promise<void>;
+  ): Promise<MachineConfigPool>;
 }
 
 export type EvictionOutcome =
@@ -227,6 +228,8 @@ export interface ActivityRun {
    */
   readonly temporalNow: () => number;
   readonly attemptMs?: number;
+  /** From 1. */
+  readonly attempt: number;
   /**
    * Asks Temporal whether it still waits for this attempt. Not for local activities, which the
    * server does not know.

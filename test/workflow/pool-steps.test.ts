@@ -133,7 +133,7 @@ describe('a rollout', () => {
     await script.untilSteps(1);
     await handle.signal(wakeSignal, { atLeast: { nodes: 17, pools: 3 } });
     await script.untilSteps(2);
-    await handle.signal(wakeSignal, 'nonsense' as unknown as Parameters<typeof wakeSignal>[0]);
+    await handle.signal(wakeSignal, 'nonsense' as never);
     await script.untilSteps(3);
 
     const seen = script.steps.map(({ atLeast }) => atLeast);

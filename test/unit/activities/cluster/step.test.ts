@@ -101,7 +101,7 @@ class World {
           return Promise.resolve(node);
         },
       },
-      pools: { change: () => Promise.resolve() },
+      pools: { change: () => Promise.reject(new Error('the pool is not changed here')) },
       poolRollouts: {
         read: () => Promise.resolve(this.rollout),
         create: ({ name, uid }) =>
