@@ -4,12 +4,11 @@ import type { Pod, PodDisruptionBudget } from '../../core/drain';
 import type { MachineConfig } from '../../core/machine-config/types';
 import type { MachineConfigNode, Node, NodeTaint } from '../../core/node/types';
 import type { Condition, ObjectMeta } from '../../core/object-meta';
-import type { NodeDisruptionPolicy } from '../../core/disruption/types';
-import type { MachineConfigPool, ResolvedPolicy, RolloutPolicy } from '../../core/pool/types';
+import type { MachineConfigPool, RolloutPolicy } from '../../core/pool/types';
 import type { OpenUpdate } from '../../core/rollout/picture';
 import type { PoolRollout, PoolRolloutStatus } from '../../core/rollout/pool-rollout';
-import type { UnwantedUpdate, WantedUpdate } from '../../core/rollout/running';
-import type { ConfigReference } from '../../workflows/host-contracts';
+import type { UnwantedUpdate } from '../../core/rollout/running';
+import type { NodeUpdateInput } from '../../workflows/node/contract';
 
 /** A cache of one kind of object, fed by a watch. */
 export interface Lookup<T> {
@@ -174,17 +173,6 @@ export interface PoolRolloutStore {
   writeStatus(rollout: PoolRollout, status: PoolRolloutStatus): Promise<PoolRollout>;
 }
 
-/** What is needed to start an update of a node. */
-export interface UpdateOrder {
-  readonly wanted: WantedUpdate;
-  readonly pool: string;
-  readonly config: ConfigReference;
-  /** Absent = none was ever verified, or it is gone. */
-  readonly currentConfig?: ConfigReference;
-  readonly policy: ResolvedPolicy;
-  readonly disruptionPolicies: NodeDisruptionPolicy;
-}
-
 /** The updates of a pool, in Temporal. @throws (each) `TemporalUnavailable` */
 export interface NodeUpdates {
   /** Those that are open, as far as visibility shows them by now. */
@@ -192,7 +180,7 @@ export interface NodeUpdates {
   /** Asked by its ID, so never behind. One that Temporal does not know is closed. */
   isClosed(node: string, run: string): Promise<boolean>;
   /** One that runs already goes on. */
-  start(order: UpdateOrder): Promise<void>;
+  start(input: NodeUpdateInput): Promise<void>;
   /** One that has ended meanwhile is none to cancel. */
   cancel(update: UnwantedUpdate): Promise<void>;
 }

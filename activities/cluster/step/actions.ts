@@ -66,19 +66,15 @@ export class Actions {
     const config = await this.#reference(wanted.config);
     // Its pool says so, too; a later step tries again.
     if (config === undefined) return;
-    const { currentConfig: current } = wanted;
+    const { node, uid, currentConfig: current, isAfterLost, takesBack } = wanted;
     const currentConfig = current === undefined ? undefined : await this.#reference(current);
     await this.ports.nodeUpdates.start({
-      ...{
-        wanted,
-        pool: pool.metadata.name,
-        config,
-        policy: observation.policy,
-        disruptionPolicies,
-      },
+      ...{ node, uid, isAfterLost, pool: pool.metadata.name, config, disruptionPolicies },
+      policy: observation.policy,
       ...(currentConfig === undefined ? {} : { currentConfig }),
+      ...(takesBack === undefined ? {} : { takesBack }),
     });
-    this.saver.hasStarted(wanted.node);
+    this.saver.hasStarted(node);
   }
 
   /** Undefined = there is no such config any more. */

@@ -134,9 +134,9 @@ class World {
           this.asked.push(node);
           return Promise.resolve(!this.open.some((update) => update.run === run));
         },
-        start: ({ wanted: { node, config } }) => {
+        start: ({ node, config }) => {
           this.beforeStart();
-          this.started.push(`${node} ${config}`);
+          this.started.push(`${node} ${config.name}`);
           return Promise.resolve();
         },
         cancel: ({ node, reason }) => {
