@@ -12,8 +12,8 @@ export interface WantedUpdate {
   readonly uid: string;
   readonly config: string;
   readonly currentConfig?: string;
-  /** An earlier update may have left something half done on its host. */
-  readonly isAfterLost: boolean;
+  /** What an earlier update may have left: nothing, a node out of service and why, or nobody knows what. */
+  readonly found: 'whole' | 'left' | 'lost';
   /** A person holds the node, or has cancelled the rollout: it goes back to what it was on. */
   readonly takesBack?: true;
 }
@@ -98,15 +98,20 @@ function takenUp(
 
 function wanted(member: Member, config: string | undefined): readonly WantedUpdate[] {
   if (config === undefined) return [];
-  const { name, uid, currentConfig, standing } = member;
-  const isAfterLost =
-    standing.is === 'taken' || (standing.is === 'open' && standing.turn === 'halfDone');
+  const { name, uid, currentConfig } = member;
   return [
     {
-      ...{ node: name, uid, config, isAfterLost },
+      ...{ node: name, uid, config, found: foundOf(member) },
       ...(currentConfig === undefined ? {} : { currentConfig }),
     },
   ];
+}
+
+function foundOf({ standing }: Member): WantedUpdate['found'] {
+  if (standing.is === 'taken') return 'lost';
+  if (standing.is !== 'open') return 'whole';
+  if (standing.turn === 'halfDone') return 'lost';
+  return standing.turn === 'repair' ? 'left' : 'whole';
 }
 
 function nextToPrepare(

@@ -1,8 +1,44 @@
 /** What an update of a node is started with. Everything is plain JSON. */
 
+import { defineQuery } from '@temporalio/workflow';
+import type { NodePhase } from '../../core/node/lifecycle';
 import type { NodeDisruptionPolicy } from '../../core/disruption/types';
 import type { ResolvedPolicy } from '../../core/pool/types';
 import type { ConfigReference } from '../host-contracts';
+
+/**
+ * `whole`: nothing is half done. `left`: an earlier update has left the node out of service, and has said why. `lost`:
+ * an earlier update has begun, and nobody has heard how it ended.
+ */
+export type FoundNode = 'whole' | 'left' | 'lost';
+
+export type UpdateOutcome = 'updated' | 'failed' | 'cancelled';
+
+/** What `updateNode` returns. */
+export interface NodeResult {
+  readonly node: string;
+  readonly config: string;
+  readonly outcome: UpdateOutcome;
+  /** Seconds per phase that ran, in order. */
+  readonly phases: readonly { readonly phase: NodePhase; readonly seconds: number }[];
+}
+
+/** What `updateNode` answers to `status`. */
+export interface NodeStatus {
+  readonly node: string;
+  readonly pool: string;
+  readonly config: string;
+  readonly phase: NodePhase;
+  /** RFC 3339. */
+  readonly since: string;
+  /** What the update does, once planned. */
+  readonly summary?: string;
+  /** What it waits for. */
+  readonly blocker?: string;
+  readonly pastPointOfNoReturn: boolean;
+}
+
+export const statusQuery = defineQuery<NodeStatus>('status');
 
 /** Input of `updateNode`. A step of the rollout starts it. */
 export interface NodeUpdateInput {
@@ -15,8 +51,7 @@ export interface NodeUpdateInput {
   readonly currentConfig?: ConfigReference;
   readonly policy: ResolvedPolicy;
   readonly disruptionPolicies: NodeDisruptionPolicy;
-  /** An earlier update may have left something half done on the host. */
-  readonly isAfterLost: boolean;
+  readonly found: FoundNode;
   /** The node goes back to what it was on: neither a person's hold nor another config ends it. */
   readonly takesBack?: true;
 }

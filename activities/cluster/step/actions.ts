@@ -66,10 +66,10 @@ export class Actions {
     const config = await this.#reference(wanted.config);
     // Its pool says so, too; a later step tries again.
     if (config === undefined) return;
-    const { node, uid, currentConfig: current, isAfterLost, takesBack } = wanted;
+    const { node, uid, currentConfig: current, found, takesBack } = wanted;
     const currentConfig = current === undefined ? undefined : await this.#reference(current);
     await this.ports.nodeUpdates.start({
-      ...{ node, uid, isAfterLost, pool: pool.metadata.name, config, disruptionPolicies },
+      ...{ node, uid, found, pool: pool.metadata.name, config, disruptionPolicies },
       policy: observation.policy,
       ...(currentConfig === undefined ? {} : { currentConfig }),
       ...(takesBack === undefined ? {} : { takesBack }),

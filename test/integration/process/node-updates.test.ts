@@ -28,7 +28,7 @@ afterAll(async () => {
 function input(node: string, more: Partial<NodeUpdateInput> = {}): NodeUpdateInput {
   return {
     ...{ node, uid: `uid-${node}`, pool: 'worker', policy: DEFAULT_POLICY },
-    ...{ config: { name: 'rendered-b', digest: 'd' }, disruptionPolicies: {}, isAfterLost: false },
+    ...{ config: { name: 'rendered-b', digest: 'd' }, disruptionPolicies: {}, found: 'whole' },
     ...more,
   };
 }
