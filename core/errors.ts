@@ -147,6 +147,11 @@ export const FAILURES = {
     means: 'the node was moved to another pool during its update',
     next: 'nothing; the rollout of its new pool updates it',
   },
+  Retargeted: {
+    kind: 'cancelled',
+    means: 'the pool got another config while the update waited for its grant',
+    next: 'nothing; the rollout updates the node to the new config',
+  },
   UpdateSuperseded: {
     kind: 'cancelled',
     means:

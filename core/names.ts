@@ -41,6 +41,12 @@ export const ANNOTATION = {
   /** On a Node: the rendered config that a person skipped or cancelled on this node. */
   HELD_FOR: `${SLIPWAY_GROUP}/held-for`,
   HELD_REASON: `${SLIPWAY_GROUP}/held-reason`,
+  /** On a Node: the rendered config on which it failed, and which a person told to try again. */
+  RETRY_FOR: `${SLIPWAY_GROUP}/retry-for`,
+  /** On a Node: RFC 3339, when its drain timed out. It is tried again after all others. */
+  DRAIN_TIMED_OUT: `${SLIPWAY_GROUP}/drain-timed-out`,
+  /** On a MachineConfigNode: the update that waits for its grant (`core/node/prepared.ts`). */
+  PREPARED: `${SLIPWAY_GROUP}/prepared`,
   PAUSED_REASON: `${SLIPWAY_GROUP}/paused-reason`,
   /** On the Secret of a join token: RFC 3339. Written by the server, at most once a minute. */
   LAST_USED: `${SLIPWAY_GROUP}/last-used`,
@@ -140,6 +146,9 @@ export const TEMPORAL_NAMESPACE = 'slipway';
 
 /** Task queue of all workflows and cluster activities. */
 export const CLUSTER_QUEUE = 'slipway';
+
+/** Task queue of the steps of rollouts: whatever waits elsewhere, a step is never behind it. */
+export const STEP_QUEUE = 'slipway/step';
 
 export function hostQueue(node: string): string {
   return `host/${node}`;

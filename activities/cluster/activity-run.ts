@@ -14,6 +14,7 @@ export function currentRun(): ActivityRun {
     scheduledAtMs: info.scheduledTimestampMs,
     temporalNow: () => info.currentAttemptScheduledTimestampMs + performance.now() - beganAt,
     attemptMs: info.startToCloseTimeoutMs,
+    attempt: info.attempt,
     isAwaited: () => isAwaited(context),
     log: {
       debug: (message, fields) => {

@@ -34,7 +34,7 @@ import type { NodeChange } from './ports';
 import { refuseAnotherNode } from './known-node';
 
 /** As in MCO (pkg/daemon/writer.go, 7ff337a4). */
-const MAX_REASON_LENGTH = 2000;
+export const MAX_REASON_LENGTH = 2000;
 
 /**
  * Refuses a node that has moved to another pool, because the slot is of this pool. Decided on the

@@ -5,6 +5,10 @@ import type { MachineConfig } from '../../core/machine-config/types';
 import type { MachineConfigNode, Node, NodeTaint } from '../../core/node/types';
 import type { Condition, ObjectMeta } from '../../core/object-meta';
 import type { MachineConfigPool, RolloutPolicy } from '../../core/pool/types';
+import type { OpenUpdate } from '../../core/rollout/picture';
+import type { PoolRollout, PoolRolloutStatus } from '../../core/rollout/pool-rollout';
+import type { UnwantedUpdate } from '../../core/rollout/running';
+import type { NodeUpdateInput } from '../../workflows/node/contract';
 
 /** A cache of one kind of object, fed by a watch. */
 export interface Lookup<T> {
@@ -111,12 +115,13 @@ interface PoolWriter {
    * Reads the pool, decides, and writes if it is unchanged; else decides again. Without a change it
    * writes nothing.
    *
+   * @returns the pool as it is now
    * @throws `ObjectNotFound`, `Conflict` when it stays contended, and the errors of `decide`
    */
   change(
     pool: string,
     decide: (pool: MachineConfigPool) => Promise<PoolChange | undefined>,
-  ): Promise<void>;
+  ): Promise<MachineConfigPool>;
 }
 
 export type EvictionOutcome =
@@ -156,6 +161,30 @@ export interface ConfigReader {
   read(name: string): Promise<MachineConfig>;
 }
 
+/** The PoolRollouts, read and written at the API server: caches are too old to give grants by. */
+export interface PoolRolloutStore {
+  /** Undefined = there is none. */
+  read(pool: string): Promise<PoolRollout | undefined>;
+  /** Owned by its pool, and gone with it. @throws `Conflict` when there is one by now */
+  create(pool: { readonly name: string; readonly uid: string }): Promise<PoolRollout>;
+  /** @throws `Conflict` when it is not this version any more */
+  delete(rollout: PoolRollout): Promise<void>;
+  /** @throws `Conflict` when it is not the version that was read, `ObjectNotFound` */
+  writeStatus(rollout: PoolRollout, status: PoolRolloutStatus): Promise<PoolRollout>;
+}
+
+/** The updates of a pool, in Temporal. @throws (each) `TemporalUnavailable` */
+export interface NodeUpdates {
+  /** Those that are open, as far as visibility shows them by now. */
+  listOpen(pool: string): Promise<readonly OpenUpdate[]>;
+  /** Asked by its ID, so never behind. One that Temporal does not know is closed. */
+  isClosed(node: string, run: string): Promise<boolean>;
+  /** One that runs already goes on. */
+  start(input: NodeUpdateInput): Promise<void>;
+  /** One that has ended meanwhile is none to cancel. */
+  cancel(update: UnwantedUpdate): Promise<void>;
+}
+
 export interface RunningUpdates {
   isRunning(node: string): Promise<boolean>;
   isOpen(node: string, runId: string): Promise<boolean>;
@@ -187,6 +216,8 @@ export interface ActivityRun {
    */
   readonly temporalNow: () => number;
   readonly attemptMs?: number;
+  /** From 1. */
+  readonly attempt: number;
   /**
    * Asks Temporal whether it still waits for this attempt. Not for local activities, which the
    * server does not know.

@@ -9,4 +9,5 @@ export { MachineConfigNode } from './machine-config-node';
 export { MachineConfigPool } from './machine-config-pool';
 export { MachineConfiguration } from './machine-configuration';
 export { parseObject } from './parse-object';
+export { PoolRollout } from './pool-rollout';
 export { RolloutPolicy } from './rollout-policy';

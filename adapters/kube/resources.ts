@@ -10,6 +10,7 @@ import {
 import type { MachineConfigNode, Node } from '../../core/node/types';
 import type { ObjectMeta } from '../../core/object-meta';
 import type { MachineConfigPool, RolloutPolicy } from '../../core/pool/types';
+import type { PoolRollout } from '../../core/rollout/pool-rollout';
 
 export interface KubeObject {
   readonly apiVersion?: string;
@@ -97,6 +98,12 @@ export const ROLLOUT_POLICIES = resource<RolloutPolicy>(
   SLIPWAY_VERSION,
   'rolloutpolicies',
   'RolloutPolicy',
+);
+export const POOL_ROLLOUTS = resource<PoolRollout>(
+  SLIPWAY_GROUP,
+  SLIPWAY_VERSION,
+  'poolrollouts',
+  'PoolRollout',
 );
 export const MACHINE_CONFIGURATIONS = resource<MachineConfiguration>(
   OPERATOR_GROUP,

@@ -202,11 +202,11 @@ export class PoolWriter {
   async change(
     name: string,
     decide: (pool: MachineConfigPool) => Promise<PoolPatch | undefined>,
-  ): Promise<void> {
+  ): Promise<MachineConfigPool> {
     for (let attempt = 1; ; attempt += 1) {
       const pool = await this.client.get(MACHINE_CONFIG_POOLS, { name });
       const change = await decide(pool);
-      if (change === undefined) return;
+      if (change === undefined) return pool;
       const { resourceVersion } = pool.metadata;
       const patch = {
         metadata: { resourceVersion, annotations: change.annotations },
@@ -214,8 +214,9 @@ export class PoolWriter {
       };
       try {
         const how = { fieldManager: this.fieldManager };
-        this.cache.absorb(await this.client.patch(MACHINE_CONFIG_POOLS, { name }, patch, how));
-        return;
+        const patched = await this.client.patch(MACHINE_CONFIG_POOLS, { name }, patch, how);
+        this.cache.absorb(patched);
+        return patched;
       } catch (error) {
         if (failureName(error) !== 'Conflict' || attempt >= ATTEMPTS) throw error;
       }

@@ -56,27 +56,35 @@ export function turnOf(
   const isOver = known?.id === run.id && known.isOver;
   // No later step would return the node to service.
   if (isOver && step === 'takes') return { ok: false, reason: 'the update is over' };
-  const words = [
-    `v${MARK_VERSION}`,
-    run.startedAt,
-    run.id,
-    ...(step === 'gives back' ? [OVER] : []),
-  ];
-  return { ok: true, mark: words.join('/') };
+  return { ok: true, mark: step === 'gives back' ? overMarkOf(run) : markOf(run) };
+}
+
+/** Names a run on an object. */
+export function markOf({ id, startedAt }: UpdateRun): string {
+  return [`v${MARK_VERSION}`, startedAt, id].join('/');
+}
+
+/** Of a run that Temporal calls closed and that has not said so: whatever it still writes is refused. */
+export function overMarkOf(run: UpdateRun): string {
+  return `${markOf(run)}/${OVER}`;
+}
+
+/** The run that a mark names. */
+export interface MarkedRun extends UpdateRun {
+  readonly startedMs: number;
+  readonly isOver: boolean;
 }
 
 /** The run that wrote the Node last, and whether it is over; undefined = unknown. */
-export function lastRunOf(
-  mark: string | undefined,
-): { readonly id: string; readonly isOver: boolean } | undefined {
+export function lastRunOf(mark: string | undefined): MarkedRun | undefined {
   return readMark(mark);
 }
 
-function readMark(
-  mark: string | undefined,
-): { readonly id: string; readonly startedMs: number; readonly isOver: boolean } | undefined {
+function readMark(mark: string | undefined): MarkedRun | undefined {
   const [, startedAt, id, over] = MARK.exec(mark ?? '') ?? [];
   if (startedAt === undefined || id === undefined) return undefined;
   const startedMs = Date.parse(startedAt);
-  return Number.isNaN(startedMs) ? undefined : { id, startedMs, isOver: over !== undefined };
+  return Number.isNaN(startedMs)
+    ? undefined
+    : { id, startedAt, startedMs, isOver: over !== undefined };
 }

@@ -17,6 +17,13 @@ export interface PrepareAheadInput {
  * asks for less, so that `prepareAhead: 0` still rolls.
  */
 export function startable(input: PrepareAheadInput): number {
-  const ahead = input.policy.prepareAhead ?? input.maxUnavailable;
+  const ahead = prepareAheadLimit(input.policy, input.maxUnavailable);
   return Math.max(0, Math.max(ahead, input.freeSlots) - input.withoutSlot);
+}
+
+export function prepareAheadLimit(
+  { prepareAhead }: Pick<ResolvedPolicy, 'prepareAhead'>,
+  maxUnavailable: number,
+): number {
+  return prepareAhead ?? maxUnavailable;
 }

@@ -158,12 +158,13 @@ function portsFor(world: ClusterWorld, attempt: Attempt): ClusterPorts {
       change: async (name, decide) => {
         const known = await ask(() => cluster.pool(name));
         const change = await decide(known);
-        if (change === undefined) return;
-        await ask(() => {
+        if (change === undefined) return known;
+        return ask(() => {
           if (cluster.refusesPools) throw fail('ApiRefused', `a policy denies it: pool ${name}`);
           if (cluster.pool(name) !== known) throw fail('Conflict', `pool ${name} has changed`);
           cluster.changePool(name, (pool) => poolWith(pool, change));
           if (change.paused !== undefined) world.wrotePaused(name, change.paused);
+          return cluster.pool(name);
         });
       },
     },
@@ -327,6 +328,7 @@ function runOf(attempt: Attempt, { clock, plants }: ClusterWorld): ActivityRun {
   return {
     signal: attempt.signal,
     lastHeartbeat: undefined,
+    attempt: attempt.call.attempt,
     scheduledAtMs: attempt.call.scheduledAt,
     temporalNow: () => clock.now,
     attemptMs: attempt.call.attemptMs,

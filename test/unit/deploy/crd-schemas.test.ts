@@ -28,6 +28,7 @@ const KINDS: Readonly<Record<string, z.ZodType>> = {
   MachineConfigNode: schemas.MachineConfigNode,
   ControllerConfig: schemas.ControllerConfig,
   RolloutPolicy: schemas.RolloutPolicy,
+  PoolRollout: schemas.PoolRollout,
   MachineConfiguration: schemas.MachineConfiguration,
 };
 

@@ -174,7 +174,7 @@ let installed = false;
 /** Bugs that the workflows report about themselves; the workflows go on, and the suite fails. */
 const bugs: string[] = [];
 
-function quietRuntime(): void {
+export function quietRuntime(): void {
   if (installed) return;
   installed = true;
   Runtime.install({

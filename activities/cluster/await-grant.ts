@@ -1,0 +1,154 @@
+import { fail, failureName, messageOf } from '../../core/errors';
+import type { Node } from '../../core/node/types';
+import type { MachineConfigPool } from '../../core/pool/types';
+import {
+  controlPlaneOf,
+  isControlPlane,
+  isSameNode,
+  movedTo,
+  slotsOfPool,
+} from '../../core/rollout';
+import type { PoolRollout } from '../../core/rollout/pool-rollout';
+import { whyNoRoom } from '../../core/rollout/room';
+import type { NodeStep } from '../../workflows/cluster-contracts';
+import { orDeleted, refuseAnotherNode } from './known-node';
+import { refuseHeld } from './node-changes';
+import { membershipOf } from './pool-members';
+import type { ActivityRun, ClusterPorts, Lookup } from './ports';
+import { SilentPicture } from './silent-picture';
+import { Wakeups } from './wakeups';
+
+/** A cancellation arrives with the reply to a heartbeat. */
+const HEARTBEAT_MS = 3_000;
+
+export interface GrantWait extends NodeStep {
+  /** The node goes back to what it was on: neither a person's hold nor another config ends the wait. */
+  readonly takesBack?: boolean;
+}
+
+/** Heartbeat details of the wait. */
+export interface GrantWaitProgress {
+  readonly blocker: string;
+}
+
+export interface GrantPorts extends Pick<ClusterPorts, 'nodes' | 'run'> {
+  readonly view: Pick<ClusterPorts['view'], 'nodes' | 'pools'> & {
+    readonly poolRollouts: Lookup<PoolRollout>;
+  };
+}
+
+/**
+ * Waits until the update has its grant, and the pool has room at this moment. No time limit: what it waits for is in
+ * its heartbeat.
+ *
+ * @throws `NodeDeleted`, `NodeMoved`, `HeldByUser`, `Retargeted`: the update ends by itself; `ApiUnavailable`
+ */
+export function createAwaitGrant(ports: GrantPorts): (input: GrantWait) => Promise<void> {
+  const membersOf = membershipOf(ports);
+  const picture = new SilentPicture(ports);
+  return async (input) => {
+    const run = ports.run();
+    const wakeups = new Wakeups(run.signal);
+    const { nodes, pools, poolRollouts } = ports.view;
+    const isOf =
+      (name: string) =>
+      ({ object }: { readonly object: { readonly metadata: { readonly name: string } } }): void => {
+        if (object.metadata.name === name) wakeups.ring();
+      };
+    // Of other nodes only a granted update has to hear, and a heartbeat is soon enough for that.
+    const subscriptions = [
+      nodes.subscribe(isOf(input.node)),
+      pools.subscribe(wakeups.ring),
+      poolRollouts.subscribe(isOf(input.pool)),
+    ];
+    try {
+      await Promise.all([nodes.synced, pools.synced, poolRollouts.synced]);
+      for (;;) {
+        const blocker = await whatBlocks(ports, input, membersOf, picture);
+        if (blocker === undefined) return;
+        tell(run, input, blocker);
+        await wakeups.wait(HEARTBEAT_MS);
+      }
+    } finally {
+      for (const unsubscribe of subscriptions) unsubscribe();
+      wakeups.close();
+    }
+  };
+}
+
+/** Undefined = nothing does. */
+async function whatBlocks(
+  ports: GrantPorts,
+  input: GrantWait,
+  membersOf: (pool: MachineConfigPool) => readonly Node[],
+  picture: SilentPicture,
+): Promise<string | undefined> {
+  const { view } = ports;
+  const node = await nodeOf(ports, input);
+  const pool = view.pools.get(input.pool);
+  const status = view.poolRollouts.get(input.pool)?.status;
+  refuseUnwanted(node, input, pool, view.pools.list());
+  if (pool === undefined || status === undefined) return `waiting for poolrollout ${input.pool}`;
+  const isGranted = status.grants.some(
+    ({ node: name, run }) => name === input.node && run === input.run.id,
+  );
+  if (!isGranted) {
+    const why = status.blocker === undefined ? '' : `: ${status.blocker}`;
+    return `waiting for a grant of poolrollout ${input.pool}${why}`;
+  }
+  const silence = await broughtUpToDate(picture);
+  if (silence !== undefined) return silence;
+  const members = membersOf(pool);
+  const all = view.nodes.list();
+  const plane = isControlPlane(node) ? controlPlaneOf(all) : undefined;
+  return whyNoRoom({
+    ...{ node: input.node, run: input.run.id, grants: status.grants, members },
+    maxUnavailable: slotsOfPool(pool, members, controlPlaneOf(all).length).maxUnavailable,
+    ...(plane === undefined ? {} : { controlPlane: plane }),
+  });
+}
+
+/** A Node that the cache lacks is asked for: the cache may be behind. @throws `NodeDeleted` */
+async function nodeOf(ports: GrantPorts, input: GrantWait): Promise<Node> {
+  const known = ports.view.nodes.get(input.node);
+  if (known !== undefined && isSameNode(known, input.uid)) return known;
+  const node = await orDeleted(input.node, () => ports.nodes.read(input.node));
+  refuseAnotherNode(node, input);
+  return node;
+}
+
+function refuseUnwanted(
+  node: Node,
+  input: GrantWait,
+  pool: MachineConfigPool | undefined,
+  pools: readonly MachineConfigPool[],
+): void {
+  const { name } = node.metadata;
+  const to = movedTo(node, input.pool, pools);
+  if (to !== undefined) {
+    throw fail('NodeMoved', `node ${name} belongs to ${to}, and no longer to pool ${input.pool}`, {
+      node: name,
+    });
+  }
+  if (input.takesBack === true) return;
+  refuseHeld(node, input);
+  const target = pool?.spec.configuration?.name ?? input.config;
+  if (target === input.config) return;
+  throw fail('Retargeted', `pool ${input.pool} is rolled to ${target} now`, { node: name });
+}
+
+/** The picture of the nodes is at most 15 seconds old. @returns why it is not */
+async function broughtUpToDate(picture: SilentPicture): Promise<string | undefined> {
+  try {
+    await picture.bringUpToDate();
+    return undefined;
+  } catch (error) {
+    if (failureName(error) !== 'ApiUnavailable') throw error;
+    return `waiting for the Kubernetes API server: ${messageOf(error)}`;
+  }
+}
+
+function tell(run: ActivityRun, { node }: GrantWait, blocker: string): void {
+  run.log.debug('waiting for a grant', { node, blocker });
+  run.heartbeat({ blocker } satisfies GrantWaitProgress);
+}

@@ -1,0 +1,80 @@
+import { fail } from '../../../core/errors';
+import { readDisruptionPolicy } from '../../../core/disruption';
+import type { NodeDisruptionPolicy } from '../../../core/disruption/types';
+import type { MachineConfigPool } from '../../../core/pool/types';
+import { controlPlaneOf, resolvePolicy } from '../../../core/rollout';
+import type { Observation } from '../../../core/rollout/picture';
+import { membershipOf } from '../pool-members';
+import { SilentPicture } from '../silent-picture';
+import { whenSynced } from '../when-synced';
+import type { SeenVersions, StepInput } from '../../../workflows/pool/contract';
+import type { StepPorts } from './step';
+
+const CATCH_UP_MS = 5_000;
+const KINDS = ['nodes', 'pools', 'policies', 'machineConfigNodes'] as const;
+
+/** MCO's name for the one MachineConfiguration of a cluster. */
+const MACHINE_CONFIGURATION = 'cluster';
+
+export interface Seen {
+  /** Undefined = there is no such pool. */
+  readonly pool: MachineConfigPool | undefined;
+  readonly observation: Omit<Observation, 'before' | 'open' | 'closed'>;
+  readonly disruptionPolicies: NodeDisruptionPolicy;
+  readonly versions: SeenVersions;
+}
+
+export type SeenPool = Seen & { readonly pool: MachineConfigPool };
+
+/** Looks at a pool in the caches, which wait until they are as new as the step has to see. */
+export class Look {
+  readonly #membersOf: ReturnType<typeof membershipOf>;
+  readonly #picture: SilentPicture;
+
+  constructor(private readonly ports: StepPorts) {
+    this.#membersOf = membershipOf(ports);
+    this.#picture = new SilentPicture(ports);
+  }
+
+  /** @throws `WatchBehind`, `ApiUnavailable` */
+  async at({ pool: name, atLeast }: StepInput): Promise<Seen> {
+    const { view, now } = this.ports;
+    await whenSynced(Object.values(view));
+    await this.#picture.bringUpToDate();
+    await this.#untilShown(atLeast ?? {});
+    const versions = versionsOf(view);
+    const pool = view.pools.get(name);
+    const spec = view.machineConfigurations.get(MACHINE_CONFIGURATION)?.spec;
+    return {
+      pool,
+      versions,
+      disruptionPolicies: readDisruptionPolicy(spec?.nodeDisruptionPolicy),
+      observation: {
+        pool: pool ?? { metadata: { name }, spec: {} },
+        policy: resolvePolicy(view.policies.get(name)?.spec),
+        nodes: pool === undefined ? [] : this.#membersOf(pool),
+        controlPlane: controlPlaneOf(view.nodes.list()),
+        machineConfigNodes: view.machineConfigNodes.list(),
+        now: new Date(now()).toISOString(),
+      },
+    };
+  }
+
+  /** Caches of processes are of different age; one that is behind usually catches up within moments. */
+  async #untilShown(atLeast: SeenVersions): Promise<void> {
+    await Promise.all(
+      KINDS.map(async (kind) => {
+        const version = atLeast[kind] ?? 0;
+        if (await this.ports.view[kind].reached(version, CATCH_UP_MS)) return;
+        throw fail(
+          'WatchBehind',
+          `the watch of ${kind} is behind: version ${version} was seen already`,
+        );
+      }),
+    );
+  }
+}
+
+function versionsOf(view: StepPorts['view']): SeenVersions {
+  return Object.fromEntries(KINDS.map((kind) => [kind, view[kind].newest]));
+}

@@ -1,0 +1,100 @@
+import type { OpenUpdates } from '../../../core/rollout/picture';
+import type { Grant } from '../../../core/rollout/pool-rollout';
+import { inParallel } from '../in-parallel';
+import type { NodeUpdates } from '../ports';
+
+/** How long an answer of Temporal, and a start, are not asked for again. */
+const VALID_MS = 10_000;
+const COUNTS_EVERY_MS = 1_000;
+const PARALLEL_QUESTIONS = 10;
+
+interface SaverPorts {
+  readonly now: () => number;
+  readonly nodeUpdates: Pick<NodeUpdates, 'listOpen' | 'isClosed'>;
+}
+
+/**
+ * What a worker keeps to save requests, each for ten seconds. Nothing is decided wrongly without it, nor with that of
+ * another worker.
+ */
+export class RequestSaver {
+  readonly #open = new Recent<OpenUpdates>();
+  /** By node. */
+  readonly #started = new Recent<true>();
+  /** By run: Temporal has said that it is open. */
+  readonly #running = new Recent<true>();
+  readonly #closed = new Recent<true>();
+  readonly #counted = new Map<string, number>();
+
+  constructor(private readonly ports: SaverPorts) {}
+
+  /** @throws `TemporalUnavailable` */
+  async openUpdates(pool: string): Promise<OpenUpdates> {
+    const now = this.ports.now();
+    const known = this.#open.get(pool, now);
+    if (known !== undefined) return known;
+    const updates = await this.ports.nodeUpdates.listOpen(pool);
+    const open = { listedAt: new Date(now).toISOString(), updates };
+    this.#open.set(pool, open, now);
+    return open;
+  }
+
+  /**
+   * Asks Temporal about runs that are in doubt.
+   *
+   * @returns those of them that are closed
+   * @throws `TemporalUnavailable`
+   */
+  async closedOf(grants: readonly Grant[]): Promise<ReadonlySet<string>> {
+    const found = new Set<string>();
+    const now = this.ports.now();
+    await inParallel(grants, PARALLEL_QUESTIONS, async ({ node, run }) => {
+      if (this.#running.get(run, now) !== undefined) return;
+      const known = this.#closed.get(run, now);
+      const isClosed = known ?? (await this.ports.nodeUpdates.isClosed(node, run));
+      (isClosed ? this.#closed : this.#running).set(run, true, now);
+      if (isClosed) found.add(run);
+    });
+    return found;
+  }
+
+  wasStarted(node: string): boolean {
+    return this.#started.get(node, this.ports.now()) !== undefined;
+  }
+
+  hasStarted(node: string): void {
+    this.#started.set(node, true, this.ports.now());
+  }
+
+  mayWriteCounts(pool: string): boolean {
+    const before = this.#counted.get(pool) ?? -Infinity;
+    return Math.abs(this.ports.now() - before) >= COUNTS_EVERY_MS;
+  }
+
+  hasWritten(pool: string): void {
+    this.#counted.set(pool, this.ports.now());
+  }
+}
+
+/** Values that are valid for ten seconds, oldest first. */
+class Recent<T> {
+  readonly #values = new Map<string, { readonly value: T; readonly at: number }>();
+
+  get(key: string, now: number): T | undefined {
+    const known = this.#values.get(key);
+    return known !== undefined && isValid(known.at, now) ? known.value : undefined;
+  }
+
+  set(key: string, value: T, now: number): void {
+    for (const [other, { at }] of this.#values) {
+      if (isValid(at, now)) break;
+      this.#values.delete(other);
+    }
+    this.#values.delete(key);
+    this.#values.set(key, { value, at: now });
+  }
+}
+
+function isValid(at: number, now: number): boolean {
+  return Math.abs(now - at) < VALID_MS;
+}

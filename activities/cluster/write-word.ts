@@ -1,0 +1,184 @@
+/**
+ * What a person tells a rollout, written where it outlives every process: on the pool or on the Node. Each is safe to
+ * do twice, and decided on a fresh read, so that a late attempt does not undo what was said after it.
+ */
+
+import { cut } from '../../core/encoding/one-line';
+import { fail } from '../../core/errors';
+import { ANNOTATION } from '../../core/names';
+import type { Node } from '../../core/node/types';
+import { versionOf } from '../../core/object-meta';
+import type { MachineConfigPool } from '../../core/pool/types';
+import { movedTo } from '../../core/rollout';
+import { standingOf } from '../../core/rollout/standing';
+import type { RolloutActivities, SeenVersions, Word } from '../../workflows/pool/contract';
+import { MAX_REASON_LENGTH } from './node-changes';
+import type { ClusterPorts, NodeChange, PoolChange } from './ports';
+import { whileAwaited } from './still-wanted';
+
+type WordPorts = Pick<ClusterPorts, 'nodes' | 'pools' | 'run' | 'now'> & {
+  readonly view: Pick<ClusterPorts['view'], 'pools'>;
+};
+/** Undefined = there is nothing to write. */
+type Refuse = (message: string) => undefined;
+type Of<Kind extends Word['kind']> = Extract<Word, { readonly kind: Kind }>;
+
+/** @throws `RefusedRequest` with a sentence when the word makes no sense now; `ObjectNotFound`, `Conflict` */
+export function createWriteWord(ports: WordPorts): RolloutActivities['writeWord'] {
+  return async ({ pool, word }) => {
+    const run = ports.run();
+    // The answer of an earlier attempt may be lost, and what it wrote is no nonsense.
+    const refuse = (message: string): undefined => {
+      if (run.attempt > 1) return undefined;
+      throw fail('RefusedRequest', message);
+    };
+    const seen =
+      'node' in word
+        ? await onNode(ports, pool, word, refuse)
+        : await onPool(ports, pool, word, refuse);
+    run.log.info('wrote what a person said', { pool, ...word });
+    return seen;
+  };
+}
+
+async function onPool(
+  ports: WordPorts,
+  name: string,
+  word: Of<'start' | 'cancel' | 'pause' | 'resume'>,
+  refuse: Refuse,
+): Promise<SeenVersions> {
+  const refuseUnawaited = whileAwaited(ports, { pool: name });
+  const pool = await ports.pools.change(name, async (known) => {
+    const change = poolChange(known, word, refuse);
+    if (change !== undefined) await refuseUnawaited();
+    return change;
+  });
+  return { pools: versionOf(pool) };
+}
+
+/** Undefined = it is so already. */
+function poolChange(
+  pool: MachineConfigPool,
+  word: Of<'start' | 'cancel' | 'pause' | 'resume'>,
+  refuse: Refuse,
+): PoolChange | undefined {
+  const { annotations = {} } = pool.metadata;
+  const target = pool.spec.configuration?.name || undefined;
+  switch (word.kind) {
+    case 'start': {
+      const isCancelled = annotations[ANNOTATION.ROLLOUT_CANCELLED] !== undefined;
+      return isCancelled ? { annotations: { [ANNOTATION.ROLLOUT_CANCELLED]: null } } : undefined;
+    }
+    case 'cancel': {
+      // Without a config there is no rollout to keep from starting again.
+      if (target === undefined || annotations[ANNOTATION.ROLLOUT_CANCELLED] === target) {
+        return undefined;
+      }
+      return {
+        annotations: {
+          [ANNOTATION.ROLLOUT_CANCELLED]: target,
+          [ANNOTATION.ROLLOUT_STARTED]: null,
+        },
+      };
+    }
+    case 'pause':
+      if (pool.spec.paused === true) {
+        return refuse(`pool ${pool.metadata.name} is already paused${becauseOf(pool)}`);
+      }
+      return { paused: true, annotations: { [ANNOTATION.PAUSED_REASON]: word.reason } };
+    case 'resume':
+      if (pool.spec.paused !== true) return refuse(`pool ${pool.metadata.name} is not paused`);
+      return { paused: false, annotations: { [ANNOTATION.PAUSED_REASON]: null } };
+  }
+}
+
+function becauseOf({ metadata: { annotations } }: MachineConfigPool): string {
+  const reason = annotations?.[ANNOTATION.PAUSED_REASON];
+  return reason === undefined ? '' : ` (${reason})`;
+}
+
+async function onNode(
+  ports: WordPorts,
+  pool: string,
+  word: Of<'retryNode' | 'skipNode' | 'cancelNode'>,
+  refuse: Refuse,
+): Promise<SeenVersions> {
+  const known = ports.view.pools.get(pool);
+  const target = known?.spec.configuration?.name;
+  if (!target) throw nonsense(`pool ${pool} has no rendered config yet`);
+  const change = (node: Node): NodeChange | undefined => {
+    refuseStranger(node, pool, ports.view.pools.list());
+    return word.kind === 'retryNode'
+      ? retried(node, target, refuse)
+      : held(node, target, word, refuse);
+  };
+  const node = await ports.nodes.change(word.node, change, whileAwaited(ports, word));
+  return { nodes: versionOf(node) };
+}
+
+function retried(node: Node, target: string, refuse: Refuse): NodeChange | undefined {
+  const { name, annotations = {} } = node.metadata;
+  if (annotations[ANNOTATION.RETRY_FOR] === target) return undefined;
+  const standing = standingOf(node, { target });
+  const opens = standing.is === 'blocked' && standing.opensWhenTold === true;
+  const isDeferred = annotations[ANNOTATION.DRAIN_TIMED_OUT] !== undefined;
+  if (standing.is !== 'failed' && standing.is !== 'held' && !opens && !isDeferred) {
+    return refuse(`${name} is neither failed nor held on ${target}: ${inWords(standing)}`);
+  }
+  return {
+    annotations: {
+      [ANNOTATION.HELD_FOR]: null,
+      [ANNOTATION.HELD_REASON]: null,
+      [ANNOTATION.DRAIN_TIMED_OUT]: null,
+      ...(standing.is === 'failed' || opens ? { [ANNOTATION.RETRY_FOR]: target } : {}),
+    },
+  };
+}
+
+function inWords(standing: ReturnType<typeof standingOf>): string {
+  switch (standing.is) {
+    case 'updated':
+      return 'it is on it';
+    case 'taken':
+      return 'its update is running';
+    case 'blocked':
+      return `it cannot be taken now: ${standing.reason}`;
+    default:
+      return 'it waits for its turn';
+  }
+}
+
+function held(
+  node: Node,
+  target: string,
+  { kind, reason }: Of<'skipNode' | 'cancelNode'>,
+  refuse: Refuse,
+): NodeChange | undefined {
+  const { name, annotations = {} } = node.metadata;
+  const standing = standingOf(node, { target });
+  const before = annotations[ANNOTATION.HELD_REASON];
+  if (annotations[ANNOTATION.HELD_FOR] === target) {
+    return refuse(`${name} is already held${before === undefined ? '' : ` (${before})`}`);
+  }
+  if (standing.is === 'updated') {
+    return refuse(`${name} has nothing to skip: it is on ${target} already`);
+  }
+  const done = kind === 'skipNode' ? 'skipped' : 'cancelled';
+  return {
+    annotations: {
+      [ANNOTATION.HELD_FOR]: target,
+      [ANNOTATION.HELD_REASON]: cut(`${done}: ${reason}`, MAX_REASON_LENGTH),
+      [ANNOTATION.RETRY_FOR]: null,
+    },
+  };
+}
+
+function refuseStranger(node: Node, pool: string, pools: readonly MachineConfigPool[]): void {
+  const owner = movedTo(node, pool, pools);
+  if (owner === undefined) return;
+  throw nonsense(`node ${node.metadata.name} belongs to ${owner}, not to pool ${pool}`);
+}
+
+function nonsense(message: string): Error {
+  return fail('RefusedRequest', message);
+}

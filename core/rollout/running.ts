@@ -1,0 +1,164 @@
+/** Which updates should run, which should not, and which runs have to be asked for. */
+
+import { prepareAheadLimit } from './prepare-ahead';
+import { isGivenBack, isOver, outOfService, preparedNow, type Limits } from './grants';
+import type { OpenUpdate, Picture } from './picture';
+import type { Grant } from './pool-rollout';
+import { inTurn, type Member } from './standing';
+
+/** An update that should run. */
+export interface WantedUpdate {
+  readonly node: string;
+  readonly uid: string;
+  readonly config: string;
+  readonly currentConfig?: string;
+  /** What an earlier update may have left: nothing, a node out of service and why, or nobody knows what. */
+  readonly found: 'whole' | 'left' | 'lost';
+  /** A person holds the node, or has cancelled the rollout: it goes back to what it was on. */
+  readonly takesBack?: true;
+}
+
+/** An update that should end: its Node is gone, moved or held, or its config is not wanted any more. */
+export interface UnwantedUpdate {
+  readonly node: string;
+  readonly run: string;
+  readonly reason: string;
+}
+
+/** Visibility may be so much behind; a longer lag costs a question. */
+const VISIBILITY_LAG_MS = 5_000;
+
+/**
+ * Runs that may have ended without a word: Temporal does not list them as open, although they had their grant by then;
+ * or another run of the node has come. They are asked for by their ID.
+ */
+export function runsInDoubt(picture: Picture, grants: readonly Grant[]): readonly Grant[] {
+  const { open, closed, byName } = picture;
+  const running = new Set(open?.updates.map(({ run }) => run));
+  const shownUntil = open === undefined ? -Infinity : Date.parse(open.listedAt) - VISIBILITY_LAG_MS;
+  return grants.filter((grant) => {
+    const { node, run, grantedAt } = grant;
+    const member = byName.get(node);
+    if (member === undefined || closed.has(run) || isOver(grant, member)) return false;
+    // By a clock that was set back, another run of the node may seem earlier.
+    const { prepared } = member;
+    const hasFollower = prepared !== undefined && prepared.run !== run;
+    return hasFollower || (!running.has(run) && Date.parse(grantedAt) < shownUntil);
+  });
+}
+
+/**
+ * Of updates that were lost: whose node has to be taken up; and whose run has cordoned nothing, and is only said to be
+ * over, so that whatever it still writes is refused.
+ */
+export function lostOf(
+  { closed, byName }: Picture,
+  grants: readonly Grant[],
+): { readonly toTakeUp: readonly Member[]; readonly toClose: readonly Grant[] } {
+  const toTakeUp: Member[] = [];
+  const toClose: Grant[] = [];
+  for (const grant of grants) {
+    const member = byName.get(grant.node);
+    if (member === undefined || !closed.has(grant.run) || isOver(grant, member)) continue;
+    const { standing } = member;
+    if (standing.is === 'taken' && standing.isCordoned) toTakeUp.push(member);
+    else toClose.push(grant);
+  }
+  return { toTakeUp, toClose };
+}
+
+/**
+ * The updates that should run, in the order of their turns: first what lost updates have left, also in a pool that
+ * stands still; then, ahead of their grants, the first of the open nodes. Each stays in the list until it runs, so
+ * whatever was not started is started by a later step.
+ */
+export function wantedUpdates(
+  picture: Picture,
+  limits: Limits & { readonly isCancelled: boolean },
+  grants: readonly Grant[],
+): readonly WantedUpdate[] {
+  const { toTakeUp } = lostOf(picture, grants);
+  const { target } = picture;
+  const lost = inTurn(toTakeUp).flatMap((member) => takenUp(member, limits, target));
+  if (limits.isStandstill || target === undefined) return lost;
+  return [...lost, ...nextToPrepare(picture, limits, grants).flatMap((one) => wanted(one, target))];
+}
+
+/** A node that a person holds is taken back, and so is one of a rollout that a person cancelled. */
+function takenUp(
+  member: Member,
+  { isCancelled }: { readonly isCancelled: boolean },
+  target: string | undefined,
+): readonly WantedUpdate[] {
+  const { heldBecause, currentConfig, desiredConfig } = member;
+  const isUnwanted = heldBecause !== undefined || isCancelled;
+  if (!isUnwanted || currentConfig === undefined) return wanted(member, target ?? desiredConfig);
+  return wanted(member, currentConfig).map((update) => ({ ...update, takesBack: true as const }));
+}
+
+function wanted(member: Member, config: string | undefined): readonly WantedUpdate[] {
+  if (config === undefined) return [];
+  const { name, uid, currentConfig } = member;
+  return [
+    {
+      ...{ node: name, uid, config, found: foundOf(member) },
+      ...(currentConfig === undefined ? {} : { currentConfig }),
+    },
+  ];
+}
+
+function foundOf({ standing }: Member): WantedUpdate['found'] {
+  if (standing.is === 'taken') return 'lost';
+  if (standing.is !== 'open') return 'whole';
+  if (standing.turn === 'halfDone') return 'lost';
+  return standing.turn === 'repair' ? 'left' : 'whole';
+}
+
+function nextToPrepare(
+  picture: Picture,
+  { isHalted }: Limits,
+  grants: readonly Grant[],
+): readonly Member[] {
+  const { members, policy, maxUnavailable, target } = picture;
+  const granted = new Set(
+    grants.filter((one) => !isGivenBack(one, picture)).map(({ node }) => node),
+  );
+  const open = members.filter(({ standing, name }) => standing.is === 'open' && !granted.has(name));
+  const isReady = (member: Member) => preparedNow(member, picture)?.config === target;
+  const free = maxUnavailable - outOfService(members, grants).size;
+  const ahead = Math.max(prepareAheadLimit(policy, maxUnavailable), free);
+  let room = ahead - open.filter(isReady).length;
+  return inTurn(open).filter((member) => {
+    const { standing } = member;
+    if (standing.is !== 'open') return false;
+    // One that is prepared stays in the list: its update may have been lost since.
+    if (isReady(member)) return true;
+    // They cost no room or are asked for, so they wait for no other.
+    if (standing.isTold || standing.turn === 'repair' || standing.turn === 'halfDone') return true;
+    return !isHalted && room-- > 0;
+  });
+}
+
+/** Updates of the pool that run and should not. Past its point of no return, an update finishes first by itself. */
+export function unwantedUpdates(picture: Picture, isCancelled: boolean): readonly UnwantedUpdate[] {
+  return (picture.open?.updates ?? []).flatMap((update) => {
+    const reason = whyUnwanted(update, picture, isCancelled);
+    return reason === undefined ? [] : [{ node: update.node, run: update.run, reason }];
+  });
+}
+
+function whyUnwanted(
+  { node, uid, config, takesBack }: OpenUpdate,
+  { byName, pool, target }: Picture,
+  isCancelled: boolean,
+): string | undefined {
+  const member = byName.get(node);
+  if (member === undefined) return `node ${node} is in pool ${pool.metadata.name} no more`;
+  if (uid !== undefined && uid !== member.uid) {
+    return `node ${node} was deleted, and there is another one of its name now`;
+  }
+  if (takesBack === true) return undefined;
+  if (member.heldBecause !== undefined) return member.heldBecause;
+  if (isCancelled) return 'a person cancelled the rollout';
+  return config === target ? undefined : `the pool is rolled to ${target ?? 'no config'} now`;
+}

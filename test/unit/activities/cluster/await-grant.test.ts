@@ -1,0 +1,193 @@
+import { createAwaitGrant, type GrantWait } from '../../../../activities/cluster/await-grant';
+import type { ActivityRun, Lookup } from '../../../../activities/cluster/ports';
+import { fail, failureName } from '../../../../core/errors';
+import { ANNOTATION, LABEL } from '../../../../core/names';
+import type { Node } from '../../../../core/node/types';
+import type { MachineConfigPool } from '../../../../core/pool/types';
+import type { Grant, PoolRollout } from '../../../../core/rollout/pool-rollout';
+import { aPool } from '../../core/pool/builders';
+import { A, aRun, B, decideOn, grantOf, old } from '../../core/rollout/rollout-pool';
+
+/** Objects of one kind that change. */
+class Changing<T extends { readonly metadata: { readonly name: string } }> implements Lookup<T> {
+  readonly synced = Promise.resolve();
+  readonly #listeners = new Set<(event: { readonly object: T }) => void>();
+  #objects: readonly T[];
+
+  constructor(...objects: readonly T[]) {
+    this.#objects = objects;
+  }
+
+  get = (name: string) => this.#objects.find(({ metadata }) => metadata.name === name);
+  list = () => this.#objects;
+
+  subscribe(listener: (event: { readonly object: T }) => void): () => void {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  }
+
+  get heard(): number {
+    return this.#listeners.size;
+  }
+
+  put(object: T): void {
+    const others = this.#objects.filter(({ metadata }) => metadata.name !== object.metadata.name);
+    this.#objects = [...others, object];
+    for (const listener of this.#listeners) listener({ object });
+  }
+
+  remove(name: string): void {
+    const object = this.get(name);
+    this.#objects = this.#objects.filter(({ metadata }) => metadata.name !== name);
+    if (object !== undefined) for (const listener of this.#listeners) listener({ object });
+  }
+}
+
+const STEP: GrantWait = {
+  ...{ node: 'n', uid: 'uid-n', pool: 'worker', config: B, run: aRun('r1') },
+  workflowId: 'update-node/n',
+};
+
+function worker(name: string, facts: Parameters<typeof old>[1] = {}): Node {
+  return old(name, { ...facts, labels: { [LABEL.WORKER]: '' } });
+}
+
+function pool(spec: object = {}, name = 'worker', label: string = LABEL.WORKER): MachineConfigPool {
+  const nodeSelector = { matchLabels: { [label]: '' } };
+  return aPool({ configuration: { name: B }, nodeSelector, maxUnavailable: 1, ...spec }, { name });
+}
+
+function rollout(...grants: readonly Grant[]): PoolRollout {
+  const { status } = decideOn({ nodes: [] });
+  return {
+    metadata: { name: 'worker' },
+    status: { ...status, blocker: 'two nodes are out', grants },
+  };
+}
+
+/** A wait under way. */
+function waiting(step: GrantWait = STEP, nodes: readonly Node[] = [worker('n'), worker('b')]) {
+  const view = {
+    nodes: new Changing(...nodes),
+    pools: new Changing(pool()),
+    poolRollouts: new Changing(rollout()),
+  };
+  const cancelled = new AbortController();
+  const blockers: string[] = [];
+  let told: () => void = () => undefined;
+  const run = {
+    signal: cancelled.signal,
+    heartbeat: ({ blocker }: { readonly blocker: string }) => {
+      blockers.push(blocker);
+      told();
+    },
+    log: { debug: () => undefined },
+  } as unknown as ActivityRun;
+  const dated = { newest: 0, silentMs: 0, reached: () => Promise.resolve(true) };
+  const ended = createAwaitGrant({
+    run: () => run,
+    view: {
+      nodes: Object.assign(view.nodes, dated),
+      pools: Object.assign(view.pools, dated),
+      poolRollouts: view.poolRollouts,
+    },
+    nodes: {
+      change: () => Promise.reject(new Error('nothing is written')),
+      refresh: () => Promise.resolve(),
+      read: (name) => {
+        const node = view.nodes.get(name);
+        return node === undefined
+          ? Promise.reject(fail('ObjectNotFound', `node ${name} does not exist`))
+          : Promise.resolve(node);
+      },
+    },
+  })(step);
+  const outcome = ended.then(
+    () => 'granted',
+    (error: unknown) => failureName(error) ?? (error as Error).message,
+  );
+  const nextBlocker = () =>
+    new Promise<string>((resolve) => {
+      told = () => resolve(blockers.at(-1) ?? '');
+    });
+  return { ...view, outcome, nextBlocker, cancelled };
+}
+
+describe('the wait for a grant', () => {
+  it('says what it waits for, and ends with the grant of its run', async () => {
+    const wait = waiting();
+    expect(await wait.nextBlocker()).toBe(
+      'waiting for a grant of poolrollout worker: two nodes are out',
+    );
+
+    const again = wait.nextBlocker();
+    wait.poolRollouts.put(rollout(grantOf('n', 'r0'), grantOf('b')));
+    await again;
+    wait.poolRollouts.put(rollout(grantOf('n')));
+
+    expect(await wait.outcome).toBe('granted');
+    expect([wait.nodes, wait.pools, wait.poolRollouts].map(({ heard }) => heard)).toEqual([
+      0, 0, 0,
+    ]);
+  });
+
+  it('goes on with its grant while the pool has no room', async () => {
+    const wait = waiting(STEP, [worker('n'), worker('down', { ready: 'False' })]);
+    await wait.nextBlocker();
+    const full = wait.nextBlocker();
+    wait.poolRollouts.put(rollout(grantOf('n')));
+
+    expect(await full).toBe('waiting for room: maxUnavailable is 1; out of service: down');
+
+    wait.nodes.put(worker('down'));
+    wait.pools.put(pool());
+    expect(await wait.outcome).toBe('granted');
+  });
+
+  it.each<[string, (wait: ReturnType<typeof waiting>) => void]>([
+    ['NodeDeleted', ({ nodes }) => nodes.remove('n')],
+    [
+      'NodeDeleted',
+      ({ nodes }) => nodes.put({ ...worker('n'), metadata: { name: 'n', uid: 'other' } }),
+    ],
+    [
+      'NodeMoved',
+      ({ pools, nodes }) => {
+        pools.put(pool({}, 'infra', 'node-role.kubernetes.io/infra'));
+        const labels = { [LABEL.WORKER]: '', 'node-role.kubernetes.io/infra': '' };
+        nodes.put(old('n', { labels }));
+      },
+    ],
+    [
+      'HeldByUser',
+      ({ nodes }) => nodes.put(worker('n', { annotations: { [ANNOTATION.HELD_FOR]: B } })),
+    ],
+    [
+      'Retargeted',
+      ({ pools }) => pools.put(pool({ configuration: { name: 'rendered-worker-c' } })),
+    ],
+  ])('ends by itself with %s', async (name, happen) => {
+    const wait = waiting();
+    await wait.nextBlocker();
+    happen(wait);
+
+    expect(await wait.outcome).toBe(name);
+  });
+
+  it('goes on for a node that is taken back, whoever holds it and whatever the pool has', async () => {
+    const wait = waiting({ ...STEP, config: A, takesBack: true });
+    await wait.nextBlocker();
+    wait.nodes.put(worker('n', { annotations: { [ANNOTATION.HELD_FOR]: B } }));
+    wait.poolRollouts.put(rollout(grantOf('n')));
+
+    expect(await wait.outcome).toBe('granted');
+  });
+
+  it('ends when it is cancelled', async () => {
+    const wait = waiting();
+    await wait.nextBlocker();
+    wait.cancelled.abort(new Error('cancelled'));
+
+    expect(await wait.outcome).toBe('cancelled');
+  });
+});

@@ -1,0 +1,267 @@
+import { createStep, type StepPorts } from '../../../../activities/cluster/step/step';
+import { fail } from '../../../../core/errors';
+import { ANNOTATION, LABEL } from '../../../../core/names';
+import { overMarkOf } from '../../../../core/node/turn';
+import type { MachineConfigNode, Node } from '../../../../core/node/types';
+import type { MachineConfigPool } from '../../../../core/pool/types';
+import type { OpenUpdate } from '../../../../core/rollout/picture';
+import type { PoolRollout } from '../../../../core/rollout/pool-rollout';
+import { aPool } from '../../core/pool/builders';
+import { aRun, B, cordoned, done, grantOf, old, waits } from '../../core/rollout/rollout-pool';
+
+/** What a step reads and writes. Conflicts as the API server does. */
+class World {
+  rollout: PoolRollout | undefined;
+  open: OpenUpdate[] = [];
+  readonly asked: string[] = [];
+  readonly started: string[] = [];
+  readonly cancelled: string[] = [];
+  readonly marks: string[] = [];
+  lists = 0;
+  nowMs = Date.parse('2029-06-02T00:00:00Z');
+  /** Called before each write of the PoolRollout. */
+  beforeWrite: () => void = () => undefined;
+  beforeStart: () => void = () => undefined;
+  pool: MachineConfigPool | undefined = workers(2, 'p1');
+  #version = 0;
+
+  readonly nodes: readonly Node[];
+
+  constructor(
+    nodes: readonly Node[],
+    readonly waiting: readonly MachineConfigNode[] = [],
+  ) {
+    this.nodes = nodes.map((node) => ({
+      ...node,
+      metadata: { ...node.metadata, labels: { [LABEL.WORKER]: '' } },
+    }));
+  }
+
+  put(rollout: PoolRollout): PoolRollout {
+    const resourceVersion = String((this.#version += 1));
+    this.rollout = { ...rollout, metadata: { ...rollout.metadata, resourceVersion } };
+    return this.rollout;
+  }
+
+  given(...grants: NonNullable<PoolRollout['status']>['grants']): void {
+    const owner = { apiVersion: '', kind: 'MachineConfigPool', name: 'worker', uid: 'p1' };
+    const status = { grants } as unknown as NonNullable<PoolRollout['status']>;
+    this.put({ metadata: { name: 'worker', ownerReferences: [owner] }, status });
+  }
+
+  granted(): readonly string[] {
+    return this.rollout?.status?.grants.map(({ node, run }) => `${node}:${run}`) ?? [];
+  }
+
+  ports(): StepPorts {
+    const lookup = <T>(list: () => readonly T[], get: (name: string) => T | undefined) => ({
+      ...{ synced: Promise.resolve(), newest: 7, silentMs: 0 },
+      ...{ list, get, subscribe: () => () => undefined, reached: () => Promise.resolve(true) },
+    });
+    const none = lookup<never>(
+      () => [],
+      () => undefined,
+    );
+    return {
+      now: () => this.nowMs,
+      view: {
+        nodes: lookup(
+          () => this.nodes,
+          (name) => this.nodes.find(({ metadata }) => metadata.name === name),
+        ),
+        pools: lookup(
+          () => (this.pool === undefined ? [] : [this.pool]),
+          () => this.pool,
+        ),
+        machineConfigNodes: lookup(
+          () => this.waiting,
+          () => undefined,
+        ),
+        policies: lookup(
+          () => [],
+          () => ({ metadata: { name: 'worker' }, spec: { canary: { nodes: 0 } } }),
+        ),
+        machineConfigurations: none,
+      },
+      configs: {
+        read: (name) =>
+          Promise.resolve({
+            metadata: { name },
+            spec: { config: { ignition: { version: '3.4.0' } } },
+          }),
+      },
+      nodes: {
+        read: () => Promise.reject(new Error('not read here')),
+        refresh: () => Promise.resolve(),
+        change: (name, decide) => {
+          const node = this.nodes.find(({ metadata }) => metadata.name === name);
+          if (node === undefined) return Promise.reject(fail('ObjectNotFound', name));
+          const mark = decide(node)?.annotations?.[ANNOTATION.UPDATE_RUN];
+          if (mark) this.marks.push(`${name} ${mark}`);
+          return Promise.resolve(node);
+        },
+      },
+      pools: { change: () => Promise.reject(new Error('the pool is not changed here')) },
+      poolRollouts: {
+        read: () => Promise.resolve(this.rollout),
+        create: ({ name, uid }) =>
+          Promise.resolve(
+            this.put({
+              metadata: {
+                name,
+                ownerReferences: [{ apiVersion: '', kind: 'MachineConfigPool', name, uid }],
+              },
+            }),
+          ),
+        delete: () => {
+          this.rollout = undefined;
+          return Promise.resolve();
+        },
+        writeStatus: (read, status) => {
+          this.beforeWrite();
+          if (read.metadata.resourceVersion !== this.rollout?.metadata.resourceVersion) {
+            return Promise.reject(fail('Conflict', 'another worker was first'));
+          }
+          return Promise.resolve(this.put({ ...read, status }));
+        },
+      },
+      nodeUpdates: {
+        listOpen: () => {
+          this.lists += 1;
+          return Promise.resolve(this.open);
+        },
+        isClosed: (node, run) => {
+          this.asked.push(node);
+          return Promise.resolve(!this.open.some((update) => update.run === run));
+        },
+        start: ({ node, config }) => {
+          this.beforeStart();
+          this.started.push(`${node} ${config.name}`);
+          return Promise.resolve();
+        },
+        cancel: ({ node, reason }) => {
+          this.cancelled.push(`${node}: ${reason}`);
+          return Promise.resolve();
+        },
+      },
+    };
+  }
+}
+
+function workers(maxUnavailable: number, uid: string): MachineConfigPool {
+  const pool = aPool({ maxUnavailable, nodeSelector: { matchLabels: { [LABEL.WORKER]: '' } } });
+  return { ...pool, metadata: { ...pool.metadata, uid } };
+}
+
+const step = (world: World) => createStep(world.ports())({ pool: 'worker' });
+
+describe('a step', () => {
+  it('makes the PoolRollout where there is none, grants, and starts the first updates', async () => {
+    const world = new World([cordoned('a'), old('b'), old('c'), old('d')], [waits('b')]);
+    world.open = [{ node: 'a', run: 'r1', config: B }];
+
+    const result = await step(world);
+
+    expect(world.granted()).toEqual(['a:r1', 'b:r1']);
+    expect(world.started).toEqual([`c ${B}`, `d ${B}`]);
+    expect(result).toMatchObject({
+      state: 'Rolling',
+      updated: '0 of 4',
+      granted: ['b'],
+      grantedCount: 1,
+    });
+  });
+
+  it('decides once more when another worker has written in between', async () => {
+    const waiting = [waits('a', 'r2'), waits('b', 'r3'), waits('c')];
+    const world = new World([old('a'), old('b'), old('c')], waiting);
+    world.given();
+    world.beforeWrite = () => {
+      world.beforeWrite = () => undefined;
+      world.given(grantOf('c'));
+    };
+
+    await step(world);
+
+    expect(world.granted()).toEqual(['c:r1', 'a:r2']);
+  });
+
+  it('is made good by the next one when it dies between its write and its acts', async () => {
+    const world = new World([old('a')]);
+    world.beforeStart = () => {
+      world.beforeStart = () => undefined;
+      throw fail('TemporalUnavailable', 'no answer');
+    };
+
+    await expect(step(world)).rejects.toThrow('no answer');
+    await step(world);
+
+    expect(world.started).toEqual([`a ${B}`]);
+  });
+
+  it('asks for a run that Temporal does not list, and says on its Node that it is over', async () => {
+    const world = new World([old('a'), cordoned('b', 'r2')]);
+    world.given(grantOf('a', 'r1'), grantOf('b', 'r2'));
+
+    await step(world);
+
+    expect(world.asked).toEqual(['a', 'b']);
+    expect(world.marks).toEqual([`a ${overMarkOf(aRun('r1'))}`]);
+    // What it has left is taken up.
+    expect(world.started).toEqual([`b ${B}`]);
+  });
+
+  it('starts eight at most, and is to be repeated soon', async () => {
+    const world = new World(Array.from({ length: 20 }, (_, index) => old(`n${10 + index}`)));
+    world.pool = workers(12, 'p1');
+
+    expect((await step(world)).lookAgainSeconds).toBe(1);
+    expect(world.started).toHaveLength(8);
+  });
+
+  it('asks and starts nothing again within ten seconds', async () => {
+    const world = new World([old('a')]);
+    const again = createStep(world.ports());
+
+    await again({ pool: 'worker' });
+    await again({ pool: 'worker' });
+    expect([world.lists, world.started.length]).toEqual([1, 1]);
+
+    world.nowMs += 10_000;
+    await again({ pool: 'worker' });
+    expect([world.lists, world.started.length]).toEqual([2, 2]);
+  });
+
+  it('cancels what should not run', async () => {
+    const world = new World([old('a')]);
+    world.open = [{ node: 'gone', run: 'r1', config: B }];
+
+    await step(world);
+
+    expect(world.cancelled).toEqual(['gone: node gone is in pool worker no more']);
+  });
+
+  it('makes the PoolRollout anew that belongs to an earlier pool of the name', async () => {
+    const world = new World([old('a')], [waits('a')]);
+    world.given(grantOf('a', 'r0'));
+    world.pool = workers(2, 'p2');
+
+    await step(world);
+
+    expect(world.granted()).toEqual(['a:r1']);
+    expect(world.rollout?.metadata.ownerReferences?.map(({ uid }) => uid)).toEqual(['p2']);
+  });
+
+  it('ends when all is done, and when the pool is gone and nothing runs', async () => {
+    const world = new World([done('a')]);
+    expect((await step(world)).ended).toBe('completed');
+
+    world.pool = undefined;
+    world.open = [{ node: 'a', run: 'r1', config: B }];
+    expect(await step(world)).toMatchObject({ state: 'Cancelling' });
+    expect(world.cancelled).toEqual(['a: pool worker was deleted']);
+
+    world.open = [];
+    expect((await step(world)).ended).toBe('pool deleted');
+  });
+});

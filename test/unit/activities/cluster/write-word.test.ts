@@ -1,0 +1,195 @@
+import { createWriteWord } from '../../../../activities/cluster/write-word';
+import type { ActivityRun, NodeChange, PoolChange } from '../../../../activities/cluster/ports';
+import { ANNOTATION, LABEL } from '../../../../core/names';
+import type { Node } from '../../../../core/node/types';
+import type { MachineConfigPool } from '../../../../core/pool/types';
+import type { Word } from '../../../../workflows/pool/contract';
+import { aPool } from '../../core/pool/builders';
+import { B, cordoned, done, failed, old } from '../../core/rollout/rollout-pool';
+import { pictureOf } from './picture-of';
+
+const held = { [ANNOTATION.HELD_FOR]: B, [ANNOTATION.HELD_REASON]: 'skipped: disk' };
+
+interface World {
+  readonly node?: Node;
+  readonly pool?: MachineConfigPool;
+  readonly attempt?: number;
+}
+
+function poolWith(spec: object = {}, annotations: Readonly<Record<string, string>> = {}) {
+  const { metadata, ...rest } = aPool({
+    nodeSelector: { matchLabels: { [LABEL.WORKER]: '' } },
+    ...spec,
+  });
+  return { ...rest, metadata: { ...metadata, annotations, resourceVersion: '5' } };
+}
+
+/** @returns the change that is written, or why none is */
+async function say(
+  word: Word,
+  world: World = {},
+): Promise<NodeChange | PoolChange | string | undefined> {
+  const { pool = poolWith(), attempt = 1 } = world;
+  const { metadata, ...rest } = world.node ?? old('n');
+  const node = {
+    ...rest,
+    metadata: { ...metadata, resourceVersion: '7', labels: { [LABEL.WORKER]: '' } },
+  };
+  let written: NodeChange | PoolChange | undefined;
+  const run = {
+    ...{ attempt, signal: new AbortController().signal, isAwaited: () => Promise.resolve(true) },
+    log: { info: () => undefined },
+  } as unknown as ActivityRun;
+  const write = createWriteWord({
+    run: () => run,
+    now: () => 0,
+    view: { pools: pictureOf([pool]) },
+    nodes: {
+      read: () => Promise.resolve(node),
+      refresh: () => Promise.resolve(),
+      change: (_, decide) => {
+        written = decide(node);
+        return Promise.resolve(node);
+      },
+    },
+    pools: {
+      change: async (_, decide) => {
+        written = await decide(pool);
+        return pool;
+      },
+    },
+  });
+  try {
+    const seen = await write({ pool: 'worker', word });
+    expect(seen).toEqual('node' in word ? { nodes: 7 } : { pools: 5 });
+    return written;
+  } catch (error) {
+    return (error as Error).message;
+  }
+}
+
+describe('a word about the pool', () => {
+  it.each<[string, Word, World, unknown]>([
+    [
+      'pauses it',
+      { kind: 'pause', reason: 'freeze' },
+      {},
+      { paused: true, annotations: { [ANNOTATION.PAUSED_REASON]: 'freeze' } },
+    ],
+    [
+      'pauses no paused pool',
+      { kind: 'pause', reason: 'again' },
+      { pool: poolWith({ paused: true }, { [ANNOTATION.PAUSED_REASON]: 'freeze' }) },
+      'pool worker is already paused (freeze)',
+    ],
+    [
+      'resumes it',
+      { kind: 'resume', reason: 'over' },
+      { pool: poolWith({ paused: true }) },
+      { paused: false, annotations: { [ANNOTATION.PAUSED_REASON]: null } },
+    ],
+    ['resumes no other', { kind: 'resume', reason: 'over' }, {}, 'pool worker is not paused'],
+    [
+      'counts as written in a second attempt',
+      { kind: 'resume', reason: 'over' },
+      { attempt: 2 },
+      undefined,
+    ],
+    [
+      'cancels the rollout of its config',
+      { kind: 'cancel' },
+      {},
+      { annotations: { [ANNOTATION.ROLLOUT_CANCELLED]: B, [ANNOTATION.ROLLOUT_STARTED]: null } },
+    ],
+    [
+      'starts it again',
+      { kind: 'start' },
+      { pool: poolWith({}, { [ANNOTATION.ROLLOUT_CANCELLED]: B }) },
+      { annotations: { [ANNOTATION.ROLLOUT_CANCELLED]: null } },
+    ],
+    ['needs no word to start', { kind: 'start' }, {}, undefined],
+  ])('%s', async (_, word, world, expected) => {
+    expect(await say(word, world)).toEqual(expected);
+  });
+});
+
+describe('a word about a node', () => {
+  const retry: Word = { kind: 'retryNode', node: 'n' };
+  const skip: Word = { kind: 'skipNode', node: 'n', reason: 'disk' };
+  const cleared = {
+    [ANNOTATION.HELD_FOR]: null,
+    [ANNOTATION.HELD_REASON]: null,
+    [ANNOTATION.DRAIN_TIMED_OUT]: null,
+  };
+
+  it.each<[string, Word, World, unknown]>([
+    [
+      'retries a failed one, which counts until that has ended',
+      retry,
+      { node: failed('n') },
+      { annotations: { ...cleared, [ANNOTATION.RETRY_FOR]: B } },
+    ],
+    [
+      'lets a held one go',
+      retry,
+      { node: old('n', { annotations: held }) },
+      { annotations: cleared },
+    ],
+    [
+      'does not wait for the turn of one whose drain timed out',
+      retry,
+      { node: old('n', { annotations: { [ANNOTATION.DRAIN_TIMED_OUT]: '2029-06-01T00:00:00Z' } }) },
+      { annotations: cleared },
+    ],
+    [
+      'is not said twice',
+      retry,
+      { node: failed('n', { annotations: { [ANNOTATION.RETRY_FOR]: B } }) },
+      undefined,
+    ],
+    [
+      'retries no running one',
+      retry,
+      { node: cordoned('n') },
+      `n is neither failed nor held on ${B}: its update is running`,
+    ],
+    [
+      'retries no updated one',
+      retry,
+      { node: done('n') },
+      `n is neither failed nor held on ${B}: it is on it`,
+    ],
+    [
+      'skips one, also while its update runs',
+      skip,
+      { node: cordoned('n') },
+      {
+        annotations: {
+          [ANNOTATION.HELD_FOR]: B,
+          [ANNOTATION.HELD_REASON]: 'skipped: disk',
+          [ANNOTATION.RETRY_FOR]: null,
+        },
+      },
+    ],
+    [
+      'skips no held one',
+      skip,
+      { node: old('n', { annotations: held }) },
+      'n is already held (skipped: disk)',
+    ],
+    [
+      'skips no updated one',
+      skip,
+      { node: done('n') },
+      `n has nothing to skip: it is on ${B} already`,
+    ],
+    [
+      'needs a config',
+      skip,
+      { pool: poolWith({ configuration: {} }) },
+      'pool worker has no rendered config yet',
+    ],
+  ])('%s', async (_, word, world, expected) => {
+    expect(await say(word, world)).toEqual(expected);
+  });
+});

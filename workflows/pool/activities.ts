@@ -1,0 +1,47 @@
+/** The two activities of a rollout, with their limits. */
+
+import { proxyActivities } from '@temporalio/workflow';
+import { CLUSTER_QUEUE, STEP_QUEUE } from '../../core/names';
+import { PRIORITY } from '../priorities';
+import { brief } from '../timeouts';
+import type { RolloutActivities, SeenVersions, StepResult, Word } from './contract';
+
+/** Tried until it succeeds: what it fails for is seen as its pending activity. */
+const steps = proxyActivities<Pick<RolloutActivities, 'step'>>({
+  taskQueue: STEP_QUEUE,
+  startToCloseTimeout: '10s',
+  retry: { initialInterval: '500ms', maximumInterval: '5s' },
+  priority: PRIORITY.rollout,
+});
+
+/** A person waits for it. */
+const words = proxyActivities<Pick<RolloutActivities, 'writeWord'>>({
+  taskQueue: CLUSTER_QUEUE,
+  startToCloseTimeout: '10s',
+  scheduleToCloseTimeout: '1m',
+  retry: { initialInterval: '500ms', maximumInterval: '5s' },
+});
+
+/** Nobody waits for it, and forgotten it would be done anew. */
+const lasting = proxyActivities<Pick<RolloutActivities, 'writeWord'>>({
+  taskQueue: CLUSTER_QUEUE,
+  startToCloseTimeout: '10s',
+  retry: { initialInterval: '500ms', maximumInterval: '20s' },
+});
+
+export function step(pool: string, atLeast: SeenVersions): Promise<StepResult> {
+  return steps.step.executeWithOptions({ summary: 'look, decide, grant, start' }, [
+    { pool, atLeast },
+  ]);
+}
+
+export function writeWord(pool: string, word: Word): Promise<SeenVersions> {
+  const isLasting = word.kind === 'start' || word.kind === 'cancel';
+  const summary = brief(`write down: ${sentenceOf(word)}`);
+  return (isLasting ? lasting : words).writeWord.executeWithOptions({ summary }, [{ pool, word }]);
+}
+
+function sentenceOf(word: Word): string {
+  const about = 'node' in word ? ` ${word.node}` : '';
+  return `${word.kind}${about}${'reason' in word ? ` (${word.reason})` : ''}`;
+}

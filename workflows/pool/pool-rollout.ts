@@ -1,0 +1,139 @@
+/** The rollout of one pool: steps, until every node is on the config. It remembers a flag and a version. */
+
+import {
+  allHandlersFinished,
+  CancellationScope,
+  condition,
+  continueAsNew,
+  setCurrentDetails,
+  setHandler,
+  upsertSearchAttributes,
+  workflowInfo,
+} from '@temporalio/workflow';
+import { poolRolloutId } from '../../core/names';
+import { isCancellation, refuse } from '../failures';
+import { SEARCH_ATTRIBUTE } from '../search-attributes';
+import { brief } from '../timeouts';
+import { step, writeWord } from './activities';
+import { progressQuery, wakeSignal, type PoolRolloutInput, type StepResult } from './contract';
+import { detailsOf, summaryOf } from './shown';
+import { newest, readVersions } from './versions';
+import { answerWords } from './words';
+
+/** What a run of the workflow knows. All else is in the cluster. */
+export interface RolloutRun {
+  readonly pool: string;
+  /** Counts what asks for a step: `stepped` follows it. */
+  asked: number;
+  stepped: number;
+  atLeast: ReturnType<typeof newest>;
+  /** The last step's summary; undefined before the first. */
+  last: StepResult | undefined;
+  isCancelled: boolean;
+}
+
+/**
+ * Rolls a pool to its rendered config. Runs as `pool-rollout/<pool>`: at most one per pool. Every decision is one
+ * activity, `step`, which reads and writes PoolRollout/<pool>. Hears `wake`; answers `progress`; takes the updates
+ * `pause`, `resume`, `retryNode`, `skipNode` and `cancelNode`.
+ *
+ * Cancelling it takes back every node that is not past its point of no return, waits for the others, and remembers on
+ * the pool that this config was cancelled.
+ *
+ * @returns the last step's summary, when every node is on the config
+ * @throws `WrongWorkflowId` or `RefusedRequest` at once; `ObjectNotFound` when the pool is deleted
+ */
+export async function poolRollout(input: PoolRolloutInput): Promise<StepResult> {
+  refuseWrongStart(input);
+  const { pool, goesOn } = input;
+  const run: RolloutRun = {
+    ...{ pool, asked: 1, stepped: 0, last: undefined },
+    atLeast: goesOn?.atLeast ?? {},
+    isCancelled: goesOn?.isCancelled === true,
+  };
+  setHandler(progressQuery, () => run.last, { description: 'The last step of the rollout' });
+  setHandler(wakeSignal, (news: unknown) => ask(run, readVersions(news)), {
+    description: 'Something in the pool changed: look again',
+  });
+  answerWords(run);
+  try {
+    if (run.isCancelled) return await untilTakenBack(run);
+    if (goesOn === undefined) ask(run, await writeWord(pool, { kind: 'start' }));
+    return await untilEnded(run);
+  } catch (error) {
+    if (!isCancellation(error) || run.isCancelled) throw error;
+    run.isCancelled = true;
+    await CancellationScope.nonCancellable(async () => {
+      ask(run, await writeWord(pool, { kind: 'cancel' }));
+      await untilEnded(run);
+    });
+    throw error;
+  }
+}
+
+/** Asks for a step whose picture shows this. */
+export function ask(run: RolloutRun, versions: RolloutRun['atLeast']): void {
+  run.atLeast = newest(run.atLeast, versions);
+  run.asked += 1;
+}
+
+async function untilEnded(run: RolloutRun): Promise<StepResult> {
+  for (;;) {
+    const { asked, pool, atLeast } = run;
+    const result = await step(pool, atLeast);
+    show(run, result);
+    run.last = result;
+    run.atLeast = newest(run.atLeast, result.versions);
+    run.stepped = asked;
+    if (result.ended !== undefined && run.asked === asked) {
+      await condition(allHandlersFinished);
+      // Said at the last moment.
+      if (run.asked === asked) return endOf(run, result);
+    }
+    if (workflowInfo().continueAsNewSuggested) await goOn(run);
+    const summary = brief(summaryOf(result));
+    await condition(() => run.asked !== asked, result.lookAgainSeconds * 1000, { summary });
+  }
+}
+
+/** A cancelled rollout that goes on in a new run: its cancellation reached the run before. */
+async function untilTakenBack(run: RolloutRun): Promise<StepResult> {
+  return CancellationScope.nonCancellable(() => untilEnded(run));
+}
+
+async function goOn({ pool, atLeast, isCancelled }: RolloutRun): Promise<void> {
+  await condition(allHandlersFinished);
+  await continueAsNew<typeof poolRollout>({ pool, goesOn: { atLeast, isCancelled } });
+}
+
+function endOf({ pool }: RolloutRun, result: StepResult): StepResult {
+  const outcome = result.ended === 'pool deleted' ? 'failed' : (result.ended ?? 'completed');
+  upsertSearchAttributes([{ key: SEARCH_ATTRIBUTE.outcome, value: outcome }]);
+  if (outcome !== 'failed') return result;
+  throw refuse('ObjectNotFound', `machineconfigpool ${pool} does not exist`);
+}
+
+function show({ last, pool }: RolloutRun, result: StepResult): void {
+  const { config } = result;
+  if (config !== undefined && config !== last?.config) {
+    upsertSearchAttributes([
+      { key: SEARCH_ATTRIBUTE.pool, value: pool },
+      { key: SEARCH_ATTRIBUTE.config, value: config },
+    ]);
+  }
+  setCurrentDetails(detailsOf(pool, result));
+}
+
+function refuseWrongStart(input: Partial<PoolRolloutInput> | undefined): void {
+  const { workflowId } = workflowInfo();
+  const pool = input?.pool;
+  if (typeof pool !== 'string' || pool === '') {
+    throw refuse('RefusedRequest', 'name the pool in the input: {"pool": "worker"}');
+  }
+  const right = poolRolloutId(pool);
+  if (workflowId === right) return;
+  throw refuse(
+    'WrongWorkflowId',
+    `the rollout of pool ${pool} runs as ${right}, not as ${workflowId}: start it with that workflow ID, so that a pool never has two`,
+  );
+}
