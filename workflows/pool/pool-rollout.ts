@@ -18,19 +18,8 @@ import { step, writeWord } from './activities';
 import { progressQuery, wakeSignal, type PoolRolloutInput, type StepResult } from './contract';
 import { detailsOf, summaryOf } from './shown';
 import { newest, readVersions } from './versions';
+import { ask, type RolloutRun } from './run';
 import { answerWords } from './words';
-
-/** What a run of the workflow knows. All else is in the cluster. */
-export interface RolloutRun {
-  readonly pool: string;
-  /** Counts what asks for a step: `stepped` follows it. */
-  asked: number;
-  stepped: number;
-  atLeast: ReturnType<typeof newest>;
-  /** The last step's summary; undefined before the first. */
-  last: StepResult | undefined;
-  isCancelled: boolean;
-}
 
 /**
  * Rolls a pool to its rendered config. Runs as `pool-rollout/<pool>`: at most one per pool. Every decision is one
@@ -69,12 +58,6 @@ export async function poolRollout(input: PoolRolloutInput): Promise<StepResult> 
     });
     throw error;
   }
-}
-
-/** Asks for a step whose picture shows this. */
-export function ask(run: RolloutRun, versions: RolloutRun['atLeast']): void {
-  run.atLeast = newest(run.atLeast, versions);
-  run.asked += 1;
 }
 
 async function untilEnded(run: RolloutRun): Promise<StepResult> {

@@ -16,7 +16,7 @@ import {
   type StepResult,
   type Word,
 } from './contract';
-import { ask, type RolloutRun } from './pool-rollout';
+import { ask, type RolloutRun } from './run';
 
 const AN_EXAMPLE = '{"node": "worker-3", "reason": "hardware fault"}';
 

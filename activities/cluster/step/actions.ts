@@ -9,11 +9,11 @@ import type { Grant } from '../../../core/rollout/pool-rollout';
 import type { WantedUpdate } from '../../../core/rollout/running';
 import type { ConfigReference } from '../../../workflows/host-contracts';
 import { ConfigDigests } from '../config-digests';
-import { inParallel } from '../in-parallel';
+import { inParallel } from '../../../core/concurrency-limit';
 import type { NodeChange } from '../ports';
 import type { SeenPool } from './look';
 import type { RequestSaver } from './request-saver';
-import type { StepPorts } from './step';
+import type { StepPorts } from './ports';
 
 /** Grants never wait behind starts, and starts take turns with grants. */
 const STARTS_AT_MOST = 8;

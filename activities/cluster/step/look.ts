@@ -8,7 +8,7 @@ import { membershipOf } from '../pool-members';
 import { SilentPicture } from '../silent-picture';
 import { whenSynced } from '../when-synced';
 import type { SeenVersions, StepInput } from '../../../workflows/pool/contract';
-import type { StepPorts } from './step';
+import type { StepPorts } from './ports';
 
 const CATCH_UP_MS = 5_000;
 const KINDS = ['nodes', 'pools', 'policies', 'machineConfigNodes'] as const;

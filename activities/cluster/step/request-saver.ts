@@ -1,6 +1,6 @@
 import type { OpenUpdates } from '../../../core/rollout/picture';
 import type { Grant } from '../../../core/rollout/pool-rollout';
-import { inParallel } from '../in-parallel';
+import { inParallel } from '../../../core/concurrency-limit';
 import type { NodeUpdates } from '../ports';
 
 /** How long an answer of Temporal, and a start, are not asked for again. */

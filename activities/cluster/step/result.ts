@@ -1,10 +1,10 @@
 import { cut } from '../../../core/encoding/one-line';
 import type { Decision } from '../../../core/rollout/decide';
 import type { StepResult } from '../../../workflows/pool/contract';
-import { inParallel } from '../in-parallel';
+import { inParallel } from '../../../core/concurrency-limit';
 import type { Seen } from './look';
 import type { RequestSaver } from './request-saver';
-import type { StepPorts } from './step';
+import type { StepPorts } from './ports';
 
 const BLOCKER_AT_MOST = 500;
 const NODES_NAMED = 5;

@@ -1,27 +1,16 @@
 import { isDeepStrictEqual } from 'node:util';
 import { failureName } from '../../../core/errors';
-import type { MachineConfigNode } from '../../../core/node/types';
 import type { MachineConfigPool } from '../../../core/pool/types';
 import { decide, type Decision } from '../../../core/rollout/decide';
 import type { OpenUpdates } from '../../../core/rollout/picture';
 import type { PoolRollout } from '../../../core/rollout/pool-rollout';
 import type { StepInput, StepResult } from '../../../workflows/pool/contract';
-import type { ClusterPorts, DatedLookup, NodeUpdates, PoolRolloutStore } from '../ports';
+import type { PoolRolloutStore } from '../ports';
 import { Actions } from './actions';
 import { Look, type SeenPool } from './look';
+import type { StepPorts } from './ports';
 import { RequestSaver } from './request-saver';
 import { resultOf, withoutPool } from './result';
-
-export type StepPorts = Pick<ClusterPorts, 'nodes' | 'pools' | 'configs' | 'now'> & {
-  readonly view: Pick<
-    ClusterPorts['view'],
-    'nodes' | 'pools' | 'policies' | 'machineConfigurations'
-  > & {
-    readonly machineConfigNodes: DatedLookup<MachineConfigNode>;
-  };
-  readonly poolRollouts: PoolRolloutStore;
-  readonly nodeUpdates: NodeUpdates;
-};
 
 /** Each is against a step of another worker that has just succeeded. */
 const CONFLICTS_AT_MOST = 20;

@@ -1,4 +1,5 @@
-import { createStep, type StepPorts } from '../../../../activities/cluster/step/step';
+import type { StepPorts } from '../../../../activities/cluster/step/ports';
+import { createStep } from '../../../../activities/cluster/step/step';
 import { fail } from '../../../../core/errors';
 import { ANNOTATION, LABEL } from '../../../../core/names';
 import { overMarkOf } from '../../../../core/node/turn';
