@@ -69,11 +69,12 @@ async function untilEnded(run: RolloutRun): Promise<StepResult> {
     run.atLeast = newest(run.atLeast, result.versions);
     run.stepped = asked;
     if (result.ended !== undefined && run.asked === asked) {
-      await condition(allHandlersFinished);
-      // Said at the last moment.
+      // A word that is being written asks for one step more.
+      await condition(() => allHandlersFinished() || run.asked !== asked);
       if (run.asked === asked) return endOf(run, result);
     }
-    if (workflowInfo().continueAsNewSuggested) await goOn(run);
+    // A word that is being written waits for a step of this run.
+    if (workflowInfo().continueAsNewSuggested && allHandlersFinished()) await goOn(run);
     const summary = brief(summaryOf(result));
     await condition(() => run.asked !== asked, result.lookAgainSeconds * 1000, { summary });
   }
@@ -85,7 +86,6 @@ async function untilTakenBack(run: RolloutRun): Promise<StepResult> {
 }
 
 async function goOn({ pool, atLeast, isCancelled }: RolloutRun): Promise<void> {
-  await condition(allHandlersFinished);
   await continueAsNew<typeof poolRollout>({ pool, goesOn: { atLeast, isCancelled } });
 }
 
