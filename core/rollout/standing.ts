@@ -209,12 +209,12 @@ function isRetried(node: Node, target: string | undefined): boolean {
   return target !== undefined && annotationOf(node, ANNOTATION.RETRY_FOR) === target;
 }
 
-function heldReason(node: Node, target: string): string | undefined {
+export function heldReason(node: Node, target: string): string | undefined {
   if (annotationOf(node, ANNOTATION.HELD_FOR) !== target) return undefined;
   return annotationOf(node, ANNOTATION.HELD_REASON) ?? 'held by a person';
 }
 
-function failureReason(node: Node, target: string, message?: string): string | undefined {
+export function failureReason(node: Node, target: string, message?: string): string | undefined {
   if (!isDegraded(node) || !isTargetedAt(node, target)) return undefined;
   const state = annotationOf(node, ANNOTATION.STATE);
   const reason =
@@ -227,7 +227,7 @@ function failureReason(node: Node, target: string, message?: string): string | u
 }
 
 /** Its update begins with a look at the machine, and settles what it finds half done. */
-function lookedAtWhenTold(node: Node): string {
+export function lookedAtWhenTold(node: Node): string {
   const retry = `slipway node retry ${node.metadata.name}`;
   return `${unavailability(node) ?? 'not Ready'}; nobody knows what its machine is on: \`${retry}\` has it looked at`;
 }

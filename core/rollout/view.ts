@@ -1,11 +1,9 @@
 /** One look at a pool: every node in exactly one place, with what can be done about it. */
 
-import { isDriftReason } from '../drift';
 import { ANNOTATION, LABEL, NodeCondition, NodeState } from '../names';
 import {
   annotationOf,
   currentConfigOf,
-  desiredConfigOf,
   isDegraded,
   isSimulated,
   isTargetedAt,
@@ -34,6 +32,7 @@ import {
   type ControlPlaneRoom,
 } from './control-plane';
 import { orderCandidates } from './order';
+import { failureReason, heldReason, lookedAtWhenTold } from './standing';
 import { failedUnheard, isUnheard } from './unheard';
 
 /** A node and a sentence about it. */
@@ -237,7 +236,7 @@ export function placeNode(
   if (!told) {
     const held = heldReason(node, target);
     if (held !== undefined) return { in: 'held', reason: held };
-    const failure = failureReason(node, target, messages);
+    const failure = failureReason(node, target, messages?.get(node.metadata.name));
     if (failure !== undefined) return { in: 'failed', reason: failure };
   }
   if (isCordonedByPerson(node)) return { in: 'blocked', reason: whyNotNow(node) ?? '' };
@@ -255,12 +254,6 @@ export function placeNode(
     return { in: 'blocked', reason: 'its kubelet has not said yet that it is Ready' };
   }
   return { in: 'candidates', repair };
-}
-
-/** Its update begins with a look at the machine, and settles what it finds half done. */
-function lookedAtWhenTold(node: Node): string {
-  const retry = `slipway node retry ${node.metadata.name}`;
-  return `${unavailability(node) ?? 'not Ready'}; nobody knows what its machine is on: \`${retry}\` has it looked at`;
 }
 
 /** Why a node that is unavailable for a reason of its own is left alone for now. */
@@ -282,27 +275,6 @@ function isLeftHalfDone(node: Node): boolean {
 function isTrying(node: Node, target: string | undefined): boolean {
   if (target === undefined || !isTargetedAt(node, target)) return false;
   return isLeftHalfDone(node) && !isUpdatedTo(node, target);
-}
-
-function heldReason(node: Node, target: string): string | undefined {
-  if (annotationOf(node, ANNOTATION.HELD_FOR) !== target) return undefined;
-  return annotationOf(node, ANNOTATION.HELD_REASON) ?? 'held by a person';
-}
-
-function failureReason(
-  node: Node,
-  target: string,
-  messages: ReadonlyMap<string, string> | undefined,
-): string | undefined {
-  if (!isDegraded(node) || !isTargetedAt(node, target)) return undefined;
-  const reason =
-    annotationOf(node, ANNOTATION.REASON) ??
-    messages?.get(node.metadata.name) ??
-    `the node reports state ${annotationOf(node, ANNOTATION.STATE)} without a reason`;
-  // An update may also have failed once its host had committed: that one matches.
-  return currentConfigOf(node) === desiredConfigOf(node) && isDriftReason(reason)
-    ? `no longer matches its config: ${reason}`
-    : reason;
 }
 
 interface SortedNodes {

@@ -1,7 +1,5 @@
 /** What an update of a node is started with. Everything is plain JSON. */
 
-import { defineQuery } from '@temporalio/workflow';
-import type { NodePhase } from '../../core/node/lifecycle';
 import type { NodeDisruptionPolicy } from '../../core/disruption/types';
 import type { ResolvedPolicy } from '../../core/pool/types';
 import type { ConfigReference } from '../host-contracts';
@@ -11,34 +9,6 @@ import type { ConfigReference } from '../host-contracts';
  * an earlier update has begun, and nobody has heard how it ended.
  */
 export type FoundNode = 'whole' | 'left' | 'lost';
-
-export type UpdateOutcome = 'updated' | 'failed' | 'cancelled';
-
-/** What `updateNode` returns. */
-export interface NodeResult {
-  readonly node: string;
-  readonly config: string;
-  readonly outcome: UpdateOutcome;
-  /** Seconds per phase that ran, in order. */
-  readonly phases: readonly { readonly phase: NodePhase; readonly seconds: number }[];
-}
-
-/** What `updateNode` answers to `status`. */
-export interface NodeStatus {
-  readonly node: string;
-  readonly pool: string;
-  readonly config: string;
-  readonly phase: NodePhase;
-  /** RFC 3339. */
-  readonly since: string;
-  /** What the update does, once planned. */
-  readonly summary?: string;
-  /** What it waits for. */
-  readonly blocker?: string;
-  readonly pastPointOfNoReturn: boolean;
-}
-
-export const statusQuery = defineQuery<NodeStatus>('status');
 
 /** Input of `updateNode`. A step of the rollout starts it. */
 export interface NodeUpdateInput {
