@@ -14,7 +14,6 @@ export function currentRun(): ActivityRun {
     scheduledAtMs: info.scheduledTimestampMs,
     temporalNow: () => info.currentAttemptScheduledTimestampMs + performance.now() - beganAt,
     attemptMs: info.startToCloseTimeoutMs,
-    attempt: info.attempt,
     isAwaited: () => isAwaited(context),
     log: {
       debug: (message, fields) => {

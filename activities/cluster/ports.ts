@@ -216,8 +216,6 @@ export interface ActivityRun {
    */
   readonly temporalNow: () => number;
   readonly attemptMs?: number;
-  /** From 1. */
-  readonly attempt: number;
   /**
    * Asks Temporal whether it still waits for this attempt. Not for local activities, which the
    * server does not know.

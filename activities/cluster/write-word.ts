@@ -1,6 +1,6 @@
 /**
- * What a person tells a rollout, written where it outlives every process: on the pool or on the Node. Each is safe to
- * do twice, and decided on a fresh read, so that a late attempt does not undo what was said after it.
+ * What a person tells a rollout, written where it outlives every process: on the pool or on the Node. Each is
+ * decided on a fresh read, so that a late attempt does not undo what was said after it.
  */
 
 import { cut } from '../../core/encoding/one-line';
@@ -19,24 +19,13 @@ import { whileAwaited } from './still-wanted';
 type WordPorts = Pick<ClusterPorts, 'nodes' | 'pools' | 'run' | 'now'> & {
   readonly view: Pick<ClusterPorts['view'], 'pools'>;
 };
-/** Undefined = there is nothing to write. */
-type Refuse = (message: string) => undefined;
 type Of<Kind extends Word['kind']> = Extract<Word, { readonly kind: Kind }>;
 
 /** @throws `RefusedRequest` with a sentence when the word makes no sense now; `ObjectNotFound`, `Conflict` */
 export function createWriteWord(ports: WordPorts): RolloutActivities['writeWord'] {
   return async ({ pool, word }) => {
-    const run = ports.run();
-    // The answer of an earlier attempt may be lost, and what it wrote is no nonsense.
-    const refuse = (message: string): undefined => {
-      if (run.attempt > 1) return undefined;
-      throw fail('RefusedRequest', message);
-    };
-    const seen =
-      'node' in word
-        ? await onNode(ports, pool, word, refuse)
-        : await onPool(ports, pool, word, refuse);
-    run.log.info('wrote what a person said', { pool, ...word });
+    const seen = 'node' in word ? await onNode(ports, pool, word) : await onPool(ports, pool, word);
+    ports.run().log.info('wrote what a person said', { pool, ...word });
     return seen;
   };
 }
@@ -45,11 +34,10 @@ async function onPool(
   ports: WordPorts,
   name: string,
   word: Of<'start' | 'cancel' | 'pause' | 'resume'>,
-  refuse: Refuse,
 ): Promise<SeenVersions> {
   const refuseUnawaited = whileAwaited(ports, { pool: name });
   const pool = await ports.pools.change(name, async (known) => {
-    const change = poolChange(known, word, refuse);
+    const change = poolChange(known, word);
     if (change !== undefined) await refuseUnawaited();
     return change;
   });
@@ -60,7 +48,6 @@ async function onPool(
 function poolChange(
   pool: MachineConfigPool,
   word: Of<'start' | 'cancel' | 'pause' | 'resume'>,
-  refuse: Refuse,
 ): PoolChange | undefined {
   const { annotations = {} } = pool.metadata;
   const target = pool.spec.configuration?.name || undefined;
@@ -83,11 +70,11 @@ function poolChange(
     }
     case 'pause':
       if (pool.spec.paused === true) {
-        return refuse(`pool ${pool.metadata.name} is already paused${becauseOf(pool)}`);
+        throw nonsense(`pool ${pool.metadata.name} is already paused${becauseOf(pool)}`);
       }
       return { paused: true, annotations: { [ANNOTATION.PAUSED_REASON]: word.reason } };
     case 'resume':
-      if (pool.spec.paused !== true) return refuse(`pool ${pool.metadata.name} is not paused`);
+      if (pool.spec.paused !== true) throw nonsense(`pool ${pool.metadata.name} is not paused`);
       return { paused: false, annotations: { [ANNOTATION.PAUSED_REASON]: null } };
   }
 }
@@ -101,29 +88,26 @@ async function onNode(
   ports: WordPorts,
   pool: string,
   word: Of<'retryNode' | 'skipNode' | 'cancelNode'>,
-  refuse: Refuse,
 ): Promise<SeenVersions> {
   const known = ports.view.pools.get(pool);
   const target = known?.spec.configuration?.name;
   if (!target) throw nonsense(`pool ${pool} has no rendered config yet`);
   const change = (node: Node): NodeChange | undefined => {
     refuseStranger(node, pool, ports.view.pools.list());
-    return word.kind === 'retryNode'
-      ? retried(node, target, refuse)
-      : held(node, target, word, refuse);
+    return word.kind === 'retryNode' ? retried(node, target) : held(node, target, word);
   };
   const node = await ports.nodes.change(word.node, change, whileAwaited(ports, word));
   return { nodes: versionOf(node) };
 }
 
-function retried(node: Node, target: string, refuse: Refuse): NodeChange | undefined {
+function retried(node: Node, target: string): NodeChange | undefined {
   const { name, annotations = {} } = node.metadata;
   if (annotations[ANNOTATION.RETRY_FOR] === target) return undefined;
   const standing = standingOf(node, { target });
   const opens = standing.is === 'blocked' && standing.opensWhenTold === true;
   const isDeferred = annotations[ANNOTATION.DRAIN_TIMED_OUT] !== undefined;
   if (standing.is !== 'failed' && standing.is !== 'held' && !opens && !isDeferred) {
-    return refuse(`${name} is neither failed nor held on ${target}: ${inWords(standing)}`);
+    throw nonsense(`${name} is neither failed nor held on ${target}: ${inWords(standing)}`);
   }
   return {
     annotations: {
@@ -152,16 +136,15 @@ function held(
   node: Node,
   target: string,
   { kind, reason }: Of<'skipNode' | 'cancelNode'>,
-  refuse: Refuse,
 ): NodeChange | undefined {
   const { name, annotations = {} } = node.metadata;
   const standing = standingOf(node, { target });
   const before = annotations[ANNOTATION.HELD_REASON];
   if (annotations[ANNOTATION.HELD_FOR] === target) {
-    return refuse(`${name} is already held${before === undefined ? '' : ` (${before})`}`);
+    throw nonsense(`${name} is already held${before === undefined ? '' : ` (${before})`}`);
   }
   if (standing.is === 'updated') {
-    return refuse(`${name} has nothing to skip: it is on ${target} already`);
+    throw nonsense(`${name} has nothing to skip: it is on ${target} already`);
   }
   const done = kind === 'skipNode' ? 'skipped' : 'cancelled';
   return {

@@ -32,7 +32,6 @@ export function playedRun(): PlayedRun {
     heartbeats,
     signal: controller.signal,
     lastHeartbeat: undefined,
-    attempt: 1,
     scheduledAtMs: Date.now(),
     temporalNow: Date.now,
     isAwaited: () => Promise.resolve(true),

@@ -328,7 +328,6 @@ function runOf(attempt: Attempt, { clock, plants }: ClusterWorld): ActivityRun {
   return {
     signal: attempt.signal,
     lastHeartbeat: undefined,
-    attempt: attempt.call.attempt,
     scheduledAtMs: attempt.call.scheduledAt,
     temporalNow: () => clock.now,
     attemptMs: attempt.call.attemptMs,

@@ -13,7 +13,6 @@ const held = { [ANNOTATION.HELD_FOR]: B, [ANNOTATION.HELD_REASON]: 'skipped: dis
 interface World {
   readonly node?: Node;
   readonly pool?: MachineConfigPool;
-  readonly attempt?: number;
 }
 
 function poolWith(spec: object = {}, annotations: Readonly<Record<string, string>> = {}) {
@@ -29,7 +28,7 @@ async function say(
   word: Word,
   world: World = {},
 ): Promise<NodeChange | PoolChange | string | undefined> {
-  const { pool = poolWith(), attempt = 1 } = world;
+  const { pool = poolWith() } = world;
   const { metadata, ...rest } = world.node ?? old('n');
   const node = {
     ...rest,
@@ -37,7 +36,7 @@ async function say(
   };
   let written: NodeChange | PoolChange | undefined;
   const run = {
-    ...{ attempt, signal: new AbortController().signal, isAwaited: () => Promise.resolve(true) },
+    ...{ signal: new AbortController().signal, isAwaited: () => Promise.resolve(true) },
     log: { info: () => undefined },
   } as unknown as ActivityRun;
   const write = createWriteWord({
@@ -89,12 +88,6 @@ describe('a word about the pool', () => {
       { paused: false, annotations: { [ANNOTATION.PAUSED_REASON]: null } },
     ],
     ['resumes no other', { kind: 'resume', reason: 'over' }, {}, 'pool worker is not paused'],
-    [
-      'counts as written in a second attempt',
-      { kind: 'resume', reason: 'over' },
-      { attempt: 2 },
-      undefined,
-    ],
     [
       'cancels the rollout of its config',
       { kind: 'cancel' },

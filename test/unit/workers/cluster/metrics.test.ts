@@ -8,7 +8,6 @@ function aRun(heartbeats: unknown[]): ActivityRun {
   return {
     signal: new AbortController().signal,
     lastHeartbeat: undefined,
-    attempt: 1,
     scheduledAtMs: 0,
     temporalNow: () => 0,
     isAwaited: () => Promise.resolve(true),
