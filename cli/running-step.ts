@@ -2,7 +2,7 @@ import type { WorkflowExecutionDescription } from '@temporalio/client';
 import { defaultPayloadConverter } from '@temporalio/common';
 import { optionalTsToMs } from '@temporalio/common/lib/time';
 import { resolvePolicy } from '../core/rollout';
-import { hostLimits } from '../workflows/timeouts';
+import { hostLimits } from '../workflows/contracts/timeouts';
 
 export interface RunningStep {
   /** From its heartbeat: a path, an image with its progress, or the subject of a wait. */

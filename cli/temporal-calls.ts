@@ -10,7 +10,7 @@ import {
   WorkflowUpdateRPCTimeoutOrCancelledError,
 } from '@temporalio/client';
 import { SETUP_COMMAND } from '../process/temporal/requirements';
-import { SEARCH_ATTRIBUTE_NAMES } from '../workflows/search-attributes';
+import { SEARCH_ATTRIBUTE_NAMES } from '../workflows/contracts/search-attributes';
 import { cliError, EXIT } from './exit-codes';
 
 interface TemporalCallsOptions {

@@ -20,7 +20,7 @@ import {
   skipNodeUpdate,
   statusQuery,
 } from '../workflows/messages';
-import { SEARCH_ATTRIBUTE } from '../workflows/search-attributes';
+import { SEARCH_ATTRIBUTE } from '../workflows/contracts/search-attributes';
 import { cliError, EXIT } from './exit-codes';
 import { stepOf } from './running-step';
 import type { CliTemporal, HostWorkerRecord, PausedInTemporal, RolloutRecord } from './ports';

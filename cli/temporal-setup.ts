@@ -4,7 +4,7 @@ import { msToTs } from '@temporalio/common/lib/time';
 import { setTimeout as delay } from 'node:timers/promises';
 import { messageOf } from '../core/errors';
 import { missingInTemporal, STATUS, statusOf } from '../process/temporal/requirements';
-import { SEARCH_ATTRIBUTE, SEARCH_ATTRIBUTE_NAMES } from '../workflows/search-attributes';
+import { SEARCH_ATTRIBUTE, SEARCH_ATTRIBUTE_NAMES } from '../workflows/contracts/search-attributes';
 import { cliError, EXIT } from './exit-codes';
 import type { CliTemporalSetup, SetupStep } from './ports';
 import type { TemporalCalls } from './temporal-calls';

@@ -16,7 +16,7 @@ import type {
 } from '../adapters/host';
 import { messageOf } from '../core/errors';
 import type { UpdatePlan } from '../core/node/plan';
-import type { ConfigReference } from '../workflows/host-contracts';
+import type { ConfigReference } from '../workflows/contracts/host';
 
 export type { Deployment, EnablementChange, OsStatus, StepContext, UnitState };
 export type { PathChange, PathFacts, PathState } from '../adapters/host';

@@ -3,7 +3,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { TEMPORAL_NAMESPACE } from '../core/names';
-import { SEARCH_ATTRIBUTE } from '../workflows/search-attributes';
+import { SEARCH_ATTRIBUTE } from '../workflows/contracts/search-attributes';
 import { ensureBinary } from './binaries';
 import {
   startProcess,

@@ -8,7 +8,7 @@
  */
 
 import { condition } from '@temporalio/workflow';
-import { isCancellation, refuse } from './failures';
+import { isCancellation, refuse } from './contracts/failures';
 
 /** No node has such a name. */
 export const POOL = 'the pool';

@@ -5,10 +5,10 @@
 
 import { condition } from '@temporalio/workflow';
 import { type AcceptedWord, inASentence } from './accepted-words';
-import { refuse } from './failures';
+import { refuse } from './contracts/failures';
 import { nonsense, refuseWhileEnding } from './requests';
 import type { Rollout } from './rollout-state';
-import { brief, ROLLOUT_LIMITS } from './timeouts';
+import { brief, ROLLOUT_LIMITS } from './contracts/timeouts';
 
 /** What cannot be looked at in the time of such a step cannot be written in it either. */
 const PATIENCE_SECONDS = ROLLOUT_LIMITS.holdNode.total;

@@ -2,7 +2,7 @@
 
 import { log } from '@temporalio/workflow';
 import type { UpdatePlan } from '../core/node/plan-types';
-import { explain, sentence, type Failure } from './failures';
+import { explain, sentence, type Failure } from './contracts/failures';
 import type { NodeUpdate } from './node-update';
 
 /** Whoever takes the cordon away in the middle of every drain is not waited for any longer. */

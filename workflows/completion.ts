@@ -2,10 +2,10 @@
 
 import { log } from '@temporalio/workflow';
 import type { NodePhase } from '../core/node/lifecycle';
-import { isLate } from './failures';
+import { isLate } from './contracts/failures';
 import type { Ending } from './node-progress';
 import type { NodeUpdate } from './node-update';
-import { SILENT_KUBELET_SECONDS } from './timeouts';
+import { SILENT_KUBELET_SECONDS } from './contracts/timeouts';
 
 /** A host that is silent at each commit, and answers in between, is not waited for any longer. */
 const COMMITS_AT_MOST = 5;

@@ -3,7 +3,7 @@
  * older than they are.
  */
 
-import type { SeenNode } from './cluster-contracts';
+import type { SeenNode } from './contracts/cluster';
 import { byNode, instantsByNode, withInstants } from './carried';
 import type { NodeReport, PoolRolloutCarry } from './messages';
 import { LAG_MS, type Settled } from './updates-under-way';

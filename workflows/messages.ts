@@ -8,8 +8,8 @@ import type { NodeDisruptionPolicy } from '../core/disruption/types';
 import type { NodePhase } from '../core/node/lifecycle';
 import type { ResolvedPolicy } from '../core/pool/types';
 import type { NamedReason } from '../core/rollout/index';
-import type { PictureVersions } from './cluster-contracts';
-import type { ConfigReference } from './host-contracts';
+import type { PictureVersions } from './contracts/cluster';
+import type { ConfigReference } from './contracts/host';
 
 /** Input of `poolRollout`: everything else is read from the cluster. */
 export interface PoolRolloutInput {

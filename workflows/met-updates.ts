@@ -4,7 +4,7 @@
  */
 
 import { sleep } from '@temporalio/workflow';
-import { isCancellation } from './failures';
+import { isCancellation } from './contracts/failures';
 import { adoptUpdate, attachTo, findRunningUpdates } from './pool-steps';
 import type { Rollout } from './rollout-state';
 import { aside } from './written-aside';

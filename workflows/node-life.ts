@@ -1,7 +1,7 @@
 /** How long an update lives: until it has ended by itself, or until its Node is deleted. */
 
 import { CancellationScope } from '@temporalio/workflow';
-import type { Failure } from './failures';
+import type { Failure } from './contracts/failures';
 import { nodeGoneSignal } from './messages';
 import { hear, readReason } from './signal-payloads';
 

@@ -3,7 +3,7 @@
 import { log, metricMeter, setCurrentDetails, workflowInfo } from '@temporalio/workflow';
 import { mayFollow, NodePhase } from '../core/node/lifecycle';
 import type { UpdatePlan } from '../core/node/plan-types';
-import type { Failure } from './failures';
+import type { Failure } from './contracts/failures';
 import type { NodeReport, NodeStatus, Slot, UpdateNodeInput, UpdateOutcome } from './messages';
 
 /** Reports are kept and queried by the hundred. */

@@ -7,11 +7,11 @@ import {
   log,
   upsertSearchAttributes,
 } from '@temporalio/workflow';
-import type { Failure } from './failures';
+import type { Failure } from './contracts/failures';
 import { nodeFinishedSignal, type NodeReport } from './messages';
 import type { Ending } from './node-progress';
 import type { NodeUpdate } from './node-update';
-import { SEARCH_ATTRIBUTE } from './search-attributes';
+import { SEARCH_ATTRIBUTE } from './contracts/search-attributes';
 
 /**
  * Tells the rollout how the update ended, once, and every rollout that attaches until then. Never throws: nobody there

@@ -7,10 +7,10 @@ import { condition, setHandler } from '@temporalio/workflow';
 import type { ApplicationFailure } from '@temporalio/workflow';
 import { fewNames } from '../core/few';
 import type { NamedReason } from '../core/rollout/index';
-import type { PoolLook } from './cluster-contracts';
+import type { PoolLook } from './contracts/cluster';
 import { type AcceptedWord, inASentence } from './accepted-words';
 import { isBeforeFirstLook, refuseWithoutConfig, untilFirstLook } from './before-first-look';
-import { isCancellation, refuse } from './failures';
+import { isCancellation, refuse } from './contracts/failures';
 import { failedReasons, hasGivenBackFailed, heldReasons } from './left-out-nodes';
 import {
   cancelNodeUpdate,

@@ -12,7 +12,7 @@ import {
 } from '@temporalio/workflow';
 import { poolRolloutId } from '../core/names';
 import { isEnd } from '../core/node/lifecycle';
-import { refuse } from './failures';
+import { refuse } from './contracts/failures';
 import {
   attachSignal,
   preparedSignal,
@@ -25,7 +25,7 @@ import {
 } from './messages';
 import type { NodeProgress } from './node-progress';
 import { hear, readAttach, readProceed, readReason } from './signal-payloads';
-import { brief, REMIND_SECONDS } from './timeouts';
+import { brief, REMIND_SECONDS } from './contracts/timeouts';
 
 /** Longer than a watch usually is behind. */
 const RETURN_PAUSE = '1s';

@@ -19,10 +19,10 @@ import type {
   NodeStep,
   ReleaseNodeInput,
   ReportedPhase,
-} from './cluster-contracts';
-import type { HostActivities, HostOrder } from './host-contracts';
+} from './contracts/cluster';
+import type { HostActivities, HostOrder } from './contracts/host';
 import type { Slot, UpdateNodeInput } from './messages';
-import { PRIORITY } from './priorities';
+import { PRIORITY } from './contracts/priorities';
 import {
   brief,
   CLOCK_SKEW_SECONDS,
@@ -33,7 +33,7 @@ import {
   optionsFor,
   SHOWN,
   verifyAgainLimits,
-} from './timeouts';
+} from './contracts/timeouts';
 
 export type HostSteps = ReturnType<typeof hostSteps>;
 export type ClusterSteps = ReturnType<typeof clusterSteps>;

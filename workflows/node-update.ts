@@ -3,7 +3,7 @@
 import { CancellationScope, workflowInfo } from '@temporalio/workflow';
 import { updateNodeId } from '../core/names';
 import type { UpdatePlan } from '../core/node/plan-types';
-import { refuse } from './failures';
+import { refuse } from './contracts/failures';
 import type { UpdateNodeInput } from './messages';
 import { NodeLife } from './node-life';
 import { NodeProgress } from './node-progress';

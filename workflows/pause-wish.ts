@@ -1,6 +1,6 @@
 /** What a rollout knows of the pause of its pool, and its view does not show yet. */
 
-import type { PoolLook } from './cluster-contracts';
+import type { PoolLook } from './contracts/cluster';
 import { instant } from './carried';
 import { LAG_MS } from './updates-under-way';
 

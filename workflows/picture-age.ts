@@ -4,7 +4,7 @@
  * cluster worker whose watch is behind shows the pool as it was, and nobody would tell the rollout again.
  */
 
-import type { PictureVersions } from './cluster-contracts';
+import type { PictureVersions } from './contracts/cluster';
 import type { PoolRolloutCarry } from './messages';
 
 /**

@@ -14,7 +14,7 @@ import {
   workflowInfo,
 } from '@temporalio/workflow';
 import { poolRolloutId } from '../core/names';
-import { explain, isCancellation, refuse, sentence } from './failures';
+import { explain, isCancellation, refuse, sentence } from './contracts/failures';
 import { CLOSING_MS, handOver, isQuiet } from './hand-over';
 import type { PoolRolloutInput, RolloutProgress } from './messages';
 import { meetHalfDone, meetReturned } from './met-updates';
@@ -41,9 +41,9 @@ import { isCompleted, progressOf } from './rollout-progress';
 import { rolloutDetails } from './rollout-details';
 import { answerRolloutMessages } from './rollout-messages';
 import { Rollout } from './rollout-state';
-import { SEARCH_ATTRIBUTE } from './search-attributes';
+import { SEARCH_ATTRIBUTE } from './contracts/search-attributes';
 import { checkInMs, checkUpdates } from './silent-updates';
-import { brief, STILL_RUNNING } from './timeouts';
+import { brief, STILL_RUNNING } from './contracts/timeouts';
 import { SILENCE_MS } from './updates-under-way';
 import {
   aside,

@@ -18,7 +18,7 @@ import type {
   SelectNodesInput,
   SelectNodesResult,
   WrittenNode,
-} from './cluster-contracts';
+} from './contracts/cluster';
 import {
   attachSignal,
   nodeGoneSignal,
@@ -27,10 +27,10 @@ import {
   type ChildState,
 } from './messages';
 import { shielded } from './node-update';
-import { PRIORITY } from './priorities';
+import { PRIORITY } from './contracts/priorities';
 import { slotOf } from './rollout-decisions';
 import type { Rollout } from './rollout-state';
-import { SEARCH_ATTRIBUTE } from './search-attributes';
+import { SEARCH_ATTRIBUTE } from './contracts/search-attributes';
 import {
   AWAITED,
   brief,
@@ -39,7 +39,7 @@ import {
   optionsFor,
   ROLLOUT_LIMITS,
   STILL_RUNNING,
-} from './timeouts';
+} from './contracts/timeouts';
 import type { updateNode } from './update-node';
 
 const cluster = proxyActivities<ClusterActivities>({

@@ -2,7 +2,7 @@
 
 import type { ApplicationFailure } from '@temporalio/workflow';
 import { oneLine } from '../core/encoding/one-line';
-import { explain, refuse, sentence } from './failures';
+import { explain, refuse, sentence } from './contracts/failures';
 import type { Reason } from './messages';
 import type { Rollout } from './rollout-state';
 

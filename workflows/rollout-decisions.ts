@@ -13,7 +13,7 @@ import {
   type NamedReason,
 } from '../core/rollout/index';
 import { failedCount, triedAgain, unheardCount } from './left-out-nodes';
-import type { PoolLook } from './cluster-contracts';
+import type { PoolLook } from './contracts/cluster';
 import type { ChildState, Slot } from './messages';
 import type { Rollout } from './rollout-state';
 

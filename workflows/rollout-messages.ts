@@ -26,7 +26,7 @@ import { because, failed, isBlank, nonsense, reasonOf, refuseWhileEnding } from 
 import { answerOf, progressOf } from './rollout-progress';
 import type { Rollout } from './rollout-state';
 import { hear, readNodeReport, readPrepared, readVersions } from './signal-payloads';
-import { ROLLOUT_LIMITS } from './timeouts';
+import { ROLLOUT_LIMITS } from './contracts/timeouts';
 
 /** As much of a wrong name as a sentence repeats. */
 const SHOWN_OF_A_NAME = 100;

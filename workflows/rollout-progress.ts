@@ -8,7 +8,7 @@ import {
   rolloutState,
   type StateAndBlocker,
 } from '../core/rollout/index';
-import type { PoolLook } from './cluster-contracts';
+import type { PoolLook } from './contracts/cluster';
 import {
   failedCount,
   failedReasons,

@@ -16,7 +16,7 @@ import type {
   PoolLook,
   RememberedNode,
   SeenNode,
-} from './cluster-contracts';
+} from './contracts/cluster';
 import { byNode, instant } from './carried';
 import { EndedUpdates } from './ended-updates';
 import { HalfDoneNodes } from './half-done-nodes';

@@ -3,7 +3,7 @@
  * later. The view shows it in time; until it is as new as what was said, that counts, a failure for five minutes at most.
  */
 
-import type { PoolLook, RememberedNode } from './cluster-contracts';
+import type { PoolLook, RememberedNode } from './contracts/cluster';
 import { AcceptedWords } from './accepted-words';
 import { byNode, reasonsByNode, withReasons } from './carried';
 import type { NodeReport, PoolRolloutCarry } from './messages';

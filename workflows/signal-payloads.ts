@@ -5,7 +5,7 @@
 
 import { log, setHandler, type SignalDefinition } from '@temporalio/workflow';
 import { poolRolloutId } from '../core/names';
-import type { PictureVersions } from './cluster-contracts';
+import type { PictureVersions } from './contracts/cluster';
 import type { NodeReport, Prepared, Proceed } from './messages';
 
 /** Kubernetes names are not longer; Temporal refuses IDs of more than 1000 characters. */

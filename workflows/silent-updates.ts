@@ -4,7 +4,7 @@
  */
 
 import { log, workflowInfo } from '@temporalio/workflow';
-import { isCancellation } from './failures';
+import { isCancellation } from './contracts/failures';
 import { findRunningUpdates } from './pool-steps';
 import type { Rollout } from './rollout-state';
 import { SILENCE_MS } from './updates-under-way';

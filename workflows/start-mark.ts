@@ -4,8 +4,8 @@
  */
 
 import { CancellationScope } from '@temporalio/workflow';
-import type { PoolLook } from './cluster-contracts';
-import { isCancellation } from './failures';
+import type { PoolLook } from './contracts/cluster';
+import { isCancellation } from './contracts/failures';
 
 export class StartMark {
   /** The config that this run said last, '' = none; undefined = it said nothing, or that could not be written. */

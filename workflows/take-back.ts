@@ -2,15 +2,15 @@
 
 import { CancelledFailure, condition, log } from '@temporalio/workflow';
 import { fewNames } from '../core/few';
-import type { WrittenNode } from './cluster-contracts';
+import type { WrittenNode } from './contracts/cluster';
 import { clearAgain } from './cleared-again';
 import { complete, keepsReady, noteCommitted } from './completion';
-import { explain, isCancellation, sentence, type Failure } from './failures';
-import type { GoneBack } from './host-contracts';
+import { explain, isCancellation, sentence, type Failure } from './contracts/failures';
+import type { GoneBack } from './contracts/host';
 import type { Ending } from './node-progress';
 import type { HostSteps } from './node-steps';
 import type { NodeUpdate } from './node-update';
-import { TOLD_OF_HOLD_SECONDS } from './timeouts';
+import { TOLD_OF_HOLD_SECONDS } from './contracts/timeouts';
 
 /**
  * Takes the host back if anything was applied, removes the cordon if it was ours, and writes the

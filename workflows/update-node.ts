@@ -5,7 +5,7 @@
 
 import type { UpdatePlan } from '../core/node/plan-types';
 import { complete, finish } from './completion';
-import { explain } from './failures';
+import { explain } from './contracts/failures';
 import type { NodeReport, UpdateNodeInput } from './messages';
 import { endGone, takeBack } from './take-back';
 import type { Ending } from './node-progress';

@@ -3,7 +3,7 @@
  * was given counts until its update has reported, whatever the view of the cluster shows.
  */
 
-import type { DepartedNode, RememberedNode } from './cluster-contracts';
+import type { DepartedNode, RememberedNode } from './contracts/cluster';
 import {
   brokenByNode,
   byNode,

@@ -10,7 +10,7 @@ import {
 } from '../../core/rollout';
 import type { PoolRollout } from '../../core/rollout/pool-rollout';
 import { whyNoRoom } from '../../core/rollout/room';
-import type { NodeStep } from '../../workflows/cluster-contracts';
+import type { NodeStep } from '../../workflows/contracts/cluster';
 import { orDeleted, refuseAnotherNode } from './known-node';
 import { refuseHeld } from './node-changes';
 import { membershipOf } from './pool-members';

@@ -6,7 +6,7 @@ import type {
   AwaitReadyInput,
   AwaitReadyProgress,
   ClusterActivities,
-} from '../../workflows/cluster-contracts';
+} from '../../workflows/contracts/cluster';
 import type { ActivityRun, ClusterPorts } from './ports';
 import { orDeleted, refuseAnotherNode } from './known-node';
 import { ReadyCount } from './ready-count';

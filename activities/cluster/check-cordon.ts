@@ -9,7 +9,7 @@ import type {
   ClusterActivities,
   DrainNodeInput,
   NodeStep,
-} from '../../workflows/cluster-contracts';
+} from '../../workflows/contracts/cluster';
 import type { ClusterPorts } from './ports';
 import { orDeleted, refuseAnotherNode } from './known-node';
 import { marked, refuseHeld } from './node-changes';

@@ -1,6 +1,6 @@
 /** The cluster activities: the effects of a rollout on Nodes, pods and status. */
 
-import type { ClusterActivities } from '../../workflows/cluster-contracts';
+import type { ClusterActivities } from '../../workflows/contracts/cluster';
 import { withFailures } from '../failures';
 import type { ClusterPorts } from './ports';
 import { createAwaitNodeReady } from './await-node-ready';

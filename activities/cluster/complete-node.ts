@@ -1,6 +1,6 @@
 import { NodePhase } from '../../core/node/lifecycle';
 import type { Node } from '../../core/node/types';
-import type { ClusterActivities, NodeStep } from '../../workflows/cluster-contracts';
+import type { ClusterActivities, NodeStep } from '../../workflows/contracts/cluster';
 import type { ClusterPorts, NodeChange } from './ports';
 import { changeInTurn } from './in-turn';
 import { orDeleted } from './known-node';

@@ -2,7 +2,7 @@
 
 import { createHash } from 'node:crypto';
 import { canonicalConfig } from '../../core/machine-config/canonical';
-import type { ConfigReference } from '../../workflows/host-contracts';
+import type { ConfigReference } from '../../workflows/contracts/host';
 import type { ConfigReader } from './ports';
 
 /** More than the pools and recent configs of a cluster; the least recently used is dropped. */

@@ -2,7 +2,7 @@ import { isOnlyNode, NO_DRAIN } from '../../core/drain';
 import { NodeCondition } from '../../core/names';
 import { NodePhase } from '../../core/node/lifecycle';
 import { isCordonedBySlipway } from '../../core/rollout';
-import type { ClusterActivities, CordonNodeInput } from '../../workflows/cluster-contracts';
+import type { ClusterActivities, CordonNodeInput } from '../../workflows/contracts/cluster';
 import type { Node } from '../../core/node/types';
 import type { ClusterPorts, NodeChange } from './ports';
 import { changeInTurn } from './in-turn';

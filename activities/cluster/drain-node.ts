@@ -7,7 +7,7 @@ import type {
   DrainedNode,
   DrainNodeInput,
   DrainProgress,
-} from '../../workflows/cluster-contracts';
+} from '../../workflows/contracts/cluster';
 import type { ActivityRun, ClusterPorts, EvictionOutcome } from './ports';
 import { refuseUnheld, refuseUnheldNow } from './check-cordon';
 import { DrainPods } from './drain-pods';

@@ -14,7 +14,7 @@ import {
   type Pod,
   type PodDisruptionBudget,
 } from '../../core/drain';
-import type { DrainNodeInput, DrainProgress } from '../../workflows/cluster-contracts';
+import type { DrainNodeInput, DrainProgress } from '../../workflows/contracts/cluster';
 import type { EvictionOutcome } from './ports';
 
 /** A refused eviction is repeated so often while no budget changes. */

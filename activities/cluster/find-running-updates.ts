@@ -1,5 +1,5 @@
 import { observePool } from '../../core/rollout';
-import type { ClusterActivities } from '../../workflows/cluster-contracts';
+import type { ClusterActivities } from '../../workflows/contracts/cluster';
 import type { ClusterPorts } from './ports';
 import { inParallel } from '../../core/concurrency-limit';
 import { membershipOf } from './pool-members';

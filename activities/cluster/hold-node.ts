@@ -2,7 +2,7 @@ import { fail } from '../../core/errors';
 import type { Node } from '../../core/node/types';
 import type { MachineConfigPool } from '../../core/pool/types';
 import { movedTo } from '../../core/rollout';
-import type { ClusterActivities } from '../../workflows/cluster-contracts';
+import type { ClusterActivities } from '../../workflows/contracts/cluster';
 import type { ClusterPorts, NodeChange } from './ports';
 import { holdChange } from './node-changes';
 import { whileAwaited } from './still-wanted';

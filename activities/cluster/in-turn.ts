@@ -4,7 +4,7 @@ import { failureName } from '../../core/errors';
 import { ANNOTATION } from '../../core/names';
 import { annotationOf } from '../../core/node/predicates';
 import type { Node } from '../../core/node/types';
-import type { NodeStep } from '../../workflows/cluster-contracts';
+import type { NodeStep } from '../../workflows/contracts/cluster';
 import type { ClusterPorts, NodeChange } from './ports';
 import type { Turned } from './node-changes';
 

@@ -1,7 +1,7 @@
 import { fail, failureName } from '../../core/errors';
 import type { Node } from '../../core/node/types';
 import { isSameNode } from '../../core/rollout';
-import type { NodeStep } from '../../workflows/cluster-contracts';
+import type { NodeStep } from '../../workflows/contracts/cluster';
 import type { ClusterPorts } from './ports';
 
 /** The cached Node. @throws `ObjectNotFound` */

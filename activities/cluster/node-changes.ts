@@ -29,7 +29,7 @@ import type {
   CordonNodeInput,
   NodeStep,
   ReleaseNodeInput,
-} from '../../workflows/cluster-contracts';
+} from '../../workflows/contracts/cluster';
 import type { NodeChange } from './ports';
 import { refuseAnotherNode } from './known-node';
 

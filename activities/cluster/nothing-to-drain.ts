@@ -1,5 +1,5 @@
 import { isOnlyNode } from '../../core/drain';
-import type { CordonNodeInput, DrainedNode } from '../../workflows/cluster-contracts';
+import type { CordonNodeInput, DrainedNode } from '../../workflows/contracts/cluster';
 import type { ActivityRun, ClusterPorts } from './ports';
 import { DrainPods } from './drain-pods';
 import { missingDaemonSets } from './missing-daemon-sets';

@@ -6,7 +6,7 @@
 import { fail } from '../../core/errors';
 import { ANNOTATION } from '../../core/names';
 import type { MachineConfigPool } from '../../core/pool/types';
-import type { ClusterActivities } from '../../workflows/cluster-contracts';
+import type { ClusterActivities } from '../../workflows/contracts/cluster';
 import type { ClusterPorts, PoolChange } from './ports';
 import { whileAwaited } from './still-wanted';
 

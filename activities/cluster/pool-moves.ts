@@ -1,7 +1,7 @@
 import { failureName, messageOf } from '../../core/errors';
 import type { Node } from '../../core/node/types';
 import { departure } from '../../core/rollout';
-import type { DepartedNode, RememberedNode } from '../../workflows/cluster-contracts';
+import type { DepartedNode, RememberedNode } from '../../workflows/contracts/cluster';
 import type { ClusterPorts } from './ports';
 import { inParallel } from '../../core/concurrency-limit';
 

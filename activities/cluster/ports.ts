@@ -8,7 +8,7 @@ import type { MachineConfigPool, RolloutPolicy } from '../../core/pool/types';
 import type { OpenUpdate } from '../../core/rollout/picture';
 import type { PoolRollout, PoolRolloutStatus } from '../../core/rollout/pool-rollout';
 import type { UnwantedUpdate } from '../../core/rollout/running';
-import type { NodeUpdateInput } from '../../workflows/node/contract';
+import type { NodeUpdateInput } from '../../workflows/contracts/update';
 
 /** A cache of one kind of object, fed by a watch. */
 export interface Lookup<T> {

@@ -5,7 +5,7 @@
 
 import { unreadyCondition } from '../../core/node/predicates';
 import type { Node } from '../../core/node/types';
-import type { AwaitReadyInput } from '../../workflows/cluster-contracts';
+import type { AwaitReadyInput } from '../../workflows/contracts/cluster';
 
 type Awaited = Pick<AwaitReadyInput, 'bootId' | 'readySeconds' | 'timeoutSeconds'>;
 

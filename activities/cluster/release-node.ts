@@ -2,7 +2,7 @@ import { failureName } from '../../core/errors';
 import { NodePhase } from '../../core/node/lifecycle';
 import { currentConfigOf, isUnschedulable } from '../../core/node/predicates';
 import type { Node } from '../../core/node/types';
-import type { ClusterActivities, ReleaseNodeInput } from '../../workflows/cluster-contracts';
+import type { ClusterActivities, ReleaseNodeInput } from '../../workflows/contracts/cluster';
 import type { ClusterPorts, NodeChange } from './ports';
 import { changeInTurn } from './in-turn';
 import { isOutOfService, releaseChange, type Turned } from './node-changes';

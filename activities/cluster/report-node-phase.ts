@@ -1,7 +1,7 @@
 import { NodeState } from '../../core/names';
 import { desiredConfigOf, annotationOf } from '../../core/node/predicates';
 import { ANNOTATION } from '../../core/names';
-import type { ClusterActivities } from '../../workflows/cluster-contracts';
+import type { ClusterActivities } from '../../workflows/contracts/cluster';
 import type { ClusterPorts } from './ports';
 import { knownNode } from './known-node';
 import { showPhase } from './show-phase';

@@ -28,7 +28,7 @@ import {
   slotsOfPool,
   takesSlot,
 } from '../../core/rollout';
-import type { CordonNodeInput } from '../../workflows/cluster-contracts';
+import type { CordonNodeInput } from '../../workflows/contracts/cluster';
 import type { ClusterPorts } from './ports';
 import { inParallel } from '../../core/concurrency-limit';
 import { LostRuns } from './lost-runs';

@@ -8,8 +8,8 @@ import {
   selectFrom,
   type Candidate,
 } from '../../core/rollout';
-import type { ClusterActivities, SelectNodesResult } from '../../workflows/cluster-contracts';
-import type { ConfigReference } from '../../workflows/host-contracts';
+import type { ClusterActivities, SelectNodesResult } from '../../workflows/contracts/cluster';
+import type { ConfigReference } from '../../workflows/contracts/host';
 import { versionsOf } from '../../workflows/picture-age';
 import type { ClusterPorts } from './ports';
 import { ConfigDigests } from './config-digests';

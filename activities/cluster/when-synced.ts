@@ -1,5 +1,5 @@
 import { fail } from '../../core/errors';
-import type { PictureVersions } from '../../workflows/cluster-contracts';
+import type { PictureVersions } from '../../workflows/contracts/cluster';
 import type { ClusterView, DatedLookup, Lookup } from './ports';
 
 /** A longer wait fails and is retried, so that it is seen. */

@@ -11,7 +11,7 @@ import { versionOf } from '../../core/object-meta';
 import type { MachineConfigPool } from '../../core/pool/types';
 import { movedTo } from '../../core/rollout';
 import { standingOf } from '../../core/rollout/standing';
-import type { RolloutActivities, SeenVersions, Word } from '../../workflows/pool/contract';
+import type { RolloutActivities, SeenVersions, Word } from '../../workflows/contracts/rollout';
 import { MAX_REASON_LENGTH } from './node-changes';
 import type { ClusterPorts, NodeChange, PoolChange } from './ports';
 import { whileAwaited } from './still-wanted';

@@ -3,7 +3,7 @@
  * answer, an interrupted one continues from the journal.
  */
 
-import type { HostActivities, HostOrder } from '../../workflows/host-contracts';
+import type { HostActivities, HostOrder } from '../../workflows/contracts/host';
 import { applyUpdate } from '../../host/update/apply';
 import { armReboot } from '../../host/update/arm-reboot';
 import { discardStaged, goBack, verifyBack } from '../../host/update/go-back';

@@ -6,9 +6,9 @@ import {
 } from '@temporalio/client';
 import { fail, messageOf } from '../../core/errors';
 import { FIELD_MANAGER, poolRolloutId } from '../../core/names';
-import type { PictureVersions } from '../../workflows/cluster-contracts';
+import type { PictureVersions } from '../../workflows/contracts/cluster';
 import { clusterChangedSignal, retargetUpdate, type ClusterNews } from '../../workflows/messages';
-import { SEARCH_ATTRIBUTE_NAMES } from '../../workflows/search-attributes';
+import { SEARCH_ATTRIBUTE_NAMES } from '../../workflows/contracts/search-attributes';
 import type { TemporalSettings } from '../../process/settings';
 import { startOrRetarget } from '../../process/temporal/start-rollout';
 import type { Logger } from '../../process/logging';

@@ -2,7 +2,7 @@
 
 import { posix } from 'node:path';
 import type { RenderedSpec } from '../../core/machine-config/types';
-import type { ConfigReference } from '../../workflows/host-contracts';
+import type { ConfigReference } from '../../workflows/contracts/host';
 import { wantedOnHost } from '../paths/appended';
 import { NOT_COMPARED } from './compare';
 import { type ExpectedPath, expectedAt } from './difference';

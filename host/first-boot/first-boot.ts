@@ -2,7 +2,7 @@ import { fail } from '../../core/errors';
 import { originalPath } from '../../core/machine-config';
 import { canonicalConfig } from '../../core/machine-config/canonical';
 import { missingArguments } from '../../core/os';
-import type { HostOrder } from '../../workflows/host-contracts';
+import type { HostOrder } from '../../workflows/contracts/host';
 import { applyUpdate } from '../update/apply';
 import { claimOf, hostPaths } from '../paths/appended';
 import { armReboot } from '../update/arm-reboot';

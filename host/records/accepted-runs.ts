@@ -5,7 +5,7 @@
 
 import { isRecord } from '../../core/is-record';
 import { fail } from '../../core/errors';
-import type { ConfigReference, HostActivities, HostOrder } from '../../workflows/host-contracts';
+import type { ConfigReference, HostActivities, HostOrder } from '../../workflows/contracts/host';
 import { atBest, type Files, type HostPorts, type UpdateHeader } from '../ports';
 import { readPrivate, sameConfig, writePrivate } from './configs';
 

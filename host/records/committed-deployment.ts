@@ -5,7 +5,7 @@
 
 import { isRecord } from '../../core/is-record';
 import { fail } from '../../core/errors';
-import type { ConfigReference } from '../../workflows/host-contracts';
+import type { ConfigReference } from '../../workflows/contracts/host';
 import { findOsDrift } from '../drift/compare';
 import type { Files, HostPorts, OsStatus } from '../ports';
 import { type HostConfig, readCurrentConfig, readPrivate, writePrivate } from './configs';

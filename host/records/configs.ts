@@ -11,7 +11,7 @@ import { canonicalConfig } from '../../core/machine-config/canonical';
 import { ROOT_OWNER } from '../../adapters/host';
 import type { RenderedSpec } from '../../core/machine-config/types';
 import { MCO_GROUP, MCO_VERSION } from '../../core/names';
-import type { ConfigReference } from '../../workflows/host-contracts';
+import type { ConfigReference } from '../../workflows/contracts/host';
 import { diskFailure } from '../disk-failure';
 import type { Files } from '../ports';
 

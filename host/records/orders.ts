@@ -1,7 +1,7 @@
 /** Which orders a host accepts, and its answers to past ones. */
 
 import { fail } from '../../core/errors';
-import type { HostActivities, HostOrder } from '../../workflows/host-contracts';
+import type { HostActivities, HostOrder } from '../../workflows/contracts/host';
 import { atBest, type Files, type HostPorts } from '../ports';
 import { readPrivate, writePrivate } from './configs';
 import { followRun, goesOn, isWayBack } from './accepted-runs';

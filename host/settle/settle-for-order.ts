@@ -6,7 +6,7 @@
 
 import type { UpdatePlan } from '../../core/node/plan';
 import { fail, failureName, messageOf } from '../../core/errors';
-import type { ConfigReference, HostOrder } from '../../workflows/host-contracts';
+import type { ConfigReference, HostOrder } from '../../workflows/contracts/host';
 import { writeCommitted } from '../records/committed-deployment';
 import { desiredConfig } from '../update/fetch-config';
 import { findDrift, findOsDrift } from '../drift/compare';

@@ -3,7 +3,7 @@
 import { mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { failureName, messageOf } from '../../core/errors';
-import type { HostActivities, HostOrder } from '../../workflows/host-contracts';
+import type { HostActivities, HostOrder } from '../../workflows/contracts/host';
 import type { Log } from '../log';
 
 /** In memory, valid for this boot. */

@@ -2,7 +2,7 @@ import { SHADOW_PATH } from '../../adapters/host';
 import { fail, failureName, messageOf } from '../../core/errors';
 import type { UpdatePlan } from '../../core/node/plan';
 import { sameArguments, sameImage } from '../../core/os';
-import type { AppliedUpdate, HostOrder } from '../../workflows/host-contracts';
+import type { AppliedUpdate, HostOrder } from '../../workflows/contracts/host';
 import { currentConfig, desiredConfig } from './fetch-config';
 import { enablementAfter, enablementBefore, withoutIgnitionPresets } from '../services/enablement';
 import { openJournal } from '../transaction/open-journal';

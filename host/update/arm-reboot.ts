@@ -1,5 +1,5 @@
 import { fail } from '../../core/errors';
-import type { ArmedReboot, HostOrder } from '../../workflows/host-contracts';
+import type { ArmedReboot, HostOrder } from '../../workflows/contracts/host';
 import { applyUpdate } from './apply';
 import { leaveWayBack } from './fallback';
 import { openJournal } from '../transaction/open-journal';

@@ -4,7 +4,7 @@
  */
 
 import { FAILURES, fail, failureName, messageOf } from '../../core/errors';
-import type { HostOrder, PreparedUpdate } from '../../workflows/host-contracts';
+import type { HostOrder, PreparedUpdate } from '../../workflows/contracts/host';
 import { goBack, verifyBack } from './go-back';
 import { openJournal } from '../transaction/open-journal';
 import { lookWithinFiveMinutes } from '../retries';

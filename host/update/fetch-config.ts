@@ -1,6 +1,6 @@
 /** Stored configs first, then from the server. */
 
-import type { ConfigReference, HostOrder } from '../../workflows/host-contracts';
+import type { ConfigReference, HostOrder } from '../../workflows/contracts/host';
 import type { HostPorts } from '../ports';
 import {
   type HostConfig,

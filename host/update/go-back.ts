@@ -6,7 +6,7 @@ import type {
   GoneBack,
   HostOrder,
   VerifiedBack,
-} from '../../workflows/host-contracts';
+} from '../../workflows/contracts/host';
 import { proveFilesBack, proveOsBack, proveUndone } from './prove-back';
 import { currentConfig } from './fetch-config';
 import { dropFallback } from './fallback';

@@ -6,7 +6,7 @@ import { mergeDisruptionPolicies } from '../../core/disruption';
 import { fail } from '../../core/errors';
 import { planUpdate, type UpdatePlan } from '../../core/node/plan';
 import { planPhases } from '../../core/node/plan-phases';
-import type { HostOrder } from '../../workflows/host-contracts';
+import type { HostOrder } from '../../workflows/contracts/host';
 import { forcedPlan } from './force-file';
 import type { HostPorts, OsStatus, UpdateHeader } from '../ports';
 import type { HostConfig } from '../records/configs';

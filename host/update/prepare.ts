@@ -3,7 +3,7 @@
 import { fail } from '../../core/errors';
 import type { UpdatePlan } from '../../core/node/plan';
 import { sameImage } from '../../core/os';
-import type { HostOrder, PreparedUpdate } from '../../workflows/host-contracts';
+import type { HostOrder, PreparedUpdate } from '../../workflows/contracts/host';
 import { refuseForeignDeployment } from '../records/committed-deployment';
 import { refuseLargePlan } from './config-limits';
 import { currentConfig, desiredConfig } from './fetch-config';

@@ -6,7 +6,7 @@ import type {
   HostActivities,
   HostOrder,
   VerifiedHost,
-} from '../../workflows/host-contracts';
+} from '../../workflows/contracts/host';
 import { applyAgainIfInterrupted, goOnIfInterrupted, journalOf } from './arm-reboot';
 import { currentConfig, desiredConfig } from './fetch-config';
 import { findDrift, findOsDrift } from '../drift/compare';

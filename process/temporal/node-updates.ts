@@ -9,10 +9,10 @@ import {
 import { fail, messageOf } from '../../core/errors';
 import { CLUSTER_QUEUE, updateNodeId } from '../../core/names';
 import type { OpenUpdate } from '../../core/rollout/picture';
-import type { NodeUpdateInput, NodeUpdateMemo } from '../../workflows/node/contract';
-import { PRIORITY } from '../../workflows/priorities';
-import { SEARCH_ATTRIBUTE } from '../../workflows/search-attributes';
-import { brief } from '../../workflows/timeouts';
+import type { NodeUpdateInput, NodeUpdateMemo } from '../../workflows/contracts/update';
+import { PRIORITY } from '../../workflows/contracts/priorities';
+import { SEARCH_ATTRIBUTE } from '../../workflows/contracts/search-attributes';
+import { brief } from '../../workflows/contracts/timeouts';
 import { isOpenStatus } from './open-updates';
 
 const UPDATE_NODE = 'updateNode';

@@ -1,7 +1,7 @@
 import { type Client, WorkflowNotFoundError } from '@temporalio/client';
 import { fail, messageOf } from '../../core/errors';
 import { updateNodeId } from '../../core/names';
-import { SEARCH_ATTRIBUTE } from '../../workflows/search-attributes';
+import { SEARCH_ATTRIBUTE } from '../../workflows/contracts/search-attributes';
 
 /** A paused workflow is open. */
 export function isOpenStatus(status: string): boolean {

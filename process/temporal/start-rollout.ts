@@ -1,13 +1,13 @@
 import { WithStartWorkflowOperation, type WorkflowClient } from '@temporalio/client';
 import { CLUSTER_QUEUE, poolRolloutId } from '../../core/names';
-import type { PictureVersions } from '../../workflows/cluster-contracts';
+import type { PictureVersions } from '../../workflows/contracts/cluster';
 import {
   retargetUpdate,
   type PoolRolloutInput,
   type RolloutAnswer,
 } from '../../workflows/messages';
-import { PRIORITY } from '../../workflows/priorities';
-import { SEARCH_ATTRIBUTE } from '../../workflows/search-attributes';
+import { PRIORITY } from '../../workflows/contracts/priorities';
+import { SEARCH_ATTRIBUTE } from '../../workflows/contracts/search-attributes';
 
 /** By name: starting a rollout loads no workflow code. */
 export const POOL_ROLLOUT = 'poolRollout';

@@ -8,7 +8,7 @@ import { currentRun } from '../../activities/cluster/activity-run';
 import { CLUSTER_QUEUE, poolRolloutId } from '../../core/names';
 import { startTemporal, type TemporalServer } from '../../tools/temporal';
 import { installTemporalRuntime } from '../../process/temporal/runtime';
-import type { SelectNodesResult } from '../../workflows/cluster-contracts';
+import type { SelectNodesResult } from '../../workflows/contracts/cluster';
 import { workflowBundle } from './support/bundle';
 
 jest.setTimeout(120_000);

@@ -1,5 +1,5 @@
 import { ANNOTATION, CLUSTER_QUEUE, NodeState } from '../../core/names';
-import { SEARCH_ATTRIBUTE } from '../../workflows/search-attributes';
+import { SEARCH_ATTRIBUTE } from '../../workflows/contracts/search-attributes';
 import { aRestartPlan } from './support/plans';
 import { containing } from './support/containing';
 import { startTestTemporal, type TestTemporal } from './support/temporal';

@@ -15,7 +15,7 @@ import {
   type StepInput,
   type StepResult,
   type Word,
-} from '../../workflows/pool/contract';
+} from '../../workflows/contracts/rollout';
 import type { poolRollout } from '../../workflows/pool/pool-rollout';
 import { quietRuntime } from './support/temporal';
 

@@ -1,5 +1,5 @@
 import { DEFAULT_POLICY } from '../../core/rollout';
-import type { PoolLook } from '../../workflows/cluster-contracts';
+import type { PoolLook } from '../../workflows/contracts/cluster';
 import { failedCount, failedReasons } from '../../workflows/left-out-nodes';
 import type { NodeReport, Prepared } from '../../workflows/messages';
 import {

@@ -1,7 +1,7 @@
 /** The view in Temporal: the table of a pool, and how everything ended. */
 
 import { updateNodeId } from '../../core/names';
-import { SEARCH_ATTRIBUTE } from '../../workflows/search-attributes';
+import { SEARCH_ATTRIBUTE } from '../../workflows/contracts/search-attributes';
 import type { FakeWorld } from './support/fake-world';
 import { startTestTemporal, type TestTemporal } from './support/temporal';
 

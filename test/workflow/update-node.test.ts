@@ -3,7 +3,7 @@ import { WorkflowFailedError } from '@temporalio/client';
 import { CancelledFailure } from '@temporalio/common';
 import { ANNOTATION, NodeState, updateNodeId, CLUSTER_QUEUE } from '../../core/names';
 import { statusQuery } from '../../workflows/messages';
-import { SEARCH_ATTRIBUTE } from '../../workflows/search-attributes';
+import { SEARCH_ATTRIBUTE } from '../../workflows/contracts/search-attributes';
 import type { FakeWorld } from './support/fake-world';
 import { aPlan, aRestartPlan } from './support/plans';
 import { containing } from './support/containing';

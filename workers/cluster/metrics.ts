@@ -9,7 +9,7 @@ import type {
   NodeStep,
   ReleaseNodeInput,
   ReportPhaseInput,
-} from '../../workflows/cluster-contracts';
+} from '../../workflows/contracts/cluster';
 
 export interface WorkerMetrics {
   readonly registry: Registry;

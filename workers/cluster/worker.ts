@@ -28,7 +28,7 @@ import {
   PoolWriter,
 } from '../../adapters/kube/writers';
 import { fail, failureName } from '../../core/errors';
-import { SEARCH_ATTRIBUTE_NAMES } from '../../workflows/search-attributes';
+import { SEARCH_ATTRIBUTE_NAMES } from '../../workflows/contracts/search-attributes';
 import { CLUSTER_QUEUE, FIELD_MANAGER } from '../../core/names';
 import { createWorkerMetrics, type WorkerMetrics } from './metrics';
 import type { ClusterWorkerSettings } from './settings';

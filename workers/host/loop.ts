@@ -14,7 +14,7 @@ import {
 import { rebootIsDue } from '../../host/settle/settle-at-start';
 import { messageOf } from '../../core/errors';
 import { hostQueue } from '../../core/names';
-import type { HostActivities } from '../../workflows/host-contracts';
+import type { HostActivities } from '../../workflows/contracts/host';
 import type { HostConnection } from './connection';
 import { type DriftPlace, watchHostDrift } from './drift-watch';
 import { logged } from './order-log';

@@ -1,4 +1,4 @@
-import type { HostActivities } from '../../workflows/host-contracts';
+import type { HostActivities } from '../../workflows/contracts/host';
 
 const WRITES = 'applyUpdate' satisfies keyof HostActivities;
 

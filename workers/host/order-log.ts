@@ -1,7 +1,7 @@
 /** One line per change of a machine. */
 
 import { failureName, messageOf } from '../../core/errors';
-import type { HostActivities, HostOrder } from '../../workflows/host-contracts';
+import type { HostActivities, HostOrder } from '../../workflows/contracts/host';
 import type { Logger } from '../../process/logging';
 
 /** Reading and repeating is not logged. */

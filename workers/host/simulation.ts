@@ -22,7 +22,7 @@ import { fail } from '../../core/errors';
 import { canonicalKernelType } from '../../core/machine-config/diff';
 import { SIMULATED_HOST } from '../../core/names';
 import { splitKernelArguments } from '../../core/os';
-import type { HostActivities } from '../../workflows/host-contracts';
+import type { HostActivities } from '../../workflows/contracts/host';
 import { type BootReports, createBootReports } from './simulated-boot-reports';
 import type { HostConnection } from './connection';
 import { createLimit } from '../../core/concurrency-limit';

@@ -2,9 +2,9 @@
 
 import { proxyActivities } from '@temporalio/workflow';
 import { CLUSTER_QUEUE, STEP_QUEUE } from '../../core/names';
-import { PRIORITY } from '../priorities';
-import { brief } from '../timeouts';
-import type { RolloutActivities, SeenVersions, StepResult, Word } from './contract';
+import { PRIORITY } from '../contracts/priorities';
+import { brief } from '../contracts/timeouts';
+import type { RolloutActivities, SeenVersions, StepResult, Word } from '../contracts/rollout';
 
 /** Tried until it succeeds: what it fails for is seen as its pending activity. */
 const steps = proxyActivities<Pick<RolloutActivities, 'step'>>({

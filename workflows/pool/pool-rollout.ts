@@ -11,11 +11,11 @@ import {
   workflowInfo,
 } from '@temporalio/workflow';
 import { poolRolloutId } from '../../core/names';
-import { isCancellation, refuse } from '../failures';
-import { SEARCH_ATTRIBUTE } from '../search-attributes';
-import { brief } from '../timeouts';
+import { isCancellation, refuse } from '../contracts/failures';
+import { SEARCH_ATTRIBUTE } from '../contracts/search-attributes';
+import { brief } from '../contracts/timeouts';
 import { step, writeWord } from './activities';
-import { progressQuery, wakeSignal, type PoolRolloutInput, type StepResult } from './contract';
+import { progressQuery, wakeSignal, type PoolRolloutInput, type StepResult } from '../contracts/rollout';
 import { detailsOf, summaryOf } from './shown';
 import { newest, readVersions } from './versions';
 import { ask, type RolloutRun } from './run';

@@ -1,6 +1,6 @@
 /** What a run of the rollout knows, and how it is asked for a step. */
 
-import type { SeenVersions, StepResult } from './contract';
+import type { SeenVersions, StepResult } from '../contracts/rollout';
 import { newest } from './versions';
 
 /** What a run of the workflow knows. All else is in the cluster. */

@@ -1,7 +1,7 @@
 /** What the Temporal UI shows of a rollout. */
 
 import { fewNames } from '../../core/few';
-import type { StepResult } from './contract';
+import type { StepResult } from '../contracts/rollout';
 
 /** One line in the list of events: `granted worker-3, worker-6; 12 of 200 done`. */
 export function summaryOf({ granted, grantedCount, updated, blocker }: StepResult): string {

@@ -1,6 +1,6 @@
 /** How new a picture has to be. */
 
-import type { SeenVersions } from './contract';
+import type { SeenVersions } from '../contracts/rollout';
 
 const KINDS = ['nodes', 'pools', 'policies', 'machineConfigNodes'] as const;
 

@@ -3,7 +3,7 @@
 import type { UpdateDefinition } from '@temporalio/common';
 import { condition, isCancellation, setHandler } from '@temporalio/workflow';
 import { oneLine } from '../../core/encoding/one-line';
-import { explain, refuse, sentence } from '../failures';
+import { explain, refuse, sentence } from '../contracts/failures';
 import { writeWord } from './activities';
 import {
   cancelNodeUpdate,
@@ -15,7 +15,7 @@ import {
   type Reason,
   type StepResult,
   type Word,
-} from './contract';
+} from '../contracts/rollout';
 import { ask, type RolloutRun } from './run';
 
 const AN_EXAMPLE = '{"node": "worker-3", "reason": "hardware fault"}';

@@ -7,7 +7,7 @@ import { isCordonedBySlipway, isSameNode } from '../../../core/rollout';
 import type { Decision } from '../../../core/rollout/decide';
 import type { Grant } from '../../../core/rollout/pool-rollout';
 import type { WantedUpdate } from '../../../core/rollout/running';
-import type { ConfigReference } from '../../../workflows/host-contracts';
+import type { ConfigReference } from '../../../workflows/contracts/host';
 import { ConfigDigests } from '../config-digests';
 import { inParallel } from '../../../core/concurrency-limit';
 import type { NodeChange } from '../ports';

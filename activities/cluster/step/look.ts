@@ -7,7 +7,7 @@ import type { Observation } from '../../../core/rollout/picture';
 import { membershipOf } from '../pool-members';
 import { SilentPicture } from '../silent-picture';
 import { whenSynced } from '../when-synced';
-import type { SeenVersions, StepInput } from '../../../workflows/pool/contract';
+import type { SeenVersions, StepInput } from '../../../workflows/contracts/rollout';
 import type { StepPorts } from './ports';
 
 const CATCH_UP_MS = 5_000;

@@ -1,6 +1,6 @@
 import { cut } from '../../../core/encoding/one-line';
 import type { Decision } from '../../../core/rollout/decide';
-import type { StepResult } from '../../../workflows/pool/contract';
+import type { StepResult } from '../../../workflows/contracts/rollout';
 import { inParallel } from '../../../core/concurrency-limit';
 import type { Seen } from './look';
 import type { RequestSaver } from './request-saver';

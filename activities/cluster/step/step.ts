@@ -4,7 +4,7 @@ import type { MachineConfigPool } from '../../../core/pool/types';
 import { decide, type Decision } from '../../../core/rollout/decide';
 import type { OpenUpdates } from '../../../core/rollout/picture';
 import type { PoolRollout } from '../../../core/rollout/pool-rollout';
-import type { StepInput, StepResult } from '../../../workflows/pool/contract';
+import type { StepInput, StepResult } from '../../../workflows/contracts/rollout';
 import type { PoolRolloutStore } from '../ports';
 import { Actions } from './actions';
 import { Look, type SeenPool } from './look';

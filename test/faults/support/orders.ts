@@ -3,7 +3,7 @@
 import { Client, Connection, ServiceError } from '@temporalio/client';
 import { NamespaceNotFoundError, WorkflowNotFoundError } from '@temporalio/common';
 import type { TemporalServer } from '../../../tools/temporal';
-import { SEARCH_ATTRIBUTE } from '../../../workflows/search-attributes';
+import { SEARCH_ATTRIBUTE } from '../../../workflows/contracts/search-attributes';
 
 interface OpenUpdate {
   readonly config: string;

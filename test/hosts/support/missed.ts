@@ -2,7 +2,7 @@
 
 import { setTimeout as delay } from 'node:timers/promises';
 import type { WorkflowHandle } from '@temporalio/client';
-import type { HostActivities } from '../../../workflows/host-contracts';
+import type { HostActivities } from '../../../workflows/contracts/host';
 import { PATIENCE_MS } from '../machine/deadline';
 import type { Fleet } from './fleet';
 import { withUpdate } from './node-updates';

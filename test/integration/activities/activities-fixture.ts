@@ -11,7 +11,7 @@ import {
   PoolWriter,
 } from '../../../adapters/kube/writers';
 import { FIELD_MANAGER } from '../../../core/names';
-import type { DrainProgress, NodeStep } from '../../../workflows/cluster-contracts';
+import type { DrainProgress, NodeStep } from '../../../workflows/contracts/cluster';
 import type { ClusterCaches } from '../../../adapters/kube/cluster-caches';
 import { createNodes } from '../../../tools/cluster';
 import { applyManifest, inCache, type KubeFixture } from '../kube/fixture';

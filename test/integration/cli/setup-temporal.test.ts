@@ -5,7 +5,7 @@ import { EXIT } from '../../../cli/exit-codes';
 import type { Terminal } from '../../../cli/terminal';
 import { startTemporal, type TemporalServer } from '../../../tools/temporal';
 import { missingInTemporal } from '../../../process/temporal/requirements';
-import { SEARCH_ATTRIBUTE_NAMES } from '../../../workflows/search-attributes';
+import { SEARCH_ATTRIBUTE_NAMES } from '../../../workflows/contracts/search-attributes';
 
 jest.setTimeout(180_000);
 

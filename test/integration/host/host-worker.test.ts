@@ -9,7 +9,7 @@ import { startTemporal, temporalClient, type TemporalServer } from '../../../too
 import { freeLoopbackPort } from '../../../process/health-server';
 import { createLogger } from '../../../process/logging';
 import { installTemporalRuntime } from '../../../process/temporal/runtime';
-import type { ConfigReference, HostActivities, HostOrder } from '../../../workflows/host-contracts';
+import type { ConfigReference, HostActivities, HostOrder } from '../../../workflows/contracts/host';
 import { eventually } from '../kube/fixture';
 import { startEndpoint, type EndpointFixture } from '../server/endpoint-fixture';
 import { startHosts, type HostsHere } from './simulated-hosts';

@@ -5,7 +5,7 @@ import { updateNodeId } from '../../../core/names';
 import { DEFAULT_POLICY } from '../../../core/rollout';
 import { NodeUpdates } from '../../../process/temporal/node-updates';
 import { startTemporal, temporalClient, type TemporalServer } from '../../../tools/temporal';
-import type { NodeUpdateInput } from '../../../workflows/node/contract';
+import type { NodeUpdateInput } from '../../../workflows/contracts/update';
 import { until } from '../tools/until';
 
 jest.setTimeout(60_000);

@@ -8,7 +8,7 @@ import type { MachineConfigSpec } from '../../../core/machine-config/types';
 import { MCO_GROUP, MCO_VERSION } from '../../../core/names';
 import { startServer, type RunningServer } from '../../../server/main';
 import { createNodes, type CredentialFiles } from '../../../tools/cluster';
-import type { ConfigReference } from '../../../workflows/host-contracts';
+import type { ConfigReference } from '../../../workflows/contracts/host';
 import { preparerHere } from './preparer-here';
 import { applyManifest, eventually, startKubeFixture, type KubeFixture } from '../kube/fixture';
 

@@ -9,7 +9,7 @@ import {
   issueCertificate,
   newAuthority,
 } from '../../../tools/cluster/certificates';
-import type { ConfigReference } from '../../../workflows/host-contracts';
+import type { ConfigReference } from '../../../workflows/contracts/host';
 import { eventually } from '../kube/fixture';
 import { clientWith, startEndpoint, type EndpointFixture } from './endpoint-fixture';
 

@@ -2,7 +2,7 @@ import type { Client } from '@temporalio/client';
 import { CLUSTER_QUEUE, updateNodeId } from '../../../core/names';
 import { startTemporal, temporalClient, type TemporalServer } from '../../../tools/temporal';
 import { OpenUpdates } from '../../../process/temporal/open-updates';
-import { SEARCH_ATTRIBUTE } from '../../../workflows/search-attributes';
+import { SEARCH_ATTRIBUTE } from '../../../workflows/contracts/search-attributes';
 import { until } from '../tools/until';
 
 jest.setTimeout(60_000);

@@ -4,7 +4,7 @@ import { nodeDeleted, refuseAnotherNode } from '../../../activities/cluster/know
 import { ReadyCount } from '../../../activities/cluster/ready-count';
 import { fail } from '../../../core/errors';
 import { isSameNode } from '../../../core/rollout';
-import type { AwaitReadyInput } from '../../../workflows/cluster-contracts';
+import type { AwaitReadyInput } from '../../../workflows/contracts/cluster';
 import type { VirtualClock } from '../clock';
 import type { Attempt } from '../temporal/attempt';
 import type { Cluster, Picture } from './cluster';

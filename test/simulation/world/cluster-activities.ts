@@ -25,7 +25,7 @@ import type {
   CordonNodeInput,
   DrainNodeInput,
   SelectNodesResult,
-} from '../../../workflows/cluster-contracts';
+} from '../../../workflows/contracts/cluster';
 import type { Chance, VirtualClock } from '../clock';
 import { isInService, isWorking } from '../outages';
 import type { Attempt } from '../temporal/attempt';

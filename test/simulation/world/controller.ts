@@ -15,7 +15,7 @@ import type { Node } from '../../../core/node/types';
 import { nodesOfPool, poolsForNode, primaryPoolForNode } from '../../../core/pool/membership';
 import { poolStatus, type PoolStatus } from '../../../core/pool/status';
 import type { MachineConfigPool, RolloutPolicy } from '../../../core/pool/types';
-import type { PictureVersions } from '../../../workflows/cluster-contracts';
+import type { PictureVersions } from '../../../workflows/contracts/cluster';
 import type { ClusterNews } from '../../../workflows/messages';
 import type { Chance, VirtualClock } from '../clock';
 import type { TemporalModel, UpdateAnswer } from '../temporal/server';

@@ -2,7 +2,7 @@
 
 import { fail } from '../../../core/errors';
 import type { UpdatePlan } from '../../../core/node/plan';
-import type { HostActivities, HostOrder } from '../../../workflows/host-contracts';
+import type { HostActivities, HostOrder } from '../../../workflows/contracts/host';
 import type { Attempt } from '../temporal/attempt';
 import type { Host } from './host';
 import type { Journal, SimulatedConfig } from './journal';

@@ -3,7 +3,7 @@ import { createMetrics } from '../../../controllers/metrics';
 import { RolloutController, type RolloutGateway } from '../../../controllers/rollout';
 import type { Node } from '../../../core/node/types';
 import type { MachineConfigPool, RolloutPolicy } from '../../../core/pool/types';
-import type { PictureVersions } from '../../../workflows/cluster-contracts';
+import type { PictureVersions } from '../../../workflows/contracts/cluster';
 import { Objects } from './listed-objects';
 import { aNode, aPool } from './objects';
 

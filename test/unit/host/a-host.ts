@@ -26,7 +26,7 @@ import { digestOf } from '../../../host/records/configs';
 import { canonicalConfig } from '../../../core/machine-config/canonical';
 import { fail } from '../../../core/errors';
 import type { RenderedSpec } from '../../../core/machine-config/types';
-import type { ConfigReference, HostOrder } from '../../../workflows/host-contracts';
+import type { ConfigReference, HostOrder } from '../../../workflows/contracts/host';
 
 export const NODE = 'worker-1';
 const NAMESPACE = 'slipway';

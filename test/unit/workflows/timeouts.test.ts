@@ -1,5 +1,5 @@
 import { resolvePolicy } from '../../../core/rollout';
-import { clusterLimits } from '../../../workflows/timeouts';
+import { clusterLimits } from '../../../workflows/contracts/timeouts';
 
 it('gives up no step of an updated node for an outage of the API server that its end survives', () => {
   const policy = resolvePolicy(undefined);

@@ -1,5 +1,5 @@
 import { ApplicationFailure } from '@temporalio/common';
-import type { HostActivities, HostOrder } from '../../../workflows/host-contracts';
+import type { HostActivities, HostOrder } from '../../../workflows/contracts/host';
 import type { FakeWorld } from './fake-world';
 
 /** One machine: its config, what is half done, and its number of boots. */

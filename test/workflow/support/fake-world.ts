@@ -39,8 +39,8 @@ import type {
   ClusterActivities,
   SelectNodesInput,
   SelectNodesResult,
-} from '../../../workflows/cluster-contracts';
-import type { ConfigReference, HostActivities } from '../../../workflows/host-contracts';
+} from '../../../workflows/contracts/cluster';
+import type { ConfigReference, HostActivities } from '../../../workflows/contracts/host';
 import {
   clusterChangedSignal,
   progressQuery,

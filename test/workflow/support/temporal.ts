@@ -11,7 +11,7 @@ import { CLUSTER_QUEUE, hostQueue } from '../../../core/names';
 import { startTemporal, type TemporalOptions, type TemporalServer } from '../../../tools/temporal';
 import { installTemporalRuntime } from '../../../process/temporal/runtime';
 import { UNREPLAYABLE_FAILS } from '../../../workers/cluster/unreplayable';
-import type { ClusterActivities } from '../../../workflows/cluster-contracts';
+import type { ClusterActivities } from '../../../workflows/contracts/cluster';
 import { workflowBundle } from './bundle';
 import { FakeWorld, type WorldOptions } from './fake-world';
 

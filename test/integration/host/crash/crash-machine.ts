@@ -15,7 +15,7 @@ import {
 } from '../../../../adapters/host';
 import { createSimulatedOs, type SimulatedOs } from '../../../../adapters/simulation';
 import { fail, failureName } from '../../../../core/errors';
-import type { GoneBack } from '../../../../workflows/host-contracts';
+import type { GoneBack } from '../../../../workflows/contracts/host';
 import { NODE, orderFor, type TestConfig } from '../../../unit/host/a-host';
 import { CONFIGS } from './configs';
 import { type Attributes, ModelDisk, type Picture, ROOT_INODE } from './model-disk';

@@ -2,7 +2,7 @@ import { createAwaitNodeReady } from '../../../../activities/cluster/await-node-
 import type { ClusterPorts } from '../../../../activities/cluster/ports';
 import { fail } from '../../../../core/errors';
 import type { Node } from '../../../../core/node/types';
-import type { AwaitReadyProgress } from '../../../../workflows/cluster-contracts';
+import type { AwaitReadyProgress } from '../../../../workflows/contracts/cluster';
 
 const START = Date.parse('2026-03-01T10:00:00Z');
 const INPUT = {

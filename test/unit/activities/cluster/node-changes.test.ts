@@ -9,7 +9,7 @@ import { ANNOTATION } from '../../../../core/names';
 import { isDone, isTargetedAt } from '../../../../core/node/predicates';
 import type { Node, NodeTaint } from '../../../../core/node/types';
 import { placeNode } from '../../../../core/rollout/view';
-import type { ReleaseNodeInput } from '../../../../workflows/cluster-contracts';
+import type { ReleaseNodeInput } from '../../../../workflows/contracts/cluster';
 
 const OLD = 'rendered-worker-0';
 const NEW = 'rendered-worker-1';

@@ -4,7 +4,7 @@ import { fail } from '../../../../core/errors';
 import { ANNOTATION } from '../../../../core/names';
 import type { Node } from '../../../../core/node/types';
 import type { MachineConfigPool } from '../../../../core/pool/types';
-import type { CordonNodeInput } from '../../../../workflows/cluster-contracts';
+import type { CordonNodeInput } from '../../../../workflows/contracts/cluster';
 import { pictureOf } from './picture-of';
 
 const STEP = {

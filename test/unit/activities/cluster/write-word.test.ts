@@ -3,7 +3,7 @@ import type { ActivityRun, NodeChange, PoolChange } from '../../../../activities
 import { ANNOTATION, LABEL } from '../../../../core/names';
 import type { Node } from '../../../../core/node/types';
 import type { MachineConfigPool } from '../../../../core/pool/types';
-import type { Word } from '../../../../workflows/pool/contract';
+import type { Word } from '../../../../workflows/contracts/rollout';
 import { aPool } from '../../core/pool/builders';
 import { B, cordoned, done, failed, old } from '../../core/rollout/rollout-pool';
 import { pictureOf } from './picture-of';

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 
 import { oneLine, shortLine } from '../../../../core/encoding/one-line';
-import { brief } from '../../../../workflows/timeouts';
+import { brief } from '../../../../workflows/contracts/timeouts';
 
 const ROOM = { characters: 20, jsonBytes: 30 };
 const jsonBytes = (text: string): number => Buffer.byteLength(JSON.stringify(text));

@@ -10,7 +10,7 @@ import { createHostActivities } from '../../../../activities/host/host-activitie
 import { unconfirmedAfterReboot, goBackAlone } from '../../../../host/confirm/unconfirmed';
 import { createExclusive } from '../../../../host/exclusive';
 import type { HostPorts, UpdateHeader } from '../../../../host/ports';
-import type { HostActivities } from '../../../../workflows/host-contracts';
+import type { HostActivities } from '../../../../workflows/contracts/host';
 import type { Host } from '../../../../host/host';
 import { LAST_QUESTION_SECONDS } from '../../../../host/confirm/silence-timer';
 import { ConfirmBeforeReboot } from '../../../../host/confirm/before-reboot';

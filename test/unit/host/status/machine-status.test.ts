@@ -16,7 +16,7 @@ import { printHostStatus, machineStatus } from '../../../../workers/host/console
 import { statusLines } from '../../../../host/status/status-text';
 import { createWorkerState, readWorkerState } from '../../../../host/status/worker-state';
 import { createLogger } from '../../../../process/logging';
-import type { HostActivities } from '../../../../workflows/host-contracts';
+import type { HostActivities } from '../../../../workflows/contracts/host';
 import { aConfig, orderFor } from '../a-host';
 import { enabledUnit, K3S_AGENT, layOut } from '../a-machine';
 

@@ -6,7 +6,7 @@ import { createHostActivities } from '../../../../activities/host/host-activitie
 import { unconfirmedAfterReboot, goBackAlone } from '../../../../host/confirm/unconfirmed';
 import { readCurrentConfig } from '../../../../host/records/configs';
 import type { HostPorts } from '../../../../host/ports';
-import type { HostActivities } from '../../../../workflows/host-contracts';
+import type { HostActivities } from '../../../../workflows/contracts/host';
 import { fail } from '../../../../core/errors';
 import { aConfig, aFile, aHost, bootInto, orderFor, type TestHost } from '../a-host';
 import { motdOf, NEW, OLD } from '../an-os-update';

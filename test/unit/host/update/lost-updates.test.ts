@@ -9,7 +9,7 @@ import { createHostActivities } from '../../../../activities/host/host-activitie
 import { rebootIsDue } from '../../../../host/settle/settle-at-start';
 import { readKeptConfig } from '../../../../host/records/configs';
 import { fail } from '../../../../core/errors';
-import type { HostOrder, PreparedUpdate } from '../../../../workflows/host-contracts';
+import type { HostOrder, PreparedUpdate } from '../../../../workflows/contracts/host';
 import { aConfig, aFile, orderFor, type TestConfig, type TestOrder } from '../a-host';
 import { anOstreeHost, type OstreeHost } from '../an-ostree-host';
 import { motdOf } from '../an-os-update';

@@ -8,7 +8,7 @@ import { createExclusive } from '../../../../host/exclusive';
 import { createLimit } from '../../../../core/concurrency-limit';
 import { type ServedHost, type LastReboot, runHost } from '../../../../workers/host/loop';
 import { createLogger } from '../../../../process/logging';
-import type { HostActivities } from '../../../../workflows/host-contracts';
+import type { HostActivities } from '../../../../workflows/contracts/host';
 import { aConfig, aFile, aHost, orderFor, type TestHost } from '../../host/a-host';
 
 /** Actions of the next workers, in order. */

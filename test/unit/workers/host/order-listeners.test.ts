@@ -1,5 +1,5 @@
 import { tellListeners } from '../../../../workers/host/order-listeners';
-import type { HostActivities } from '../../../../workflows/host-contracts';
+import type { HostActivities } from '../../../../workflows/contracts/host';
 
 const ORDER = {
   orderId: 'update-node/worker-1/run-1/applyUpdate',

@@ -1,5 +1,5 @@
 import { Writable } from 'node:stream';
-import type { HostActivities } from '../../../../workflows/host-contracts';
+import type { HostActivities } from '../../../../workflows/contracts/host';
 import { fail } from '../../../../core/errors';
 import { logged } from '../../../../workers/host/order-log';
 import { withoutNoise } from '../../../../process/host/without-noise';

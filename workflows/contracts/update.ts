@@ -2,7 +2,7 @@
 
 import type { NodeDisruptionPolicy } from '../../core/disruption/types';
 import type { ResolvedPolicy } from '../../core/pool/types';
-import type { ConfigReference } from '../host-contracts';
+import type { ConfigReference } from './host';
 
 /**
  * `whole`: nothing is half done. `left`: an earlier update has left the node out of service, and has said why. `lost`:

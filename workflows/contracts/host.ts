@@ -6,8 +6,8 @@
  * one, and the host fetches it by name and checks the digest.
  */
 
-import type { NodeDisruptionPolicy } from '../core/disruption/types';
-import type { UpdatePlan } from '../core/node/plan-types';
+import type { NodeDisruptionPolicy } from '../../core/disruption/types';
+import type { UpdatePlan } from '../../core/node/plan-types';
 
 /** A rendered config: its object name and the SHA-256 (hex) of its canonical bytes. */
 export interface ConfigReference {

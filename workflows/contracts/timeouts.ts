@@ -13,10 +13,10 @@ import type {
   ActivityOptions,
   LocalActivityOptions,
 } from '@temporalio/workflow';
-import { shortLine } from '../core/encoding/one-line';
-import type { ResolvedPolicy } from '../core/pool/types';
-import type { ClusterActivities } from './cluster-contracts';
-import type { HostActivities } from './host-contracts';
+import { shortLine } from '../../core/encoding/one-line';
+import type { ResolvedPolicy } from '../../core/pool/types';
+import type { ClusterActivities } from './cluster';
+import type { HostActivities } from './host';
 
 const MINUTE = 60;
 const HOUR = 60 * MINUTE;

@@ -3,11 +3,11 @@
  * the arrows point one way and the sandbox compiles without Node types. Everything here is plain JSON.
  */
 
-import type { NodeDisruptionPolicy } from '../core/disruption/types';
-import type { UpdateRun } from '../core/node/turn';
-import type { ResolvedPolicy } from '../core/pool/types';
-import type { PoolSelection } from '../core/rollout/index';
-import type { ConfigReference } from './host-contracts';
+import type { NodeDisruptionPolicy } from '../../core/disruption/types';
+import type { UpdateRun } from '../../core/node/turn';
+import type { ResolvedPolicy } from '../../core/pool/types';
+import type { PoolSelection } from '../../core/rollout/index';
+import type { ConfigReference } from './host';
 
 export interface SelectNodesInput {
   readonly pool: string;

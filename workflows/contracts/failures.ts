@@ -6,9 +6,9 @@ import {
   TimeoutFailure,
   isCancellation,
 } from '@temporalio/workflow';
-import { FAILURES, messageOf, type FailureName } from '../core/errors';
-import type { ClusterActivities } from './cluster-contracts';
-import type { HostActivities } from './host-contracts';
+import { FAILURES, messageOf, type FailureName } from '../../core/errors';
+import type { ClusterActivities } from './cluster';
+import type { HostActivities } from './host';
 
 /** Why something failed. `name` is absent for what nobody threw on purpose. */
 export interface Failure {
