@@ -235,6 +235,43 @@ export default tseslint.config(
   layer(['activities/host/**/*.ts'], [...ACTIVITIES, ...HOST]),
   layer(['adapters/host/**/*.ts'], [...ADAPTERS, ...HOST]),
   {
+    // Where a node stands is decided once, in core/rollout/standing.ts; all others take its standing.
+    files: ['core/rollout/**/*.ts', 'activities/cluster/step/**/*.ts', 'workflows/**/*.ts'],
+    ignores: ['core/rollout/standing.ts', 'core/rollout/index.ts'],
+    rules: {
+      'no-restricted-imports': [
+        'error',
+        {
+          patterns: [
+            {
+              regex: '/(predicates|availability|unheard|rollout|index)$',
+              importNames: [
+                'annotationOf',
+                'currentConfigOf',
+                'desiredConfigOf',
+                'isDegraded',
+                'isDone',
+                'isTargetedAt',
+                'isUpdatedTo',
+                'saysReady',
+                'isAdopted',
+                'isCordonedByPerson',
+                'isCordonedBySlipway',
+                'isDownUnknown',
+                'isLeftUnavailable',
+                'isTakenOut',
+                'servesHalfDone',
+                'isUnheard',
+                'failedUnheard',
+              ],
+              message: 'Only core/rollout/standing.ts reads what a Node says; take its standing.',
+            },
+          ],
+        },
+      ],
+    },
+  },
+  {
     files: ['**/index.ts'],
     rules: {
       'no-restricted-syntax': [

@@ -8,7 +8,7 @@ import { ApplicationFailureCategory } from '@temporalio/common';
 import { FAILURES, failureName, messageOf, type FailureName } from '../core/errors';
 
 const LOOK_AGAIN_SECONDS: Partial<Record<FailureName, number>> = {
-  // The machine is booting, and its update holds a slot.
+  // The machine is booting, and its update has a grant.
   NotYetRebooted: 1,
   CordonedByUser: 30,
 };
@@ -17,15 +17,15 @@ const DEFAULT_LOOK_AGAIN_SECONDS = 5;
 /** Attempts with an unexpected error; then it is shown as a bug. */
 const ATTEMPTS_OF_THE_UNKNOWN = 3;
 /**
- * Without these activities a node stays out of service, or a person's request is lost: only
- * failures that end them by name do. Attempts are not counted, and a refused write is retried: an
- * admission policy or a proxy gets fixed.
+ * Without these activities a node stays out of service, a rollout ends half way, or what a person
+ * said is lost: only failures that end them by name do. Attempts are not counted, and a refused
+ * write is retried: an admission policy or a proxy gets fixed.
  */
 const UNTIL_THEY_HOLD: ReadonlySet<string> = new Set([
   'completeNode',
   'releaseNode',
-  'markRolloutCancelled',
-  'markRolloutStarted',
+  'step',
+  'writeWord',
 ]);
 
 type Activity = (...args: never[]) => Promise<unknown>;

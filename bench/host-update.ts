@@ -4,7 +4,7 @@
 
 import { withUpdate } from '../test/hosts/support/node-updates';
 import type { NodeChange } from '../test/observer/observed';
-import type { NodeReport } from '../workflows/messages';
+import type { NodeReport } from '../workflows/contracts/update';
 import type { World } from '../test/hosts/support/world';
 
 export interface Stretch {

@@ -30,7 +30,7 @@ interface ChurnFlags extends RolloutFlags {
 const OUTPUT = `
 Figures of the output:
   rssMiB, mostRssMiB      memory of each process at the end, and the most it ever had (Linux only)
-  standstillSeconds       longest time in which a slot was free, a node waited and none was cordoned
+  standstillSeconds       longest time in which one more node could be out, one waited and none was cordoned
   leaseAge                age of the oldest Lease of a kubelet; an old one means that the machine is overloaded
   failedTasks, lateTasks  workflow tasks whose result the server refused, or that were late
   disksCompared           disks that were compared with their configs at the end

@@ -42,9 +42,9 @@ interface RolloutBenchResult extends Observed {
   /** First cordon to last uncordon, divided by ceil(nodes / maxUnavailable) × node time. */
   readonly makespanRatio: number;
   readonly makespanSeconds: number;
-  /** From an observed uncordon to the next cordon, in ms; absent = each slot was used once. */
-  readonly slotRefillMs?: { readonly p50: number; readonly p99: number };
-  /** Longest time without a cordon while a slot was free and a node waited. */
+  /** From an observed uncordon to the next cordon, in ms; absent = no node took the place of another. */
+  readonly refillMs?: { readonly p50: number; readonly p99: number };
+  /** Longest time without a cordon while one more node could be out and one waited. */
   readonly standstillSeconds: number;
   /** Shows how busy the machine was. */
   readonly leaseAge: LeaseAge;
@@ -218,8 +218,9 @@ function isToBeTold(
 function tellStandstill(stack: Stack, { onStep }: SimulatedPoolOptions): void {
   const at = new Date().toISOString();
   whatTheRolloutSays(stack).then(
-    (said) => onStep(`${at} slots are free, and no node is cordoned: ${said}`),
-    (error: unknown) => onStep(`${at} slots are free, for an unknown reason: ${messageOf(error)}`),
+    (said) => onStep(`${at} more nodes may be out, and none is cordoned: ${said}`),
+    (error: unknown) =>
+      onStep(`${at} more nodes may be out, for an unknown reason: ${messageOf(error)}`),
   );
 }
 
@@ -282,8 +283,8 @@ function isUncordon({ node, previous }: NodeChange): boolean {
 }
 
 /**
- * How long each freed slot stood empty. A cordon takes the slot that has been free for longest, or
- * an unused one; a freed slot that no node needs is not counted.
+ * How long each place that a node left stood empty. A cordon takes the place that has been empty for longest, or
+ * one that nobody has had; a place that no node needs is not counted.
  *
  * @param cordons - times in ms, ascending; so are `uncordons`
  */
@@ -303,11 +304,9 @@ export function refillTimes(
 }
 
 /** The percentile of an empty list is 0, which would mean an instant refill. */
-export function refillFigures(
-  refills: readonly number[],
-): Pick<RolloutBenchResult, 'slotRefillMs'> {
+export function refillFigures(refills: readonly number[]): Pick<RolloutBenchResult, 'refillMs'> {
   if (refills.length === 0) return {};
-  return { slotRefillMs: { p50: percentile(refills, 0.5), p99: percentile(refills, 0.99) } };
+  return { refillMs: { p50: percentile(refills, 0.5), p99: percentile(refills, 0.99) } };
 }
 
 /** In ms, by process. */

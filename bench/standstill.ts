@@ -4,16 +4,16 @@ import { Client, Connection } from '@temporalio/client';
 import { messageOf } from '../core/errors';
 import { fewLines } from '../core/few';
 import { poolRolloutId } from '../core/names';
+import type { PoolRollout } from '../core/rollout/pool-rollout';
 import type { Stack } from '../tools/stack/stack';
-import { progressQuery } from '../workflows/messages';
 
 /** The other failures are only counted. */
 const TOLD = 3;
-/** On a busy machine, slot to slot can take this long. */
+/** On a busy machine, one node after the other can take this long. */
 const TELL_AFTER_MS = 60_000;
 const TELL_EVERY_MS = 30_000;
 const ANSWER_MS = 20_000;
-const STAGES = ['preparing', 'waiting', 'working'] as const;
+const POOL_ROLLOUT = '/apis/slipway.dev/v1alpha1/poolrollouts/worker';
 
 export class Standstill {
   longestMs = 0;
@@ -22,7 +22,7 @@ export class Standstill {
   #tellAtMs = 0;
 
   /**
-   * @param hasRoom - whether a slot is free and a node waits for one
+   * @param hasRoom - whether one more node may be out of service, and one waits
    * @returns whether the standstill is long enough to be reported, at intervals
    */
   look(atMs: number, lastCordonMs: number, hasRoom: boolean): boolean {
@@ -43,7 +43,7 @@ export class Standstill {
  * State and blocker of the rollout, why the first nodes failed, and its task in Temporal. Never
  * throws.
  */
-export async function whatTheRolloutSays({ temporal }: Stack): Promise<string> {
+export async function whatTheRolloutSays({ temporal, cluster }: Stack): Promise<string> {
   const connection = Connection.lazy({ address: temporal.address });
   try {
     const client = new Client({ connection, namespace: temporal.namespace });
@@ -51,7 +51,7 @@ export async function whatTheRolloutSays({ temporal }: Stack): Promise<string> {
     const told = await connection.withDeadline(Date.now() + ANSWER_MS, () =>
       Promise.all([
         shownByTemporal(client).catch((error: unknown) => `Temporal: ${messageOf(error)}`),
-        saidByItself(client).catch((error: unknown) => `no answer: ${messageOf(error)}`),
+        writtenByStep(cluster).catch((error: unknown) => `no answer: ${messageOf(error)}`),
       ]),
     );
     return told.join('; ');
@@ -60,17 +60,15 @@ export async function whatTheRolloutSays({ temporal }: Stack): Promise<string> {
   }
 }
 
-async function saidByItself(client: Client): Promise<string> {
-  const rollout = client.workflow.getHandle(poolRolloutId('worker'));
-  const { state, blocker, slots, children, failed, failedCount } =
-    await rollout.query(progressQuery);
-  const counts = STAGES.map((stage) => {
-    return `${children.filter((child) => child.stage === stage).length} ${stage}`;
-  });
+async function writtenByStep({ admin }: Stack['cluster']): Promise<string> {
+  const { status } = await admin.call<PoolRollout>('GET', POOL_ROLLOUT);
+  if (status === undefined) return 'no step has written anything';
+  const { state, blocker, grants, counts, failed } = status;
   const reasons = failed.map(({ node, reason }) => `${node}: ${reason}`);
   return [
     `${state}: ${blocker ?? 'no blocker named'}`,
-    `${slots.length} slots, ${children.length} updates under way (${counts.join(', ')}), ${failedCount} failed`,
+    `${grants.length} grants, ${counts.waiting} wait for one, ${counts.failed} failed`,
+    `${counts.outOfService} of at most ${counts.mayBeOut} out of service`,
     ...fewLines(reasons, { most: TOLD }),
   ].join('; ');
 }

@@ -41,6 +41,7 @@ export function exitCodeOfError(error: unknown): ExitCode {
     case 'ObjectNotFound':
       return EXIT.NOT_FOUND;
     case 'ApiUnavailable':
+    case 'TemporalUnavailable':
       return EXIT.UNREACHABLE;
     default:
       return EXIT.FAILED;

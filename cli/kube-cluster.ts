@@ -13,6 +13,7 @@ import {
   NODES,
   POD_DISRUPTION_BUDGETS,
   PODS,
+  POOL_ROLLOUTS,
   ROLLOUT_POLICIES,
 } from '../adapters/kube/resources';
 import type { Log } from '../adapters/kube/transport';
@@ -32,20 +33,20 @@ export function kubeCluster(client: KubeClient, log: Log): CliCluster {
     list(resource).catch((error: unknown) => {
       throw failureName(error) === 'ObjectNotFound' ? notInstalled(error) : error;
     });
-  const patchPool = async (pool: string, patch: object) => {
-    await client.patch(MACHINE_CONFIG_POOLS, { name: pool }, patch, {
-      fieldManager: FIELD_MANAGER.CLI,
-    });
-  };
   return {
     read: async () => {
-      const [pools, nodes, machineConfigNodes, policies] = await Promise.all([
+      const [pools, nodes, machineConfigNodes, poolRollouts, policies] = await Promise.all([
         listOwn(MACHINE_CONFIG_POOLS),
         list(NODES),
         listOwn(MACHINE_CONFIG_NODES),
+        listOwn(POOL_ROLLOUTS),
         listOwn(ROLLOUT_POLICIES),
       ]);
-      return { pools, nodes, machineConfigNodes: byName(machineConfigNodes), policies };
+      return {
+        ...{ pools, nodes, policies },
+        machineConfigNodes: byName(machineConfigNodes),
+        poolRollouts: byName(poolRollouts),
+      };
     },
     poolNames: async () =>
       (await listOwn(MACHINE_CONFIG_POOLS)).map(({ metadata }) => metadata.name),
@@ -56,13 +57,13 @@ export function kubeCluster(client: KubeClient, log: Log): CliCluster {
     pods: () => list(PODS),
     budgets: () => list(POD_DISRUPTION_BUDGETS),
     daemonSets: async () => (await list(DAEMON_SETS)).map(nameOf),
-    setPaused: (pool, paused, reason) =>
-      patchPool(pool, {
-        metadata: { annotations: { [ANNOTATION.PAUSED_REASON]: paused ? reason : null } },
-        spec: { paused },
-      }),
-    clearRolloutCancelled: (pool) =>
-      patchPool(pool, { metadata: { annotations: { [ANNOTATION.ROLLOUT_CANCELLED]: null } } }),
+    setPaused: async (pool, paused, reason) => {
+      const annotations = { [ANNOTATION.PAUSED_REASON]: paused ? reason : null };
+      const change = { metadata: { annotations }, spec: { paused } };
+      await client.patch(MACHINE_CONFIG_POOLS, { name: pool }, change, {
+        fieldManager: FIELD_MANAGER.CLI,
+      });
+    },
     follow: (onChange, signal) => follow(client, log, onChange, signal),
   };
 }
@@ -125,8 +126,9 @@ async function follow(
   const pools = new WatchCache({ resource: MACHINE_CONFIG_POOLS, log });
   const nodes = new WatchCache({ resource: NODES, log });
   const machineConfigNodes = new WatchCache({ resource: MACHINE_CONFIG_NODES, log });
+  const poolRollouts = new WatchCache({ resource: POOL_ROLLOUTS, log });
   const policies = new WatchCache({ resource: ROLLOUT_POLICIES, log, optional: true });
-  const caches = [pools, nodes, machineConfigNodes, policies];
+  const caches = [pools, nodes, machineConfigNodes, poolRollouts, policies];
 
   let timer: NodeJS.Timeout | undefined;
   const tell = () => {
@@ -136,6 +138,7 @@ async function follow(
       pools: pools.list(),
       nodes: nodes.list(),
       machineConfigNodes: byName(machineConfigNodes.list()),
+      poolRollouts: byName(poolRollouts.list()),
       policies: policies.list(),
     });
   };

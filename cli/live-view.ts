@@ -2,7 +2,8 @@
 
 import type { OutputFormat } from './output';
 import type { CliContext } from './ports';
-import type { NodeRow, RolloutSnapshot } from './snapshot';
+import type { NodeRow } from './node-rows';
+import type { RolloutSnapshot } from './snapshot';
 import { truncate } from './terminal';
 import { renderTree } from './tree';
 
@@ -115,7 +116,7 @@ function troubleLines(context: CliContext): LiveView['trouble'] {
 
 /** Waiting times and progress of a pull change constantly and do not count. */
 function newsOf({ group }: NodeRow, text: string): string {
-  if (group === 'WaitingForSlot') return group;
+  if (group === 'WaitingForGrant') return group;
   return group === 'Preparing' ? text.replace(/[\d.]+/g, '') : text;
 }
 

@@ -6,12 +6,10 @@ import type { JoinTokenRecord, StoredJoinToken } from '../core/join';
 import type { MachineConfig } from '../core/machine-config/types';
 import type { MachineConfigNode, Node } from '../core/node/types';
 import type { MachineConfigPool, RolloutPolicy } from '../core/pool/types';
-import type {
-  NodeRequest,
-  NodeStatus,
-  RolloutAnswer,
-  RolloutProgress,
-} from '../workflows/messages';
+import type { OpenUpdate } from '../core/rollout/picture';
+import type { PoolRollout } from '../core/rollout/pool-rollout';
+import type { NodeRequest, StepResult } from '../workflows/contracts/rollout';
+import type { NodeStatus } from '../workflows/contracts/update';
 import type { RunningStep } from './running-step';
 import type { Terminal } from './terminal';
 
@@ -19,6 +17,8 @@ export interface ClusterView {
   readonly pools: readonly MachineConfigPool[];
   readonly nodes: readonly Node[];
   readonly machineConfigNodes: ReadonlyMap<string, MachineConfigNode>;
+  /** By pool. */
+  readonly poolRollouts: ReadonlyMap<string, PoolRollout>;
   readonly policies: readonly RolloutPolicy[];
 }
 
@@ -55,8 +55,7 @@ export interface CliCluster {
   /** `namespace/name` of every DaemonSet. */
   daemonSets(): Promise<readonly string[]>;
   setPaused(pool: string, paused: boolean, reason: string): Promise<void>;
-  clearRolloutCancelled(pool: string): Promise<void>;
-  /** Follows pools, nodes and MachineConfigNodes; calls `onChange` with each new view. */
+  /** Follows what `read` reads; calls `onChange` with each new view. */
   follow(onChange: (view: ClusterView) => void, signal: AbortSignal): Promise<void>;
 }
 
@@ -75,6 +74,12 @@ export interface PausedInTemporal {
   readonly pausedInTemporal: string;
 }
 
+export interface OpenRollout {
+  readonly runId: string;
+  /** What keeps it from its next look at the pool; absent = nothing does. */
+  readonly blocker?: string;
+}
+
 export interface HostWorkerRecord {
   readonly identity: string;
   /** RFC 3339; at most a minute ago while the worker runs. */
@@ -86,7 +91,9 @@ export interface HostWorkerRecord {
 /** Temporal. A server or worker that does not answer is a `CliError` with code UNREACHABLE. */
 export interface CliTemporal {
   /** Undefined when no rollout is open. */
-  progress(pool: string): Promise<RolloutProgress | PausedInTemporal | undefined>;
+  openRollout(pool: string): Promise<OpenRollout | PausedInTemporal | undefined>;
+  /** The updates of a pool that have not ended, newest first; the list is a moment behind. */
+  openUpdates(pool: string): Promise<readonly OpenUpdate[]>;
   nodeStatus(
     node: string,
   ): Promise<((NodeStatus | PausedInTemporal) & { readonly step?: RunningStep }) | undefined>;
@@ -94,15 +101,16 @@ export interface CliTemporal {
   hostWorker(node: string): Promise<HostWorkerRecord | undefined>;
   /** By node; nodes without a running step are left out. */
   steps(nodes: readonly string[]): Promise<ReadonlyMap<string, RunningStep>>;
-  start(pool: string, config: string): Promise<RolloutAnswer>;
+  start(pool: string): Promise<StepResult>;
   /** Undefined when no rollout runs. */
-  pause(pool: string, reason: string): Promise<RolloutAnswer | undefined>;
-  resume(pool: string, reason: string): Promise<RolloutAnswer | undefined>;
+  pause(pool: string, reason: string): Promise<StepResult | undefined>;
+  resume(pool: string, reason: string): Promise<StepResult | undefined>;
+  /** Where no rollout runs, one begins, and ends at once where a person has to start it. */
   node(
     verb: 'retryNode' | 'skipNode' | 'cancelNode',
     pool: string,
     request: NodeRequest,
-  ): Promise<RolloutAnswer | undefined>;
+  ): Promise<StepResult>;
   /** False when none runs. */
   cancel(pool: string): Promise<boolean>;
   /** Rollouts, newest first, at most `limit`. */

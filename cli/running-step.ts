@@ -5,6 +5,8 @@ import { resolvePolicy } from '../core/rollout';
 import { hostLimits } from '../workflows/contracts/timeouts';
 
 export interface RunningStep {
+  /** RFC 3339: when its update began. */
+  readonly since?: string;
   /** From its heartbeat: a path, an image with its progress, or the subject of a wait. */
   readonly says?: string;
   readonly attempt: number;
@@ -50,20 +52,35 @@ const HOST_STEPS: ReadonlySet<string> = new Set(Object.keys(hostLimits(resolvePo
 /** A worker that polls picks a step up within this time. */
 const PICKED_UP_WITHIN_MS = 3_000;
 
+const NO_CLUSTER_WORKER = 'no cluster worker has picked it up yet';
+
 /** None between two attempts. */
 function blockerOf(activity: Activity, nowMs: number): string | undefined {
   if (activity.paused === true) return 'its step is paused in Temporal';
   const isBetweenAttempts = (activity.nextAttemptScheduleTime ?? undefined) !== undefined;
-  const state: number | null | undefined = activity.state;
-  if (state !== SCHEDULED || isBetweenAttempts) return undefined;
-  const { scheduledTime } = activity;
-  if (nowMs - (optionalTsToMs(scheduledTime) ?? 0) < PICKED_UP_WITHIN_MS) return undefined;
+  if (isBetweenAttempts || !isLeftWaiting(activity, nowMs)) return undefined;
   const step = activity.activityType?.name ?? '';
-  if (!HOST_STEPS.has(step)) return 'no cluster worker has picked it up yet';
+  if (!HOST_STEPS.has(step)) return NO_CLUSTER_WORKER;
   // A rebooting host is away.
   return step === 'verifyUpdate'
     ? 'waiting for its host worker to come back'
     : 'its host worker has not picked it up yet';
+}
+
+function isLeftWaiting(
+  { state, scheduledTime }: Pick<Activity, 'scheduledTime'> & { readonly state?: number | null },
+  nowMs: number,
+): boolean {
+  const scheduledMs = optionalTsToMs(scheduledTime) ?? 0;
+  return state === SCHEDULED && nowMs - scheduledMs >= PICKED_UP_WITHIN_MS;
+}
+
+/** What keeps a rollout from its next step; undefined = nothing does, or it waits for news. */
+export function whyNoStep(described: Described, nowMs: number): string | undefined {
+  const task = described.raw.pendingWorkflowTask ?? {};
+  if (isLeftWaiting(task, nowMs)) return NO_CLUSTER_WORKER;
+  const step = stepOf(described, nowMs);
+  return (step && stepText(step)) || undefined;
 }
 
 /** Attempt, last failure and blocker. Empty when there is no news. */
@@ -75,11 +92,13 @@ export function stepText({ says, attempt, lastFailure, blocker }: RunningStep): 
 
 type Payload = Parameters<typeof defaultPayloadConverter.fromPayload>[0];
 
-/** Only heartbeats of this project (`HostHeartbeat`) can be shown. */
+/** Only heartbeats of this project can be shown: `HostHeartbeat`, and those that name a blocker. */
 function heartbeatText(payload: Payload | null | undefined): string | undefined {
   if (payload === null || payload === undefined) return undefined;
   const details: unknown = decoded(payload);
-  if (typeof details !== 'object' || details === null || !('at' in details)) return undefined;
+  if (typeof details !== 'object' || details === null) return undefined;
+  if ('blocker' in details) return String(details.blocker);
+  if (!('at' in details)) return undefined;
   const at = String(details.at);
   const pull = 'pull' in details ? pullText(details.pull) : undefined;
   return pull === undefined ? at : `${at}: ${pull}`;

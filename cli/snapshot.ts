@@ -1,42 +1,18 @@
 /**
- * `rollout status` at one instant, from the cluster's objects and the rollout's `progress`. Pure.
+ * `rollout status` at one instant, from the cluster's objects and what Temporal says of the rollout. Pure.
  */
 
-import { ANNOTATION, NodeCondition, PoolCondition } from '../core/names';
-import type { Condition } from '../core/object-meta';
-import { NodePhase } from '../core/node/lifecycle';
+import { ANNOTATION, PoolCondition } from '../core/names';
 import { isSimulated } from '../core/node/predicates';
 import type { MachineConfigNode, Node } from '../core/node/types';
-import type { MachineConfigPool } from '../core/pool/types';
-import { placeNode } from '../core/rollout';
-import type { RolloutProgress } from '../workflows/messages';
+import type { MachineConfigPool, ResolvedPolicy } from '../core/pool/types';
+import { canariesOf, decideGrants, goingOn, outOfService } from '../core/rollout/grants';
+import { pictureOf, type OpenUpdate, type Picture } from '../core/rollout/picture';
+import type { PoolRolloutStatus } from '../core/rollout/pool-rollout';
 import { EXIT, type ExitCode } from './exit-codes';
-import { type RunningStep, stepText } from './running-step';
-
-export type NodeGroup =
-  | 'Failed'
-  | 'Blocked'
-  | 'Held'
-  | 'GoingBack'
-  | 'Preparing'
-  | 'WaitingForSlot'
-  | 'Cordoning'
-  | 'Draining'
-  | 'Applying'
-  | 'Rebooting'
-  | 'Verifying'
-  | 'Completing'
-  | 'Pending'
-  | 'Updated';
-
-export interface NodeRow {
-  readonly node: string;
-  readonly group: NodeGroup;
-  /** RFC 3339. */
-  readonly since?: string;
-  /** Its step or its blocker. */
-  readonly detail?: string;
-}
+import { type NodeRow, rowOf } from './node-rows';
+import type { OpenRollout, PausedInTemporal } from './ports';
+import type { RunningStep } from './running-step';
 
 export interface RolloutSnapshot {
   readonly pool: string;
@@ -48,190 +24,187 @@ export interface RolloutSnapshot {
   readonly simulatedCount: number;
   readonly updated: number;
   readonly maxUnavailable: number;
-  readonly slotsHeld: number;
+  /** Nodes with a grant that counts, or out of service by themselves. */
+  readonly outOfService: number;
   readonly startedAt?: string;
-  readonly remainingSeconds?: number;
   readonly rows: readonly NodeRow[];
 }
 
 export interface SnapshotInput {
   readonly pool: MachineConfigPool;
+  readonly policy: ResolvedPolicy;
+  /** Members of the pool. */
   readonly nodes: readonly Node[];
+  /** Of the cluster. */
+  readonly controlPlane: readonly Node[];
   readonly machineConfigNodes: ReadonlyMap<string, MachineConfigNode>;
-  readonly maxUnavailable: number;
-  readonly manual?: boolean;
-  /** Absent = no rollout runs, or it is paused in Temporal and does not answer. */
-  readonly progress?: RolloutProgress;
-  /** A sentence that names the person who paused it, and the command to resume. */
-  readonly pausedInTemporal?: string;
+  /** As a step wrote it last; absent = none has. */
+  readonly written?: PoolRolloutStatus;
+  /** Absent = no rollout runs. */
+  readonly rollout?: OpenRollout | PausedInTemporal;
+  readonly updates: readonly OpenUpdate[];
   /** As far as they were queried. */
   readonly steps?: ReadonlyMap<string, RunningStep>;
+  readonly nowMs: number;
 }
 
 export function takeSnapshot(input: SnapshotInput): RolloutSnapshot {
-  const { pool, progress } = input;
-  const config = pool.spec.configuration?.name;
-  const rows = input.nodes.map((node) => nodeRow(node, input));
+  const { pool, nodes } = input;
+  const picture = pictureFor(input);
+  const { target: config, members, maxUnavailable } = picture;
+  const rows = rowsOf(input, picture);
+  const said = saidByRollout(input, rows);
+  const isPaused = input.rollout !== undefined && 'pausedInTemporal' in input.rollout;
   return {
     pool: pool.metadata.name,
     ...(config === undefined ? {} : { config }),
-    state:
-      progress?.state ?? (input.pausedInTemporal === undefined ? headline(pool, rows) : 'Paused'),
-    ...blockerOf(input, rows),
-    machineCount: input.nodes.length,
-    simulatedCount: input.nodes.filter(isSimulated).length,
+    state: said?.state ?? (isPaused ? 'Paused' : headline(pool, rows)),
+    ...blockerOf(input, picture, { rows, said }),
+    machineCount: nodes.length,
+    simulatedCount: nodes.filter(isSimulated).length,
     updated: rows.filter((row) => row.group === 'Updated').length,
-    maxUnavailable: input.maxUnavailable,
-    slotsHeld: progress?.slots.length ?? 0,
-    ...(progress === undefined ? {} : { startedAt: progress.startedAt }),
-    ...(progress?.remainingSeconds === undefined
-      ? {}
-      : { remainingSeconds: progress.remainingSeconds }),
+    maxUnavailable,
+    outOfService: outOfService(members, goingOn(picture)).size,
+    ...(said?.startedAt === undefined ? {} : { startedAt: said.startedAt }),
     rows,
   };
+}
+
+function pictureFor(input: SnapshotInput): Picture {
+  const { pool, policy, nodes, controlPlane, machineConfigNodes, written, updates } = input;
+  const now = new Date(input.nowMs).toISOString();
+  return pictureOf({
+    ...{ pool, policy, nodes, controlPlane, now },
+    machineConfigNodes: [...machineConfigNodes.values()],
+    ...(written === undefined ? {} : { before: written }),
+    open: { listedAt: now, updates },
+    closed: new Set(),
+  });
+}
+
+function rowsOf(input: SnapshotInput, picture: Picture): readonly NodeRow[] {
+  const { machineConfigNodes, updates, steps } = input;
+  const grants = new Map(input.written?.grants.map((grant) => [grant.node, grant]));
+  const openUpdates = new Map(updates.map((update) => [update.node, update]));
+  const withheld = whyWithheld(input, picture);
+  return picture.members.map((member) => {
+    const { name } = member;
+    const known = {
+      target: picture.target,
+      machineConfigNode: machineConfigNodes.get(name),
+      grant: grants.get(name),
+      update: openUpdates.get(name),
+      withheld: withheld.get(name),
+      step: steps?.get(name),
+    };
+    return rowOf(member, known);
+  });
+}
+
+/** What each prepared node waits for, as the next step decides it. Where all wait, the rollout as a whole says why. */
+function whyWithheld(
+  { written, rollout }: SnapshotInput,
+  picture: Picture,
+): ReadonlyMap<string, string> {
+  const state = rollout === undefined ? undefined : written?.state;
+  const isHalted = state === 'Halted';
+  const isStandstill = !isHalted && state !== 'Rolling' && state !== 'Blocked';
+  const updated = picture.members.filter(({ standing }) => standing.is === 'updated').length;
+  const canaries = canariesOf(picture.policy, updated);
+  const limits = { isStandstill, isHalted, ...(canaries === undefined ? {} : { canaries }) };
+  const { withheld } = decideGrants(picture, limits);
+  return new Map(withheld.map(({ node, reason }) => [node, reason]));
+}
+
+/**
+ * What the rollout has written, unless it has yet to look at what the cluster shows by now: another config, a pause or
+ * its end, or nodes that are not updated any more.
+ */
+function saidByRollout(
+  { pool, rollout, written }: SnapshotInput,
+  rows: readonly NodeRow[],
+): PoolRolloutStatus | undefined {
+  if (rollout === undefined || 'pausedInTemporal' in rollout || written === undefined) {
+    return undefined;
+  }
+  const { state, config } = written;
+  const isPaused = pool.spec.paused === true;
+  if (config !== (pool.spec.configuration?.name || undefined)) return undefined;
+  if (state === 'Paused' && !isPaused) return undefined;
+  if ((state === 'Rolling' || state === 'Halted') && isPaused) return undefined;
+  if (state === 'Completed' && !areUpdated(rows)) return undefined;
+  return written;
 }
 
 /** Updated only when the nodes agree. */
 function headline(pool: MachineConfigPool, rows: readonly NodeRow[]): string {
   if (isTrue(pool, PoolCondition.DEGRADED)) return 'Degraded';
   if (pool.spec.paused === true) return 'Paused';
-  if (rows.every((row) => row.group === 'Updated')) return 'Updated';
+  if (areUpdated(rows)) return 'Updated';
   return 'Waiting';
 }
 
-function blockerOf(input: SnapshotInput, rows: readonly NodeRow[]): { readonly blocker?: string } {
-  const { pool, progress, pausedInTemporal } = input;
-  const degraded = pool.status?.conditions?.find(
+function areUpdated(rows: readonly NodeRow[]): boolean {
+  return rows.every((row) => row.group === 'Updated');
+}
+
+interface Shown {
+  readonly rows: readonly NodeRow[];
+  readonly said: PoolRolloutStatus | undefined;
+}
+
+function blockerOf(
+  input: SnapshotInput,
+  { invalid }: Picture,
+  shown: Shown,
+): { readonly blocker?: string } {
+  const degraded = input.pool.status?.conditions?.find(
     (condition) => condition.type === PoolCondition.RENDER_DEGRADED && condition.status === 'True',
   );
-  const waiting = rows.some((row) => row.group === 'Pending');
-  const blocker =
-    degraded?.message ??
-    pausedInTemporal ??
-    (progress === undefined && waiting ? whyNoRollout(input) : progress?.blocker);
+  const blocker = degraded?.message ?? invalid ?? rolloutBlocker(input, shown);
   return blocker === undefined || blocker === '' ? {} : { blocker };
 }
 
+function rolloutBlocker(input: SnapshotInput, { rows, said }: Shown): string | undefined {
+  const { rollout } = input;
+  const isWaiting = rows.some(({ group }) => NOT_BEGUN.has(group));
+  if (rollout === undefined) return isWaiting ? whyNoRollout(input) : undefined;
+  if ('pausedInTemporal' in rollout) return rollout.pausedInTemporal;
+  if (rollout.blocker !== undefined) {
+    return `the rollout does not look at its pool: ${rollout.blocker}`;
+  }
+  if (said !== undefined) return said.blocker;
+  return (
+    whyPaused(input.pool) ?? (isWaiting ? 'the rollout has yet to look at its pool' : undefined)
+  );
+}
+
+const NOT_BEGUN: ReadonlySet<string> = new Set(['Pending', 'Preparing', 'WaitingForGrant']);
+
 /** A person decided so, or the controllers have yet to start one. */
-function whyNoRollout({ pool, manual }: SnapshotInput): string {
-  const start = `start it: slipway rollout start ${pool.metadata.name}`;
-  const cancelled = pool.metadata.annotations?.[ANNOTATION.ROLLOUT_CANCELLED];
+function whyNoRollout({ pool, policy }: SnapshotInput): string {
+  const { name, annotations = {} } = pool.metadata;
+  const start = `start it: slipway rollout start ${name}`;
+  const cancelled = annotations[ANNOTATION.ROLLOUT_CANCELLED];
   if (cancelled !== undefined && cancelled === pool.spec.configuration?.name) {
     return `the rollout of this config was cancelled; ${start}`;
   }
-  if (pool.spec.paused === true) {
-    return `the pool is paused; resume it: slipway rollout resume ${pool.metadata.name}`;
-  }
-  const started = pool.metadata.annotations?.[ANNOTATION.ROLLOUT_STARTED];
-  return manual === true && started !== pool.spec.configuration?.name
+  const paused = whyPaused(pool);
+  if (paused !== undefined) return paused;
+  return policy.trigger === 'Manual' && annotations[ANNOTATION.ROLLOUT_STARTED] === undefined
     ? `the policy of this pool says Manual; ${start}`
     : 'no rollout runs yet; the controllers start one when they see the config';
 }
 
+function whyPaused({ spec, metadata }: MachineConfigPool): string | undefined {
+  if (spec.paused !== true) return undefined;
+  const reason = metadata.annotations?.[ANNOTATION.PAUSED_REASON];
+  const why = reason === undefined ? '' : ` (${reason})`;
+  return `the pool is paused${why}; resume it: slipway rollout resume ${metadata.name}`;
+}
+
 function isTrue(pool: MachineConfigPool, type: string): boolean {
   return pool.status?.conditions?.some((c) => c.type === type && c.status === 'True') === true;
-}
-
-function nodeRow(node: Node, input: SnapshotInput): NodeRow {
-  const name = node.metadata.name;
-  const target = input.pool.spec.configuration?.name;
-  const child = input.progress?.children.find((candidate) => candidate.node === name);
-  if (child !== undefined) {
-    return childRow(name, child, input.machineConfigNodes.get(name), input.steps?.get(name));
-  }
-  if (target === undefined) return { node: name, group: 'Pending' };
-  const place = placeNode(node, target, false);
-  switch (place.in) {
-    case 'updated':
-      return { node: name, group: 'Updated' };
-    case 'candidates':
-      return { node: name, group: 'Pending' };
-    case 'failed':
-      return { node: name, group: 'Failed', detail: place.reason };
-    case 'held':
-      return { node: name, group: 'Held', detail: place.reason };
-    case 'blocked':
-      return { node: name, group: 'Blocked', detail: place.reason };
-  }
-}
-
-function childRow(
-  node: string,
-  child: RolloutProgress['children'][number],
-  machineConfigNode: MachineConfigNode | undefined,
-  step: RunningStep | undefined,
-): NodeRow {
-  const news = step === undefined ? '' : stepText(step);
-  if (child.stage === 'preparing') {
-    const said = [child.blocker ?? '', news].filter((text) => text !== '').join('; ');
-    const says = said === '' ? {} : { detail: said };
-    return { node, group: 'Preparing', since: child.since, ...says };
-  }
-  if (child.stage === 'waiting') {
-    const why = child.blocker === undefined ? {} : { detail: child.blocker };
-    return { node, group: 'WaitingForSlot', since: child.since, ...why };
-  }
-  const running = runningCondition(machineConfigNode);
-  const since = running?.condition.lastTransitionTime ?? child.since;
-  const cancelling = child.cancelling === undefined ? '' : `cancelling: ${child.cancelling.reason}`;
-  // The line of the node names this config already.
-  const message = (running?.condition.message ?? '').replace(`${child.config}: `, '');
-  // The step adds something only after a failed attempt, or when no worker has it.
-  const isNews = step !== undefined && (step.attempt > 1 || step.blocker !== undefined);
-  const again = isNews ? news : '';
-  const detail = [message, again, cancelling].filter((text) => text !== '').join('; ');
-  return {
-    node,
-    group: running?.group ?? groupBetweenSteps(child.config, machineConfigNode),
-    since,
-    ...(detail === '' ? {} : { detail }),
-  };
-}
-
-/** The slot was just granted, or the report of the last step is on its way. */
-function groupBetweenSteps(
-  config: string,
-  machineConfigNode: MachineConfigNode | undefined,
-): NodeGroup {
-  return machineConfigNode?.status?.configVersion?.current === config ? 'Completing' : 'Cordoning';
-}
-
-interface Step {
-  readonly type: NodeCondition;
-  /** Absent = any reason. */
-  readonly reason?: string;
-  readonly group: NodeGroup;
-}
-
-/** The latest step first; a rollback runs only the stage. */
-const STEPS: readonly Step[] = [
-  { type: NodeCondition.UPDATE_EXECUTED, reason: NodePhase.GOING_BACK, group: 'GoingBack' },
-  { type: NodeCondition.UNCORDONED, group: 'Completing' },
-  { type: NodeCondition.RESUMED, group: 'Completing' },
-  { type: NodeCondition.UPDATE_COMPLETE, group: 'Verifying' },
-  { type: NodeCondition.REBOOTED_NODE, group: 'Rebooting' },
-  { type: NodeCondition.UPDATE_POST_ACTION_COMPLETE, group: 'Rebooting' },
-  { type: NodeCondition.APPLIED_OS_IMAGE, group: 'Applying' },
-  { type: NodeCondition.APPLIED_FILES, group: 'Applying' },
-  { type: NodeCondition.APPLIED_FILES_AND_OS, group: 'Applying' },
-  { type: NodeCondition.DRAINED, group: 'Draining' },
-  { type: NodeCondition.CORDONED, group: 'Cordoning' },
-];
-
-/** The step in progress has status Unknown (mco-behaviour: pkg/upgrademonitor). */
-function runningCondition(
-  machineConfigNode: MachineConfigNode | undefined,
-): { readonly condition: Condition; readonly group: NodeGroup } | undefined {
-  for (const { type, reason, group } of STEPS) {
-    const condition = machineConfigNode?.status?.conditions?.find(
-      (candidate) =>
-        candidate.type === type &&
-        candidate.status === 'Unknown' &&
-        (reason === undefined || candidate.reason === reason),
-    );
-    if (condition !== undefined) return { condition, group };
-  }
-  return undefined;
 }
 
 /** Nothing changes without a person. */

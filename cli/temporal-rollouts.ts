@@ -3,27 +3,35 @@ import {
   QueryNotRegisteredError,
   QueryRejectedError,
   ServiceError,
+  WithStartWorkflowOperation,
   WorkflowNotFoundError,
   WorkflowUpdateFailedError,
 } from '@temporalio/client';
 import { hostQueue, poolRolloutId, SIMULATED_HOST, updateNodeId } from '../core/names';
 import { messageOf } from '../core/errors';
-import { POOL_ROLLOUT, startOrRetarget } from '../process/temporal/start-rollout';
+import { NodeUpdates } from '../process/temporal/node-updates';
+import { POOL_ROLLOUT, rolloutStart, startByPerson } from '../process/temporal/start-rollout';
 import { isOpenStatus } from '../process/temporal/open-updates';
-import type { RolloutAnswer } from '../workflows/messages';
 import {
   cancelNodeUpdate,
   pauseUpdate,
-  progressQuery,
   resumeUpdate,
   retryNodeUpdate,
   skipNodeUpdate,
-  statusQuery,
-} from '../workflows/messages';
+  type PoolRolloutInput,
+  type StepResult,
+} from '../workflows/contracts/rollout';
+import { statusQuery } from '../workflows/contracts/update';
 import { SEARCH_ATTRIBUTE } from '../workflows/contracts/search-attributes';
 import { cliError, EXIT } from './exit-codes';
-import { stepOf } from './running-step';
-import type { CliTemporal, HostWorkerRecord, PausedInTemporal, RolloutRecord } from './ports';
+import { stepOf, whyNoStep } from './running-step';
+import type {
+  CliTemporal,
+  HostWorkerRecord,
+  OpenRollout,
+  PausedInTemporal,
+  RolloutRecord,
+} from './ports';
 import type { TemporalCalls } from './temporal-calls';
 
 const NOT_FOUND = 5;
@@ -43,19 +51,26 @@ export function temporalRollouts(
   const find = (workflow: string) => findOpen(client, calls, workflow);
   const tell = async (
     pool: string,
-    update: (rollout: WorkflowHandle) => Promise<RolloutAnswer>,
-  ): Promise<RolloutAnswer | undefined> => {
+    update: (rollout: WorkflowHandle) => Promise<StepResult>,
+  ): Promise<StepResult | undefined> => {
     const rollout = await find(poolRolloutId(pool));
     if (rollout === undefined) return undefined;
     refusePaused(rollout);
     const { id, handle } = rollout;
     return ifFound(() => refusalsInWords(() => calls.request(id, () => update(handle))));
   };
+  const startAndTell = async (pool: string, update: () => Promise<StepResult>) => {
+    const id = poolRolloutId(pool);
+    refusePaused(await find(id));
+    return refusalsInWords(() => calls.request(id, update));
+  };
   return {
-    progress: async (pool) => {
+    openRollout: async (pool) => {
       const rollout = await find(poolRolloutId(pool));
-      return rollout && ask(calls, rollout, () => rollout.handle.query(progressQuery));
+      if (rollout === undefined) return undefined;
+      return isPaused(rollout) ? pauseOf(rollout) : openRolloutOf(rollout);
     },
+    openUpdates: (pool) => calls.ofServer(() => new NodeUpdates(client).listOpen(pool)),
     nodeStatus: async (node) => {
       const update = await find(updateNodeId(node));
       if (update === undefined) return undefined;
@@ -65,27 +80,32 @@ export function temporalRollouts(
     },
     steps: async (nodes) => {
       const found = await Promise.all(
-        nodes.map(async (node) => {
-          const update = await find(updateNodeId(node));
-          return [node, update && stepOf(update.description, Date.now())] as const;
+        nodes.map(async (node) => [node, await find(updateNodeId(node))] as const),
+      );
+      return new Map(
+        found.flatMap(([node, update]) => {
+          if (update === undefined) return [];
+          const { description } = update;
+          const step = stepOf(description, Date.now());
+          return step === undefined
+            ? []
+            : [[node, { ...step, since: description.startTime.toISOString() }]];
         }),
       );
-      return new Map(found.flatMap(([node, step]) => (step === undefined ? [] : [[node, step]])));
     },
     hostWorker: (node) => hostWorker(client, calls, node),
-    start: async (pool, config) => {
-      const id = poolRolloutId(pool);
-      refusePaused(await find(id));
-      return refusalsInWords(() =>
-        calls.request(id, () => startOrRetarget(client.workflow, pool, config)),
-      );
-    },
+    start: (pool) => startAndTell(pool, () => startByPerson(client.workflow, pool, by)),
     pause: (pool, reason) =>
       tell(pool, (rollout) => rollout.executeUpdate(pauseUpdate, { args: [{ reason, ...by }] })),
     resume: (pool, reason) =>
       tell(pool, (rollout) => rollout.executeUpdate(resumeUpdate, { args: [{ reason, ...by }] })),
     node: (verb, pool, request) =>
-      tell(pool, (rollout) => rollout.executeUpdate(NODE_UPDATES[verb], { args: [request] })),
+      startAndTell(pool, () =>
+        client.workflow.executeUpdateWithStart(NODE_UPDATES[verb], {
+          args: [request],
+          startWorkflowOperation: startedByWord(pool),
+        }),
+      ),
     cancel: async (pool) => {
       const rollout = await find(poolRolloutId(pool));
       // Temporal silently accepts the cancellation of an ended rollout.
@@ -96,6 +116,12 @@ export function temporalRollouts(
     },
     rollouts: (options) => calls.ofServer(() => listRollouts(client, options)),
   };
+}
+
+/** A word about one node starts no rollout that a person has to start. */
+function startedByWord(pool: string) {
+  const input: PoolRolloutInput = { pool, isWoken: true };
+  return new WithStartWorkflowOperation(POOL_ROLLOUT, { ...rolloutStart(pool), args: [input] });
 }
 
 interface OpenWorkflow {
@@ -113,6 +139,11 @@ async function findOpen(
   const description = await ifFound(() => calls.ofServer(() => handle.describe()));
   if (description === undefined || !isOpenStatus(description.status.name)) return undefined;
   return { id, handle, description };
+}
+
+function openRolloutOf({ description }: OpenWorkflow): OpenRollout {
+  const blocker = whyNoStep(description, Date.now());
+  return { runId: description.runId, ...(blocker === undefined ? {} : { blocker }) };
 }
 
 /** The answer of a running workflow, or its pause in Temporal. */

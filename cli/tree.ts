@@ -2,7 +2,8 @@
 
 import { fewLines } from '../core/few';
 import { formatDuration } from './durations';
-import type { NodeGroup, NodeRow, RolloutSnapshot } from './snapshot';
+import type { NodeGroup, NodeRow } from './node-rows';
+import type { RolloutSnapshot } from './snapshot';
 import type { Style } from './terminal';
 import { truncate } from './terminal';
 
@@ -23,7 +24,7 @@ const GROUPS: readonly {
   { group: 'Verifying', title: 'Verifying', folded: false },
   { group: 'Completing', title: 'Completing', folded: false },
   { group: 'Preparing', title: 'Preparing', folded: true },
-  { group: 'WaitingForSlot', title: 'Prepared, waiting for a slot', folded: true },
+  { group: 'WaitingForGrant', title: 'Prepared, waiting for a grant', folded: true },
   { group: 'Pending', title: 'Pending', folded: true },
   { group: 'Updated', title: 'Updated', folded: true },
 ];
@@ -73,18 +74,13 @@ function poolLines(snapshot: RolloutSnapshot, { style, nowMs }: TreeOptions): re
   const share = machineCount === 0 ? 1 : updated / machineCount;
   const filled = Math.floor(share * BAR_WIDTH);
   const bar = style.green('█'.repeat(filled)) + style.dim('░'.repeat(BAR_WIDTH - filled));
-  const times = [
-    ...(snapshot.startedAt === undefined
-      ? []
-      : [`${formatDuration((nowMs - Date.parse(snapshot.startedAt)) / 1000)} elapsed`]),
-    ...(snapshot.remainingSeconds === undefined
-      ? []
-      : [`about ${formatDuration(snapshot.remainingSeconds)} left`]),
-  ];
+  const { startedAt } = snapshot;
   const facts = [
     `${updated}/${machineCount} updated`,
-    `slots ${snapshot.slotsHeld}/${snapshot.maxUnavailable}`,
-    ...times,
+    `out of service ${snapshot.outOfService}/${snapshot.maxUnavailable}`,
+    ...(startedAt === undefined
+      ? []
+      : [`${formatDuration((nowMs - Date.parse(startedAt)) / 1000)} elapsed`]),
   ];
   const first = `${style.bold(snapshot.pool)}  ${bar}  ${paintState(snapshot.state, style)}  ${facts.join(' · ')}`;
   const config = style.dim(
@@ -179,7 +175,7 @@ function paintGroup(group: NodeGroup, text: string, style: Style): string {
     case 'Updated':
       return style.green(text);
     case 'Pending':
-    case 'WaitingForSlot':
+    case 'WaitingForGrant':
       return style.dim(text);
     case 'Preparing':
     case 'Cordoning':

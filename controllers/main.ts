@@ -9,17 +9,11 @@ import {
   whenCachesSynced,
 } from '../adapters/kube/cluster-caches';
 import { findMco } from '../adapters/kube/mco-presence';
-import {
-  MACHINE_CONFIG_POOLS,
-  MACHINE_CONFIGS,
-  NAMESPACES,
-  NODES,
-} from '../adapters/kube/resources';
+import { MACHINE_CONFIGS, NAMESPACES, NODES } from '../adapters/kube/resources';
 import { EventWriter } from '../adapters/kube/writers';
 import { fail, failureName } from '../core/errors';
 import { FIELD_MANAGER } from '../core/names';
 import { assignNodes } from '../core/pool/membership';
-import type { MachineConfigPool } from '../core/pool/types';
 import { startHealthServer } from '../process/health-server';
 import { createLogger, type Logger } from '../process/logging';
 import { untilAvailable } from '../process/until-available';
@@ -181,25 +175,13 @@ async function lead(standing: Standing, leadership: Leadership): Promise<void> {
       leading,
     ),
     new TaintController({ ...shared, log: of('nodes') }, leading),
-    new RolloutController(
-      { ...shared, gateway, readPool: (pool) => readPool(kube, pool), log: of('rollout') },
-      leading,
-    ),
+    new RolloutController({ ...shared, gateway, log: of('rollout') }, leading),
   ];
   await whenAborted(leading);
   metrics.setLeader(false);
   await Promise.all(controllers.map((controller) => controller.idle()));
   // The gauges would go stale; the next leader shows the pools.
   metrics.poolsObserved([], [], assignNodes([], []));
-}
-
-async function readPool(kube: KubeClient, name: string): Promise<MachineConfigPool | undefined> {
-  try {
-    return await kube.get(MACHINE_CONFIG_POOLS, { name });
-  } catch (error) {
-    if (failureName(error) !== 'ObjectNotFound') throw error;
-    return undefined;
-  }
 }
 
 async function refuseMco(

@@ -19,13 +19,12 @@ export interface ControllerMetrics {
   ): void;
   rendered(pool: string, outcome: RenderOutcome, seconds: number): void;
   osImageOverridden(pool: string, overridden: boolean): void;
-  rolloutRequested(pool: string, request: RolloutRequest): void;
+  rolloutWoken(pool: string): void;
   setLeader(leads: boolean): void;
 }
 
 /** `created`: a new config. */
 export type RenderOutcome = 'created' | 'unchanged' | 'degraded' | 'failed';
-type RolloutRequest = 'start' | 'wake';
 
 /** @param registry - a new one per process */
 export function createMetrics(registry = new Registry()): ControllerMetrics {
@@ -54,10 +53,10 @@ export function createMetrics(registry = new Registry()): ControllerMetrics {
     buckets: [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10],
     registers,
   });
-  const requests = new Counter({
-    name: `${PREFIX}_rollout_requests_total`,
-    help: 'Requests to Temporal: rollouts started or retargeted, and woken',
-    labelNames: ['pool', 'request'],
+  const wakes = new Counter({
+    name: `${PREFIX}_rollout_wakes_total`,
+    help: 'How often the rollout of a pool was started, or told to look again',
+    labelNames: ['pool'],
     registers,
   });
   const poolGauges = createPoolGauges(registry);
@@ -100,8 +99,8 @@ export function createMetrics(registry = new Registry()): ControllerMetrics {
     osImageOverridden: (pool, overridden) => {
       override.set({ pool }, overridden ? 1 : 0);
     },
-    rolloutRequested: (pool, request) => {
-      requests.inc({ pool, request });
+    rolloutWoken: (pool) => {
+      wakes.inc({ pool });
     },
     setLeader: (leads) => {
       leader.set(leads ? 1 : 0);

@@ -5,13 +5,8 @@ import { PoolCondition } from '../core/names';
 import type { Node } from '../core/node/types';
 import type { Membership } from '../core/pool/membership';
 import type { MachineConfigPool } from '../core/pool/types';
-import {
-  controlPlaneOf,
-  type NodePlacement,
-  placeNode,
-  slotsOfPool,
-  takesSlot,
-} from '../core/rollout';
+import { controlPlaneOf, slotsOfPool, takesRoom } from '../core/rollout';
+import { standingOf, type Standing } from '../core/rollout/standing';
 
 type Place = 'updated' | 'pending' | 'failed' | 'held';
 
@@ -151,19 +146,20 @@ function countsOf(
   controlPlane: number,
 ): PoolCounts {
   const target = pool.spec.configuration?.name ?? '';
+  const known = target === '' ? {} : { target };
   const places = { updated: 0, pending: 0, failed: 0, held: 0 };
   const since: number[] = [];
   let startable = 0;
   for (const node of nodes) {
-    const found = target === '' ? undefined : placeNode(node, target, false);
-    if (found?.in === 'candidates' && !takesSlot(node)) startable += 1;
-    const place = placeOf(found);
+    const standing = standingOf(node, known);
+    if (standing.is === 'open' && !takesRoom(node)) startable += 1;
+    const place = placeOf(standing);
     places[place] += 1;
     const behindSince = place === 'pending' ? pendingSince(pool, node) : undefined;
     if (behindSince !== undefined) since.push(behindSince);
   }
   const slots = slotsOf(pool, nodes, controlPlane);
-  const slotsInUse = nodes.filter(takesSlot).length;
+  const slotsInUse = nodes.filter(takesRoom).length;
   const free = pool.spec.paused === true ? 0 : Math.max(0, (slots ?? 0) - slotsInUse);
   return {
     pool: pool.metadata.name,
@@ -177,10 +173,9 @@ function countsOf(
   };
 }
 
-/** A node that cannot be taken now is pending, too. */
-function placeOf(found: NodePlacement | undefined): Place {
-  const place = found?.in ?? 'candidates';
-  return place === 'candidates' || place === 'blocked' ? 'pending' : place;
+/** A node that an update has, or that cannot be taken now, is pending, too. */
+function placeOf({ is }: Standing): Place {
+  return is === 'updated' || is === 'failed' || is === 'held' ? is : 'pending';
 }
 
 /**

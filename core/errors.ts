@@ -81,7 +81,7 @@ export const FAILURES = {
   },
   WatchBehind: {
     kind: 'transient',
-    means: 'the cache of a cluster worker is older than what another process has seen',
+    means: 'the cache of a cluster worker is older than what a step of the rollout has to see',
     next: 'nothing at first; if it lasts, check the connection of the worker to the API server',
   },
   ApiForbidden: {
@@ -120,22 +120,10 @@ export const FAILURES = {
       'a person cordoned the node, before its update or between the start of its drain and its reboot',
     next: 'uncordon the node, then Slipway updates it',
   },
-  SlotNeeded: {
-    kind: 'waiting',
-    means:
-      'the slot can no longer be used: other nodes of the pool became unavailable, or the node is no longer left unavailable by a failed update',
-    next: 'nothing; the update waits for another slot',
-  },
   HeldByUser: {
     kind: 'cancelled',
-    means:
-      'a person skipped the node or cancelled its update, and the rollout was lost before it could stop the update',
+    means: 'a person skipped the node or cancelled its update; the update was taken back',
     next: 'slipway node retry, if the node should get this config after all',
-  },
-  RolloutGone: {
-    kind: 'cancelled',
-    means: 'an update waited for its slot, but no rollout of the pool was running',
-    next: 'nothing; the next rollout of the pool updates the node',
   },
   NodeDeleted: {
     kind: 'cancelled',

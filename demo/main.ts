@@ -8,9 +8,7 @@ import { once } from 'node:events';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { EXIT } from '../cli/exit-codes';
-import { poolRolloutId } from '../core/names';
 import { messageOf } from '../core/errors';
-import type { RolloutProgress } from '../workflows/messages';
 import type { Observer } from '../test/observer/observer';
 import { startObserver } from '../test/observer/observer';
 import { repositoryRoot } from '../tools/repository-root';
@@ -18,11 +16,11 @@ import { renderedConfigOf } from '../tools/stack/readiness';
 import type { Stack } from '../tools/stack/stack';
 import { startStack } from '../tools/stack/stack';
 import { SHOP } from '../tools/stack/workloads';
+import { updatesSince } from './ended-updates';
 import type { DemoOptions } from './options';
 import { parseDemoOptions } from './options';
 import { FIRST_SAMPLE, SECOND_SAMPLE } from './story';
 import { observerLines, phaseTable } from './summary';
-import { withTemporalClient } from '../tools/temporal';
 
 const POOL = 'worker';
 /** Nodes are updated zone by zone. */
@@ -48,8 +46,9 @@ async function main(): Promise<void> {
       minAvailable: Object.fromEntries(SHOP.map(({ app, minAvailable }) => [app, minAvailable])),
     });
     step(`ready; Temporal UI: ${stack.temporal.uiUrl ?? 'none'}`);
-    const { isHealed, result } = await tellStory(stack, options, say);
-    await summarize(stack, observer, options, result, say);
+    const began = new Date();
+    const isHealed = await tellStory(stack, options, say);
+    await summarize(stack, observer, { options, began, say });
     observer.stop();
     if (options.keep) await stay(stack, say, stopping);
     if (!isHealed || observer.record.violations.length > 0) process.exitCode = 1;
@@ -100,16 +99,12 @@ function failingNode(nodes: number): string {
   return `worker-${nodes < ZONES ? nodes - 1 : nodes - 1 - (nodes % ZONES)}`;
 }
 
-interface Story {
-  readonly isHealed: boolean;
-  readonly result: RolloutProgress | undefined;
-}
-
+/** @returns whether every node is updated in the end */
 async function tellStory(
   stack: Stack,
   options: DemoOptions,
   say: (text: string) => void,
-): Promise<Story> {
+): Promise<boolean> {
   const slipway = cli(stack);
   const before = await renderedConfigOf(stack.cluster.admin, POOL);
   say(`for all ${options.nodes} workers: kubectl apply -f ${FIRST_SAMPLE}`);
@@ -126,7 +121,7 @@ async function tellStory(
     ended === EXIT.OK || (await healed(slipway, failingNode(options.nodes), ended, say));
   if (ended === EXIT.OK) say('the second config fixed the host that failed on the first');
   await slipway('get', 'pools');
-  return { isHealed, result: await rolloutResult(stack) };
+  return isHealed;
 }
 
 /** Retries the failed node, as a person would. */
@@ -187,31 +182,23 @@ interface NodeList {
   }[];
 }
 
-async function rolloutResult(stack: Stack): Promise<RolloutProgress | undefined> {
-  try {
-    return await withTemporalClient(stack.temporal, async ({ workflow }) => {
-      return (await workflow.getHandle(poolRolloutId(POOL)).result()) as RolloutProgress;
-    });
-  } catch (error) {
-    process.stderr.write(`no result of the rollout: ${messageOf(error)}\n`);
-    return undefined;
-  }
+interface Told {
+  readonly options: DemoOptions;
+  readonly began: Date;
+  readonly say: (text: string) => void;
 }
 
 async function summarize(
   stack: Stack,
   observer: Observer,
-  options: DemoOptions,
-  result: RolloutProgress | undefined,
-  say: (text: string) => void,
+  { options, began, say }: Told,
 ): Promise<void> {
   say('summary');
-  const reports = result?.reports ?? [];
-  const outcomes = reports.map((report) => report.outcome);
-  const count = (outcome: string) => outcomes.filter((one) => one === outcome).length;
+  const updates = await updatesSince(stack, POOL, began);
+  const count = (outcome: string) => updates.filter((one) => one.outcome === outcome).length;
   const lines = [
     `  updates: ${count('updated')} updated, ${count('failed')} failed, ${count('cancelled')} cancelled by the retarget`,
-    ...phaseTable(reports),
+    ...phaseTable(updates),
     '',
     '  results of an observer that shares no code with the product:',
     ...observerLines(observer.record, options.maxUnavailable),

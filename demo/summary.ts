@@ -1,5 +1,5 @@
 import { percentile } from '../tools/measure/percentile';
-import type { NodeReport } from '../workflows/messages';
+import type { NodeReport } from '../workflows/contracts/update';
 import type { RolloutRecord } from '../test/observer/record';
 
 /** A row per phase: count, p50 and p95 in seconds. */

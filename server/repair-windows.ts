@@ -14,7 +14,7 @@ import {
 import type { MachineConfigNode, Node } from '../core/node/types';
 import { nodesOfPool } from '../core/pool/membership';
 import type { MachineConfigPool } from '../core/pool/types';
-import { isInService, takesSlot } from '../core/rollout/availability';
+import { isInService, takesRoom } from '../core/node/availability';
 import { controlPlaneOf, quorumLimit, slotsOfPool } from '../core/rollout/control-plane';
 import type { ClusterView } from './ports';
 
@@ -66,7 +66,7 @@ export class RepairWindows {
     const standing = {
       at: now,
       names: new Set(members.map(nameOf)),
-      out: new Set(counted.filter(takesSlot).map(nameOf)),
+      out: new Set(counted.filter(takesRoom).map(nameOf)),
       maxUnavailable: isOfIt
         ? Math.min(maxUnavailable, quorumLimit(controlPlane.length))
         : maxUnavailable,

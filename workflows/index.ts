@@ -1,4 +1,4 @@
 /** The workflows: what a Temporal worker bundles. */
 
-export { poolRollout } from './pool-rollout';
-export { updateNode } from './update-node';
+export { updateNode } from './node/update-node';
+export { poolRollout } from './pool/pool-rollout';

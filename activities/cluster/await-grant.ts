@@ -1,49 +1,34 @@
-import { fail, failureName, messageOf } from '../../core/errors';
+import { failureName, messageOf } from '../../core/errors';
 import type { Node } from '../../core/node/types';
 import type { MachineConfigPool } from '../../core/pool/types';
-import {
-  controlPlaneOf,
-  isControlPlane,
-  isSameNode,
-  movedTo,
-  slotsOfPool,
-} from '../../core/rollout';
-import type { PoolRollout } from '../../core/rollout/pool-rollout';
+import { controlPlaneOf, isControlPlane, isSameNode, slotsOfPool } from '../../core/rollout';
 import { whyNoRoom } from '../../core/rollout/room';
-import type { NodeStep } from '../../workflows/contracts/cluster';
+import type { GrantProgress, TakeOutInput } from '../../workflows/contracts/cluster';
 import { orDeleted, refuseAnotherNode } from './known-node';
-import { refuseHeld } from './node-changes';
 import { membershipOf } from './pool-members';
-import type { ActivityRun, ClusterPorts, Lookup } from './ports';
+import type { ActivityRun, ClusterPorts } from './ports';
+import { sayPrepared } from './say-prepared';
+import { refuseUnwanted } from './unwanted';
 import { SilentPicture } from './silent-picture';
 import { Wakeups } from './wakeups';
 
 /** A cancellation arrives with the reply to a heartbeat. */
 const HEARTBEAT_MS = 3_000;
 
-export interface GrantWait extends NodeStep {
-  /** The node goes back to what it was on: neither a person's hold nor another config ends the wait. */
-  readonly takesBack?: boolean;
-}
-
-/** Heartbeat details of the wait. */
-export interface GrantWaitProgress {
-  readonly blocker: string;
-}
-
-export interface GrantPorts extends Pick<ClusterPorts, 'nodes' | 'run'> {
-  readonly view: Pick<ClusterPorts['view'], 'nodes' | 'pools'> & {
-    readonly poolRollouts: Lookup<PoolRollout>;
-  };
-}
+export type GrantPorts = Pick<ClusterPorts, 'nodes' | 'machineConfigNodes' | 'rollouts' | 'run'> & {
+  readonly view: Pick<
+    ClusterPorts['view'],
+    'nodes' | 'pools' | 'machineConfigNodes' | 'poolRollouts'
+  >;
+};
 
 /**
- * Waits until the update has its grant, and the pool has room at this moment. No time limit: what it waits for is in
- * its heartbeat.
+ * Says that the update is prepared, and waits until it has its grant and the pool has room at this moment. No time
+ * limit: what it waits for is in its heartbeat.
  *
  * @throws `NodeDeleted`, `NodeMoved`, `HeldByUser`, `Retargeted`: the update ends by itself; `ApiUnavailable`
  */
-export function createAwaitGrant(ports: GrantPorts): (input: GrantWait) => Promise<void> {
+export function createAwaitGrant(ports: GrantPorts): (input: TakeOutInput) => Promise<void> {
   const membersOf = membershipOf(ports);
   const picture = new SilentPicture(ports);
   return async (input) => {
@@ -79,7 +64,7 @@ export function createAwaitGrant(ports: GrantPorts): (input: GrantWait) => Promi
 /** Undefined = nothing does. */
 async function whatBlocks(
   ports: GrantPorts,
-  input: GrantWait,
+  input: TakeOutInput,
   membersOf: (pool: MachineConfigPool) => readonly Node[],
   picture: SilentPicture,
 ): Promise<string | undefined> {
@@ -87,13 +72,14 @@ async function whatBlocks(
   const node = await nodeOf(ports, input);
   const pool = view.pools.get(input.pool);
   const status = view.poolRollouts.get(input.pool)?.status;
-  refuseUnwanted(node, input, pool, view.pools.list());
-  if (pool === undefined || status === undefined) return `waiting for poolrollout ${input.pool}`;
-  const isGranted = status.grants.some(
+  refuseUnwanted(node, input, view.pools);
+  const { grants = [] } = status ?? {};
+  const isGranted = grants.some(
     ({ node: name, run }) => name === input.node && run === input.run.id,
   );
-  if (!isGranted) {
-    const why = status.blocker === undefined ? '' : `: ${status.blocker}`;
+  if (!isGranted || pool === undefined) {
+    await sayPrepared(ports, node, input);
+    const why = status?.blocker === undefined ? '' : `: ${status.blocker}`;
     return `waiting for a grant of poolrollout ${input.pool}${why}`;
   }
   const silence = await broughtUpToDate(picture);
@@ -102,39 +88,19 @@ async function whatBlocks(
   const all = view.nodes.list();
   const plane = isControlPlane(node) ? controlPlaneOf(all) : undefined;
   return whyNoRoom({
-    ...{ node: input.node, run: input.run.id, grants: status.grants, members },
+    ...{ node: input.node, run: input.run.id, grants, members },
     maxUnavailable: slotsOfPool(pool, members, controlPlaneOf(all).length).maxUnavailable,
     ...(plane === undefined ? {} : { controlPlane: plane }),
   });
 }
 
 /** A Node that the cache lacks is asked for: the cache may be behind. @throws `NodeDeleted` */
-async function nodeOf(ports: GrantPorts, input: GrantWait): Promise<Node> {
+async function nodeOf(ports: GrantPorts, input: TakeOutInput): Promise<Node> {
   const known = ports.view.nodes.get(input.node);
   if (known !== undefined && isSameNode(known, input.uid)) return known;
   const node = await orDeleted(input.node, () => ports.nodes.read(input.node));
   refuseAnotherNode(node, input);
   return node;
-}
-
-function refuseUnwanted(
-  node: Node,
-  input: GrantWait,
-  pool: MachineConfigPool | undefined,
-  pools: readonly MachineConfigPool[],
-): void {
-  const { name } = node.metadata;
-  const to = movedTo(node, input.pool, pools);
-  if (to !== undefined) {
-    throw fail('NodeMoved', `node ${name} belongs to ${to}, and no longer to pool ${input.pool}`, {
-      node: name,
-    });
-  }
-  if (input.takesBack === true) return;
-  refuseHeld(node, input);
-  const target = pool?.spec.configuration?.name ?? input.config;
-  if (target === input.config) return;
-  throw fail('Retargeted', `pool ${input.pool} is rolled to ${target} now`, { node: name });
 }
 
 /** The picture of the nodes is at most 15 seconds old. @returns why it is not */
@@ -148,7 +114,7 @@ async function broughtUpToDate(picture: SilentPicture): Promise<string | undefin
   }
 }
 
-function tell(run: ActivityRun, { node }: GrantWait, blocker: string): void {
+function tell(run: ActivityRun, { node }: TakeOutInput, blocker: string): void {
   run.log.debug('waiting for a grant', { node, blocker });
-  run.heartbeat({ blocker } satisfies GrantWaitProgress);
+  run.heartbeat({ blocker } satisfies GrantProgress);
 }

@@ -1,44 +1,47 @@
 /** The cluster activities: the effects of a rollout on Nodes, pods and status. */
 
 import type { ClusterActivities } from '../../workflows/contracts/cluster';
+import type { RolloutActivities } from '../../workflows/contracts/rollout';
 import { withFailures } from '../failures';
-import type { ClusterPorts } from './ports';
 import { createAwaitNodeReady } from './await-node-ready';
 import { createCheckCordon } from './check-cordon';
 import { createCompleteNode } from './complete-node';
-import { createCordonNode } from './cordon-node';
 import { createDrainNode } from './drain-node';
-import { createFindRunningUpdates } from './find-running-updates';
-import { createHoldNode } from './hold-node';
-import {
-  createMarkRolloutCancelled,
-  createMarkRolloutStarted,
-  createSetPoolPaused,
-} from './pool-marks';
+import type { ClusterPorts } from './ports';
 import { createReleaseNode } from './release-node';
 import { createReportNodePhase } from './report-node-phase';
-import { createSelectNodes } from './select-nodes';
+import { withGap } from './step/gap';
+import { createStep } from './step/step';
+import { createCordonAgain, createTakeOutOfService } from './take-out-of-service';
+import { createWhyCancelled } from './why-cancelled';
+import { createWriteWord } from './write-word';
+
+/** All but `step`, which has a task queue of its own. */
+export type NodeActivities = ClusterActivities & Pick<RolloutActivities, 'writeWord'>;
+export type StepActivities = Pick<RolloutActivities, 'step'>;
 
 /** They throw errors of the failure catalogue. */
-export function createClusterActivities(ports: ClusterPorts): ClusterActivities {
+export function createClusterActivities(ports: ClusterPorts): NodeActivities {
   return {
-    selectNodes: createSelectNodes(ports),
-    cordonNode: createCordonNode(ports),
+    takeOutOfService: createTakeOutOfService(ports),
+    cordonAgain: createCordonAgain(ports),
     drainNode: createDrainNode(ports),
     checkCordon: createCheckCordon(ports),
     reportNodePhase: createReportNodePhase(ports),
     awaitNodeReady: createAwaitNodeReady(ports),
     completeNode: createCompleteNode(ports),
     releaseNode: createReleaseNode(ports),
-    holdNode: createHoldNode(ports),
-    setPoolPaused: createSetPoolPaused(ports),
-    markRolloutCancelled: createMarkRolloutCancelled(ports),
-    markRolloutStarted: createMarkRolloutStarted(ports),
-    findRunningUpdates: createFindRunningUpdates(ports),
-  } satisfies ClusterActivities;
+    whyCancelled: createWhyCancelled(ports),
+    writeWord: createWriteWord(ports),
+  } satisfies NodeActivities;
 }
 
 /** For a worker: errors become Temporal failures. */
-export function clusterActivitiesForWorker(ports: ClusterPorts): ClusterActivities {
+export function clusterActivitiesForWorker(ports: ClusterPorts): NodeActivities {
   return withFailures(createClusterActivities(ports));
+}
+
+/** For the worker of the queue of steps. */
+export function stepActivitiesForWorker(ports: ClusterPorts): StepActivities {
+  return withFailures({ step: withGap(createStep(ports)) });
 }

@@ -1,10 +1,10 @@
 import { NodePhase } from '../../core/node/lifecycle';
 import type { Node } from '../../core/node/types';
+import { versionOf } from '../../core/object-meta';
 import type { ClusterActivities, NodeStep } from '../../workflows/contracts/cluster';
 import type { ClusterPorts, NodeChange } from './ports';
 import { changeInTurn } from './in-turn';
 import { orDeleted } from './known-node';
-import { written } from './written-node';
 import { completeChange, type Turned } from './node-changes';
 import { showPhase } from './show-phase';
 import { whileWanted } from './still-wanted';
@@ -24,7 +24,8 @@ export function createCompleteNode(ports: ClusterPorts): ClusterActivities['comp
       return completeChange(known, step);
     };
     const node = await orDeleted(name, () => changeInTurn(ports, input, change));
-    // The slot is free by now: the next update need not wait for these writes.
+    // The grant has ended: the next update need not wait for these writes.
+    ports.rollouts.wake(input.pool, { nodes: versionOf(node) });
     const [shown] = await Promise.allSettled([
       showPhase(ports, {
         node,
@@ -37,6 +38,5 @@ export function createCompleteNode(ports: ClusterPorts): ClusterActivities['comp
     ]);
     if (shown.status === 'rejected') throw shown.reason;
     ports.run().log.info('updated node', { node: name, config });
-    return written(node);
   };
 }

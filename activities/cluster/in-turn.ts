@@ -8,7 +8,7 @@ import type { NodeStep } from '../../workflows/contracts/cluster';
 import type { ClusterPorts, NodeChange } from './ports';
 import type { Turned } from './node-changes';
 
-type TurnPorts = Pick<ClusterPorts, 'nodes' | 'updates' | 'run'>;
+type TurnPorts = Pick<ClusterPorts, 'nodes' | 'nodeUpdates' | 'run'>;
 
 /**
  * The mark of a later run counts, unless Temporal reports this run as the open one: then that mark
@@ -40,7 +40,7 @@ export async function changeInTurn<Step extends NodeStep>(
   } catch (error) {
     if (failureName(error) !== 'UpdateSuperseded') throw error;
     const outlived = against;
-    if (outlived === undefined || !(await ports.updates.isOpen(name, run.id))) throw error;
+    if (outlived === undefined || (await ports.nodeUpdates.isClosed(name, run.id))) throw error;
     const fields = { node: name, mark: outlived };
     ports.run().log.warn('the mark on the node is not of a later update; overruling it', fields);
     return attempt({ ...step, outlived });

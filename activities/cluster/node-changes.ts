@@ -15,20 +15,12 @@ import {
 import { lastRunOf, laterMark, turnOf, type TurnStep } from '../../core/node/turn';
 import type { Node } from '../../core/node/types';
 import { hasUpdateTaint, otherTaints } from '../../core/node/update-taint';
-import type { MachineConfigPool } from '../../core/pool/types';
-import {
-  isCordonedByPerson,
-  isCordonedBySlipway,
-  isDownUnknown,
-  isInService,
-  isLeftUnavailable,
-  movedTo,
-  unavailability,
-} from '../../core/rollout';
+import { isCordonedByPerson, isCordonedBySlipway } from '../../core/rollout';
 import type {
-  CordonNodeInput,
+  CordonAgainInput,
   NodeStep,
   ReleaseNodeInput,
+  TakeOutInput,
 } from '../../workflows/contracts/cluster';
 import type { NodeChange } from './ports';
 import { refuseAnotherNode } from './known-node';
@@ -36,25 +28,7 @@ import { refuseAnotherNode } from './known-node';
 /** As in MCO (pkg/daemon/writer.go, 7ff337a4). */
 export const MAX_REASON_LENGTH = 2000;
 
-/**
- * Refuses a node that has moved to another pool, because the slot is of this pool. Decided on the
- * Node that is written, so the other pool sees both together. A rollback needs no slot.
- *
- * @throws `NodeMoved`
- */
-export function refuseMoved(
-  node: Node,
-  { pool, isGoingBack }: CordonNodeInput,
-  pools: readonly MachineConfigPool[],
-): void {
-  if (isGoingBack === true) return;
-  const { name } = node.metadata;
-  const to = movedTo(node, pool, pools);
-  if (to === undefined) return;
-  throw fail('NodeMoved', `node ${name} belongs to ${to}, and no longer to pool ${pool}`, {
-    node: name,
-  });
-}
+export type Cordoning = TakeOutInput | CordonAgainInput;
 
 /** A step, and the mark of another run that is overruled (`in-turn.ts`). */
 export type Turned<Step extends Pick<NodeStep, 'run'> = Pick<NodeStep, 'run'>> = Step & {
@@ -90,11 +64,10 @@ export function marked(
  * Targets the node and, if requested, cordons it in the name of this update.
  *
  * @throws `CordonedByUser` when the node has a cordon that is not Slipway's; `HeldByUser` when a
- *   person has skipped it or cancelled its update; `SlotNeeded` when the slot was for a node that
- *   an earlier update left unavailable, and it is available again; `NodeDeleted` when it is another
- *   node of the same name; `UpdateSuperseded`
+ *   person has skipped it or cancelled its update; `NodeDeleted` when it is another node of the same
+ *   name; `UpdateSuperseded`
  */
-export function cordonChange(node: Node, input: Turned<CordonNodeInput>): NodeChange | undefined {
+export function cordonChange(node: Node, input: Turned<Cordoning>): NodeChange | undefined {
   refuseAnotherNode(node, input);
   const mark = marked(node, input, 'takes');
   if (isCordonedByPerson(node)) {
@@ -104,8 +77,7 @@ export function cordonChange(node: Node, input: Turned<CordonNodeInput>): NodeCh
       { node: node.metadata.name },
     );
   }
-  refuseHeld(node, input);
-  const change = difference(node, {
+  return difference(node, {
     annotations: {
       ...mark,
       ...targeted(input.config),
@@ -115,25 +87,10 @@ export function cordonChange(node: Node, input: Turned<CordonNodeInput>): NodeCh
     },
     ...(input.cordon ? { unschedulable: true } : {}),
   });
-  // A second attempt finds the changes of the first. A rollback has its slot.
-  const isTaken = change !== undefined && input.isGoingBack !== true;
-  if (isTaken && input.repair === true) refuseToRepair(node);
-  return change;
 }
 
-/**
- * @throws `SlotNeeded` when the slot was for a node that an update left unavailable, and it is not
- */
-function refuseToRepair(node: Node): void {
-  if (isLeftUnavailable(node) || isDownUnknown(node)) return;
-  const what = isInService(node)
-    ? 'is back in service'
-    : `was not left unavailable by an update (it is unavailable for another reason: ${unavailability(node) ?? 'unknown'})`;
-  throw fail(
-    'SlotNeeded',
-    `node ${node.metadata.name} ${what}, so its update needs a slot of its own`,
-    { node: node.metadata.name },
-  );
+interface HoldableStep extends Pick<NodeStep, 'config' | 'takesBack'> {
+  readonly isGoingBack?: boolean;
 }
 
 /**
@@ -142,11 +99,9 @@ function refuseToRepair(node: Node): void {
  *
  * @throws `HeldByUser` when a person has skipped the node, or cancelled its update
  */
-export function refuseHeld(
-  node: Node,
-  { config, isGoingBack }: Pick<CordonNodeInput, 'config' | 'isGoingBack'>,
-): void {
-  if (isGoingBack === true || annotationOf(node, ANNOTATION.HELD_FOR) !== config) return;
+export function refuseHeld(node: Node, { config, isGoingBack, takesBack }: HoldableStep): void {
+  if (isGoingBack === true || takesBack === true) return;
+  if (annotationOf(node, ANNOTATION.HELD_FOR) !== config) return;
   const { name } = node.metadata;
   const reason = annotationOf(node, ANNOTATION.HELD_REASON);
   const because = reason === undefined ? '' : ` (${reason})`;
@@ -173,6 +128,8 @@ export function completeChange(node: Node, input: Turned<NodeStep>): NodeChange 
       [ANNOTATION.STATE]: NodeState.DONE,
       [ANNOTATION.REASON]: '',
       ...(isHeldForThis ? { [ANNOTATION.HELD_FOR]: null, [ANNOTATION.HELD_REASON]: null } : {}),
+      [ANNOTATION.RETRY_FOR]: null,
+      [ANNOTATION.DRAIN_TIMED_OUT]: null,
       [ANNOTATION.CORDONED_BY]: null,
     },
     ...ownCordonLifted(node),
@@ -185,16 +142,37 @@ export function completeChange(node: Node, input: Turned<NodeStep>): NodeChange 
  *
  * @throws `NodeDeleted` when it is another node of the same name; `UpdateSuperseded`
  */
-export function releaseChange(node: Node, input: Turned<ReleaseNodeInput>): NodeChange | undefined {
+export function releaseChange(
+  node: Node,
+  input: Turned<ReleaseNodeInput>,
+  now: string,
+): NodeChange | undefined {
   refuseAnotherNode(node, input);
   const mark = marked(node, input, 'gives back');
   const wanted = releasedAs(node, input);
-  if (wanted === undefined) return undefined;
   return difference(node, {
     ...wanted,
-    annotations: { ...wanted.annotations, ...mark },
+    annotations: { ...wanted?.annotations, ...nextTry(input, now), ...mark },
     ...(input.isTriedLater === true ? {} : updateTaintRemoved(node)),
   });
+}
+
+/** When the node is tried again. A try that a person asked for has ended with its failure. */
+function nextTry(
+  { config, outcome, reason, holds, isTriedLater }: ReleaseNodeInput,
+  now: string,
+): NonNullable<NodeChange['annotations']> {
+  if (isTriedLater === true) return { [ANNOTATION.DRAIN_TIMED_OUT]: now };
+  if (holds === true) return heldFor(config, reason);
+  return outcome === 'failed' ? { [ANNOTATION.RETRY_FOR]: null } : {};
+}
+
+function heldFor(config: string, reason: string): NonNullable<NodeChange['annotations']> {
+  return {
+    [ANNOTATION.HELD_FOR]: config,
+    [ANNOTATION.HELD_REASON]: cut(reason, MAX_REASON_LENGTH),
+    [ANNOTATION.RETRY_FOR]: null,
+  };
 }
 
 /** Undefined = the node stays as this update found it. */
@@ -214,21 +192,19 @@ function releasedAs(node: Node, input: ReleaseNodeInput): NodeChange | undefined
 }
 
 /**
- * A host that could not be rolled back keeps its node out of service. An update without a used slot
- * only keeps an earlier cordon.
+ * A host that could not be rolled back keeps its node out of service. An update that never had the
+ * node only keeps an earlier cordon.
  */
 export function isOutOfService(
   node: Node,
-  { hostIsBack, untouched, run }: Pick<ReleaseNodeInput, 'hostIsBack' | 'untouched' | 'run'>,
+  { hostIsBack, run }: Pick<ReleaseNodeInput, 'hostIsBack' | 'run'>,
 ): boolean {
-  if (hostIsBack) return false;
-  if (isCordonedBySlipway(node)) return true;
-  return untouched !== true && (!isInService(node) || hasTaken(run, node));
+  return !hostIsBack && (isCordonedBySlipway(node) || hasTaken(run, node));
 }
 
-function hasTaken(run: ReleaseNodeInput['run'], node: Node): boolean {
+export function hasTaken(run: ReleaseNodeInput['run'], node: Node): boolean {
   const last = lastRunOf(annotationOf(node, ANNOTATION.UPDATE_RUN));
-  return run === undefined || last === undefined || (last.id === run.id && !last.isOver);
+  return last?.id === run.id && !last.isOver;
 }
 
 /** A partly changed host takes no new pods, also when its plan needed no drain. */
@@ -323,20 +299,6 @@ function failedAnnotations(input: ReleaseNodeInput): NonNullable<NodeChange['ann
     [ANNOTATION.STATE]: input.unreconcilable ? NodeState.UNRECONCILABLE : NodeState.DEGRADED,
     [ANNOTATION.REASON]: cut(input.reason, MAX_REASON_LENGTH),
   };
-}
-
-export function holdChange(
-  node: Node,
-  config: string,
-  reason: string | undefined,
-): NodeChange | undefined {
-  return difference(node, {
-    annotations: {
-      [ANNOTATION.HELD_FOR]: reason === undefined ? null : config,
-      [ANNOTATION.HELD_REASON]: reason === undefined ? null : cut(reason, MAX_REASON_LENGTH),
-    },
-    ...(reason === undefined ? {} : updateTaintRemoved(node)),
-  });
 }
 
 /** If the node is next to be drained again, the node controller adds the taint. */

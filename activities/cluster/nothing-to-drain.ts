@@ -1,5 +1,5 @@
 import { isOnlyNode } from '../../core/drain';
-import type { CordonNodeInput, DrainedNode } from '../../workflows/contracts/cluster';
+import type { DrainedNode, DrainNodeInput } from '../../workflows/contracts/cluster';
 import type { ActivityRun, ClusterPorts } from './ports';
 import { DrainPods } from './drain-pods';
 import { missingDaemonSets } from './missing-daemon-sets';
@@ -11,7 +11,7 @@ interface Look {
   /** Its clock counts from the start of the attempt. */
   readonly run: ActivityRun;
   readonly node: string;
-  readonly drain: NonNullable<CordonNodeInput['drain']>;
+  readonly drain: DrainNodeInput['drain'];
 }
 
 /**

@@ -8,6 +8,7 @@ import type { MachineConfigPool, RolloutPolicy } from '../../core/pool/types';
 import type { OpenUpdate } from '../../core/rollout/picture';
 import type { PoolRollout, PoolRolloutStatus } from '../../core/rollout/pool-rollout';
 import type { UnwantedUpdate } from '../../core/rollout/running';
+import type { SeenVersions } from '../../workflows/contracts/rollout';
 import type { NodeUpdateInput } from '../../workflows/contracts/update';
 
 /** A cache of one kind of object, fed by a watch. */
@@ -42,7 +43,8 @@ interface DisruptionSource {
 export interface ClusterView {
   readonly nodes: DatedLookup<Node>;
   readonly pools: DatedLookup<MachineConfigPool>;
-  readonly machineConfigNodes: Lookup<MachineConfigNode>;
+  readonly machineConfigNodes: DatedLookup<MachineConfigNode>;
+  readonly poolRollouts: Lookup<PoolRollout>;
   readonly policies: DatedLookup<RolloutPolicy>;
   readonly machineConfigurations: Lookup<DisruptionSource>;
   readonly budgets: Lookup<PodDisruptionBudget>;
@@ -94,6 +96,12 @@ interface MachineConfigNodeWriter {
     spec: MachineConfigNode['spec'],
     unchangedSince?: string,
   ): Promise<MachineConfigNode>;
+  /**
+   * Writes annotations on an object that is there.
+   *
+   * @throws `ObjectNotFound`
+   */
+  annotate(name: string, annotations: Readonly<Record<string, string>>): Promise<MachineConfigNode>;
   /** @throws `ObjectNotFound` */
   read(name: string): Promise<MachineConfigNode>;
   /** @throws `Conflict` when the object has another resourceVersion than `unchangedSince` */
@@ -179,16 +187,16 @@ export interface NodeUpdates {
   listOpen(pool: string): Promise<readonly OpenUpdate[]>;
   /** Asked by its ID, so never behind. One that Temporal does not know is closed. */
   isClosed(node: string, run: string): Promise<boolean>;
-  /** One that runs already goes on. */
-  start(input: NodeUpdateInput): Promise<void>;
+  /** One that runs already goes on. @returns the run that goes on now */
+  start(input: NodeUpdateInput): Promise<string>;
   /** One that has ended meanwhile is none to cancel. */
   cancel(update: UnwantedUpdate): Promise<void>;
 }
 
-export interface RunningUpdates {
-  isRunning(node: string): Promise<boolean>;
-  isOpen(node: string, runId: string): Promise<boolean>;
-  ofPool(pool: string): Promise<readonly string[]>;
+/** Starts the rollout of a pool, or has it look again. Several words at once become one; a failure is only logged. */
+export interface RolloutWaker {
+  /** @param seen - what the next picture has to show */
+  wake(pool: string, seen: SeenVersions): void;
 }
 
 /** A failed write is only logged. */
@@ -240,7 +248,9 @@ export interface ClusterPorts {
   readonly pools: PoolWriter;
   readonly pods: PodPort;
   readonly configs: ConfigReader;
-  readonly updates: RunningUpdates;
+  readonly nodeUpdates: NodeUpdates;
+  readonly poolRollouts: PoolRolloutStore;
+  readonly rollouts: RolloutWaker;
   readonly events: EventWriter;
   /** The attempt that calls; `activities/cluster/activity-run.ts` in a worker. */
   readonly run: () => ActivityRun;

@@ -2,14 +2,14 @@ import { failureName } from '../../core/errors';
 import { NodePhase } from '../../core/node/lifecycle';
 import { currentConfigOf, isUnschedulable } from '../../core/node/predicates';
 import type { Node } from '../../core/node/types';
+import { versionOf } from '../../core/object-meta';
 import type { ClusterActivities, ReleaseNodeInput } from '../../workflows/contracts/cluster';
 import type { ClusterPorts, NodeChange } from './ports';
 import { changeInTurn } from './in-turn';
-import { isOutOfService, releaseChange, type Turned } from './node-changes';
+import { hasTaken, isOutOfService, releaseChange, type Turned } from './node-changes';
 import { showPhase } from './show-phase';
 import { whileAwaited, whileWanted } from './still-wanted';
 import { tell } from './node-events';
-import { written } from './written-node';
 
 /**
  * Returns a node to service after a failed or cancelled update, with the reason. Safe to run twice.
@@ -18,18 +18,19 @@ import { written } from './written-node';
 export function createReleaseNode(ports: ClusterPorts): ClusterActivities['releaseNode'] {
   return async (input) => {
     const throwIfGivenUp = whileWanted(ports, input);
-    const found = { isOut: false };
+    const found = { isOut: false, reason: input.reason };
     const wanted = { throwIfGivenUp, throwUnlessAwaited: whileAwaited(ports, input) };
     const node = await released(ports, input, wanted, found);
     if (node === undefined) {
       ports.run().log.warn('node is gone, nothing to release', { node: input.node });
-      return undefined;
+      return;
     }
-    const { isOut } = found;
+    ports.rollouts.wake(input.pool, { nodes: versionOf(node) });
+    const { isOut, reason } = found;
     const hasFailed = input.outcome === 'failed' || isOut;
-    if (!hasFailed && !input.hostIsBack) return written(node);
-    const reason = reasonOf(node, input, isOut);
     const current = currentConfigOf(node);
+    // It shows what the node is on, or what it failed on.
+    if (!hasFailed && (!input.hostIsBack || current === undefined)) return;
     await showPhase(ports, {
       node,
       pool: input.pool,
@@ -46,7 +47,6 @@ export function createReleaseNode(ports: ClusterPorts): ClusterActivities['relea
       reason,
     });
     if (hasFailed) await tell(ports, node, 'Warning', 'UpdateFailed', reason);
-    return written(node);
   };
 }
 
@@ -56,7 +56,7 @@ interface Wanted {
 }
 
 /**
- * @param found - receives whether the host keeps the node out of service
+ * @param found - receives whether the host keeps the node out of service, and the reason that is written
  *
  * @returns undefined = the node is gone or replaced by another one of the same name
  */
@@ -64,13 +64,18 @@ async function released(
   ports: ClusterPorts,
   input: ReleaseNodeInput,
   { throwIfGivenUp, throwUnlessAwaited }: Wanted,
-  found: { isOut: boolean },
+  found: { isOut: boolean; reason: string },
 ): Promise<Node | undefined> {
   const change = (known: Node, step: Turned<ReleaseNodeInput>): NodeChange | undefined => {
     throwIfGivenUp();
     // Decided on the Node before the write: the write itself ends the run.
     found.isOut = isOutOfService(known, input);
-    return releaseChange(known, { ...step, reason: reasonOf(known, input, found.isOut) });
+    found.reason = reasonOf(known, input, found.isOut);
+    return releaseChange(
+      known,
+      { ...step, reason: found.reason },
+      new Date(ports.now()).toISOString(),
+    );
   };
   try {
     // No later step of the update could mark that this one is late.
@@ -84,10 +89,9 @@ async function released(
 
 function reasonOf(node: Node, input: ReleaseNodeInput, isOut: boolean): string {
   if (!isOut) return input.reason;
-  const why =
-    input.untouched === true
-      ? 'the host has not settled an unfinished update'
-      : 'the host could not be rolled back';
+  const why = hasTaken(input.run, node)
+    ? 'the host could not be rolled back'
+    : 'the host has not settled an unfinished update';
   // A cancelled update leaves the node in service if a person uncordoned it.
   const isCordoned = input.outcome === 'failed' || isUnschedulable(node);
   return `${input.reason}; ${why}${isCordoned ? ', so the node is cordoned' : ''}`;

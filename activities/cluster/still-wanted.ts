@@ -7,14 +7,17 @@ import type { ClusterPorts } from './ports';
  * Call at the start of the attempt; make the returned check before each write. It also reads the
  * clock, because a resumed process may write before its timers fire.
  *
+ * @param withinMs - of an attempt that has waited as long as it took: from here on
+ *
  * @throws (the check) the reason of the cancellation, or `Conflict`
  */
 export function whileWanted(
   ports: Pick<ClusterPorts, 'run' | 'now'>,
   subject: Subject,
+  withinMs = Infinity,
 ): () => void {
-  const { signal, attemptMs } = ports.run();
-  const endsAt = attemptMs === undefined ? Infinity : ports.now() + attemptMs;
+  const { signal, attemptMs = Infinity } = ports.run();
+  const endsAt = ports.now() + Math.min(attemptMs, withinMs);
   return () => {
     signal.throwIfAborted();
     if (ports.now() <= endsAt) return;

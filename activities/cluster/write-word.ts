@@ -54,7 +54,14 @@ function poolChange(
   switch (word.kind) {
     case 'start': {
       const isCancelled = annotations[ANNOTATION.ROLLOUT_CANCELLED] !== undefined;
-      return isCancelled ? { annotations: { [ANNOTATION.ROLLOUT_CANCELLED]: null } } : undefined;
+      const isStarted = annotations[ANNOTATION.ROLLOUT_STARTED] !== undefined;
+      if (!isCancelled && isStarted) return undefined;
+      return {
+        annotations: {
+          [ANNOTATION.ROLLOUT_CANCELLED]: null,
+          [ANNOTATION.ROLLOUT_STARTED]: target ?? 'the first rendered config',
+        },
+      };
     }
     case 'cancel': {
       // Without a config there is no rollout to keep from starting again.
@@ -70,6 +77,8 @@ function poolChange(
     }
     case 'pause':
       if (pool.spec.paused === true) {
+        // By an attempt before this one, whose answer was lost.
+        if (annotations[ANNOTATION.PAUSED_REASON] === word.reason) return undefined;
         throw nonsense(`pool ${pool.metadata.name} is already paused${becauseOf(pool)}`);
       }
       return { paused: true, annotations: { [ANNOTATION.PAUSED_REASON]: word.reason } };
@@ -104,9 +113,12 @@ function retried(node: Node, target: string): NodeChange | undefined {
   const { name, annotations = {} } = node.metadata;
   if (annotations[ANNOTATION.RETRY_FOR] === target) return undefined;
   const standing = standingOf(node, { target });
-  const opens = standing.is === 'blocked' && standing.opensWhenTold === true;
+  // One that had failed before it was held has to be told, too.
+  const unheld = standingOf(withoutHold(node), { target });
+  const opens =
+    unheld.is === 'failed' || (unheld.is === 'blocked' && unheld.opensWhenTold === true);
   const isDeferred = annotations[ANNOTATION.DRAIN_TIMED_OUT] !== undefined;
-  if (standing.is !== 'failed' && standing.is !== 'held' && !opens && !isDeferred) {
+  if (standing.is !== 'held' && !opens && !isDeferred) {
     throw nonsense(`${name} is neither failed nor held on ${target}: ${inWords(standing)}`);
   }
   return {
@@ -114,9 +126,14 @@ function retried(node: Node, target: string): NodeChange | undefined {
       [ANNOTATION.HELD_FOR]: null,
       [ANNOTATION.HELD_REASON]: null,
       [ANNOTATION.DRAIN_TIMED_OUT]: null,
-      ...(standing.is === 'failed' || opens ? { [ANNOTATION.RETRY_FOR]: target } : {}),
+      ...(opens ? { [ANNOTATION.RETRY_FOR]: target } : {}),
     },
   };
+}
+
+function withoutHold({ metadata, ...node }: Node): Node {
+  const annotations = { ...metadata.annotations, [ANNOTATION.HELD_FOR]: '' };
+  return { ...node, metadata: { ...metadata, annotations } };
 }
 
 function inWords(standing: ReturnType<typeof standingOf>): string {
@@ -140,17 +157,19 @@ function held(
   const { name, annotations = {} } = node.metadata;
   const standing = standingOf(node, { target });
   const before = annotations[ANNOTATION.HELD_REASON];
+  const done = kind === 'skipNode' ? 'skipped' : 'cancelled';
+  const why = cut(`${done}: ${reason}`, MAX_REASON_LENGTH);
   if (annotations[ANNOTATION.HELD_FOR] === target) {
+    if (before === why) return undefined;
     throw nonsense(`${name} is already held${before === undefined ? '' : ` (${before})`}`);
   }
   if (standing.is === 'updated') {
     throw nonsense(`${name} has nothing to skip: it is on ${target} already`);
   }
-  const done = kind === 'skipNode' ? 'skipped' : 'cancelled';
   return {
     annotations: {
       [ANNOTATION.HELD_FOR]: target,
-      [ANNOTATION.HELD_REASON]: cut(`${done}: ${reason}`, MAX_REASON_LENGTH),
+      [ANNOTATION.HELD_REASON]: why,
       [ANNOTATION.RETRY_FOR]: null,
     },
   };

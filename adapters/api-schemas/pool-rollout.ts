@@ -15,6 +15,14 @@ const Grant = z.looseObject({
   serves: field(z.boolean()),
 });
 
+const Condition = z.looseObject({
+  type: z.string().max(64),
+  status: z.enum(['True', 'False', 'Unknown']),
+  reason: z.string().max(128),
+  message: z.string().max(1024),
+  lastTransitionTime: z.string(),
+});
+
 /** `core/rollout/pool-rollout` says what it means. */
 export const PoolRollout = z.looseObject({
   ...objectHead,
@@ -39,6 +47,7 @@ export const PoolRollout = z.looseObject({
       failed: reasons,
       held: reasons,
       grants: z.array(Grant).max(2000),
+      conditions: field(z.array(Condition).max(8)),
     }),
   ),
 });

@@ -1,6 +1,7 @@
 import type { PodDisruptionBudget } from '../../core/drain';
 import type { MachineConfigNode, Node } from '../../core/node/types';
 import type { MachineConfigPool, RolloutPolicy } from '../../core/pool/types';
+import type { PoolRollout } from '../../core/rollout/pool-rollout';
 import { WatchCache } from './cache';
 import {
   DAEMON_SETS,
@@ -9,6 +10,7 @@ import {
   MACHINE_CONFIGURATIONS,
   NODES,
   POD_DISRUPTION_BUDGETS,
+  POOL_ROLLOUTS,
   ROLLOUT_POLICIES,
   type KubeObject,
   type MachineConfiguration,
@@ -27,6 +29,7 @@ export interface PoolCaches {
 }
 
 export interface ClusterCaches extends PoolCaches {
+  readonly poolRollouts: WatchCache<PoolRollout>;
   readonly machineConfigurations: WatchCache<MachineConfiguration>;
   readonly budgets: WatchCache<PodDisruptionBudget>;
   readonly daemonSets: WatchCache<KubeObject>;
@@ -44,6 +47,7 @@ export function createPoolCaches(log: Log): PoolCaches {
 export function createClusterCaches(log: Log): ClusterCaches {
   return {
     ...createPoolCaches(log),
+    poolRollouts: new WatchCache({ resource: POOL_ROLLOUTS, log }),
     // Only with OpenShift's operator API.
     machineConfigurations: new WatchCache({
       resource: MACHINE_CONFIGURATIONS,

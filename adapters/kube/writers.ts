@@ -151,6 +151,25 @@ export class MachineConfigNodeWriter {
     );
   }
 
+  /**
+   * Whatever else is written meanwhile stays.
+   *
+   * @throws `ObjectNotFound`
+   */
+  async annotate(
+    name: string,
+    annotations: Readonly<Record<string, string>>,
+  ): Promise<MachineConfigNode> {
+    return this.#absorbed(
+      await this.client.patch(
+        MACHINE_CONFIG_NODES,
+        { name },
+        { metadata: { annotations } },
+        { fieldManager: this.fieldManager },
+      ),
+    );
+  }
+
   async read(name: string): Promise<MachineConfigNode> {
     return this.#absorbed(await this.client.get(MACHINE_CONFIG_NODES, { name }));
   }

@@ -5,8 +5,9 @@ import type { Condition } from '../../core/object-meta';
 import type { MachineConfigNode, Node } from '../../core/node/types';
 import { primaryPoolForNode } from '../../core/pool';
 import type { MachineConfigPool } from '../../core/pool/types';
-import { isCordonedBySlipway, isTriedWhenTold, placeNode } from '../../core/rollout';
-import type { NodeStatus } from '../../workflows/messages';
+import { isCordonedBySlipway } from '../../core/rollout';
+import type { StepResult } from '../../workflows/contracts/rollout';
+import type { NodeStatus } from '../../workflows/contracts/update';
 import { formatAge } from '../durations';
 import type { ExitCode } from '../exit-codes';
 import { cliError, EXIT } from '../exit-codes';
@@ -194,17 +195,22 @@ export async function nodeRequest(
     ...(reason === undefined ? {} : { reason }),
     ...(context.user === undefined ? {} : { by: context.user }),
   };
-  const send = () =>
-    awaitAnswer(context, WORKER, temporal.node(UPDATE_NAME[verb], pool.metadata.name, request));
   await refuseTooLate(context, verb, { node, pool });
-  const answer = (await send()) ?? (await startThen(context, { node, pool }, verb, send));
-  if (answer === undefined) {
-    throw cliError(EXIT.NOT_FOUND, `no rollout of pool ${pool.metadata.name} runs`);
-  }
+  const answer = await awaitAnswer(
+    context,
+    WORKER,
+    temporal.node(UPDATE_NAME[verb], pool.metadata.name, request),
+  );
   // The update may have reached its reboot meanwhile.
   await refuseTooLate(context, verb, { node, pool });
-  context.terminal.err.write(`${DONE[verb](name)}\n`);
+  context.terminal.err.write(`${DONE[verb](name)}\n${whyNotYet(verb, pool, answer)}`);
   return EXIT.OK;
+}
+
+/** A rollout that a person cancelled, or has to start, has only written the word down. */
+function whyNotYet(verb: NodeVerb, { metadata }: MachineConfigPool, { ended }: StepResult): string {
+  if (verb !== 'retry' || (ended !== 'cancelled' && ended !== 'not started')) return '';
+  return `no rollout of the pool runs, so no node starts: slipway rollout start ${metadata.name}\n`;
 }
 
 /** After the point of no return an update cannot be stopped. */
@@ -230,29 +236,4 @@ async function refuseTooLate(
 interface Found {
   readonly node: Node;
   readonly pool: MachineConfigPool;
-}
-
-/**
- * Starts a rollout for a retry when none runs. Refuses a node with nothing to retry, because the
- * rollout might end before it could.
- */
-async function startThen<Answer>(
-  context: CliContext,
-  { node, pool }: Found,
-  verb: NodeVerb,
-  send: () => Promise<Answer | undefined>,
-): Promise<Answer | undefined> {
-  const config = pool.spec.configuration?.name;
-  if (verb !== 'retry' || config === undefined) return undefined;
-  if (!isTriedWhenTold(placeNode(node, config, false))) {
-    const { name } = node.metadata;
-    throw cliError(
-      EXIT.FAILED,
-      `${name} is neither failed nor held on ${config}: nothing to retry`,
-    );
-  }
-  const [cluster, temporal] = await Promise.all([context.cluster(), context.temporal()]);
-  await cluster.clearRolloutCancelled(pool.metadata.name);
-  await awaitAnswer(context, WORKER, temporal.start(pool.metadata.name, config));
-  return send();
 }

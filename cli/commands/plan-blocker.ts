@@ -1,11 +1,14 @@
 /** Why a rollout could not start a node now, in the words of the rollout. */
 
 import { findProblems } from '../../controllers/pool-status/pool-problems';
-import { messageOf } from '../../core/errors';
+import { ANNOTATION } from '../../core/names';
+import { preparedMark } from '../../core/node/prepared';
+import type { MachineConfigNode } from '../../core/node/types';
 import { assignNodes } from '../../core/pool';
 import type { MachineConfigPool } from '../../core/pool/types';
-import type { NamedReason, PoolView } from '../../core/rollout';
-import { decideSlots, resolvePolicy, rolloutState } from '../../core/rollout';
+import { decide } from '../../core/rollout/decide';
+import type { Observation } from '../../core/rollout/picture';
+import type { Member } from '../../core/rollout/standing';
 import { compileSelector } from '../../core/selectors';
 import type { ClusterView } from '../ports';
 
@@ -16,11 +19,11 @@ import type { ClusterView } from '../ports';
  */
 export function planBlocker(
   view: ClusterView,
-  pool: MachineConfigPool,
-  observed: PoolView,
+  observed: Observation,
+  candidates: readonly Member[],
   hasTarget: boolean,
 ): string | undefined {
-  return selectorProblem(view, pool) ?? rolloutBlocker(view, observed, hasTarget);
+  return selectorProblem(view, observed.pool) ?? rolloutBlocker(observed, candidates, hasTarget);
 }
 
 function selectorProblem(view: ClusterView, pool: MachineConfigPool): string | undefined {
@@ -35,42 +38,48 @@ function selectorProblem(view: ClusterView, pool: MachineConfigPool): string | u
   );
 }
 
-/** All candidates are control-plane nodes, and the quorum allows no other to go. */
-function allHeldByControlPlane({
-  candidates,
-  controlPlane,
-  ...now
-}: PoolView): readonly NamedReason[] {
-  if (controlPlane === undefined) return [];
-  const waiting = candidates.map(({ node }) => node);
-  const { withheld } = decideSlots({ ...now, controlPlane, holders: [], waiting });
-  const held = withheld.filter(({ byControlPlane }) => byControlPlane);
-  return held.length === candidates.length ? held : [];
-}
-
+/** What a step of the rollout says once a person has started it, and all its candidates are prepared. */
 function rolloutBlocker(
-  { policies }: ClusterView,
-  observed: PoolView,
+  observed: Observation,
+  candidates: readonly Member[],
   hasTarget: boolean,
 ): string | undefined {
-  const { pool, target, candidates, updated, ...facts } = observed;
-  const policy = policies.find(({ metadata }) => metadata.name === pool);
-  try {
-    const { blocker } = rolloutState({
-      ...facts,
-      pool,
-      ...(target === undefined || !hasTarget ? {} : { config: target }),
-      updated: updated.length,
-      children: [],
-      childrenHeld: allHeldByControlPlane(observed),
-      candidateCount: candidates.length,
-      policy: resolvePolicy(policy?.spec),
-    });
-    return target === undefined || hasTarget || blocker === undefined
-      ? blocker
-      : `rendered config ${target} of the pool does not exist; ${blocker}`;
-  } catch (error) {
-    // An impossible policy stops the rollout, too.
-    return messageOf(error);
+  const { pool, policy } = observed;
+  const { configuration, ...spec } = pool.spec;
+  const target = configuration?.name || undefined;
+  const annotations = Object.entries(pool.metadata.annotations ?? {}).filter(
+    ([key]) => key !== ANNOTATION.ROLLOUT_CANCELLED,
+  );
+  const { blocker } = decide({
+    ...observed,
+    pool: {
+      ...pool,
+      metadata: { ...pool.metadata, annotations: Object.fromEntries(annotations) },
+      spec: hasTarget && configuration !== undefined ? { ...spec, configuration } : spec,
+    },
+    policy: { ...policy, trigger: 'Automatic' },
+    machineConfigNodes: allPrepared(observed, candidates, target ?? ''),
+  }).status;
+  return target === undefined || hasTarget || blocker === undefined
+    ? blocker
+    : `rendered config ${target} of the pool does not exist; ${blocker}`;
+}
+
+function allPrepared(
+  { machineConfigNodes, pool, now }: Observation,
+  candidates: readonly Member[],
+  config: string,
+): readonly MachineConfigNode[] {
+  const known = new Map(machineConfigNodes.map((one) => [one.metadata.name, one]));
+  for (const { name, standing } of candidates) {
+    if (standing.is !== 'open') continue;
+    const mark = preparedMark({ id: `plan-${name}`, startedAt: now }, config, false);
+    const { metadata, ...rest } = known.get(name) ?? {
+      metadata: { name },
+      spec: { node: { name }, pool: pool.metadata, configVersion: { desired: config } },
+    };
+    const annotations = { ...metadata.annotations, [ANNOTATION.PREPARED]: mark };
+    known.set(name, { ...rest, metadata: { ...metadata, annotations } });
   }
+  return [...known.values()];
 }

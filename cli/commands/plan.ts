@@ -12,16 +12,18 @@ import {
   NO_DRAIN,
   predictBlockers,
 } from '../../core/drain';
-import { failureName } from '../../core/errors';
+import { failureName, messageOf } from '../../core/errors';
 import { fewLines } from '../../core/few';
 import type { RenderedSpec } from '../../core/machine-config/types';
 import type { UpdatePlan } from '../../core/node/plan';
 import { describePlan, planUpdate } from '../../core/node/plan';
 import { PoolCondition } from '../../core/names';
 import { nodesOfPool } from '../../core/pool';
-import type { MachineConfigPool } from '../../core/pool/types';
-import type { NamedReason, PoolView, RolloutCandidate } from '../../core/rollout';
-import { controlPlaneOf, loweredSentence, observePool } from '../../core/rollout';
+import type { MachineConfigPool, ResolvedPolicy } from '../../core/pool/types';
+import type { NamedReason } from '../../core/rollout';
+import { controlPlaneOf, DEFAULT_POLICY, loweredSentence, resolvePolicy } from '../../core/rollout';
+import { type Observation, type Picture, pictureOf } from '../../core/rollout/picture';
+import { inTurn, type Member } from '../../core/rollout/standing';
 import type { ExitCode } from '../exit-codes';
 import { EXIT } from '../exit-codes';
 import type { OutputFormat } from '../output';
@@ -89,40 +91,78 @@ async function planOf(
   pool: MachineConfigPool,
   now: string,
 ): Promise<PoolPlan> {
-  const nodes = nodesOfPool(pool, view.nodes, view.pools);
-  const observed = observePool({
-    pool,
-    nodes,
-    controlPlane: controlPlaneOf(view.nodes),
-    machineConfigNodes: [...view.machineConfigNodes.values()],
-  });
-  const { target } = observed;
+  const { policy, impossible } = policyOf(view, pool);
+  const observed = observationOf(view, pool, policy, now);
+  const picture = pictureOf(observed);
+  const { target, members, quorum } = picture;
+  const candidates = candidatesOf(picture);
   const desired = target === undefined ? undefined : await renderedSpec(cluster, target);
-  const groups = await planGroups(cluster, observed, desired);
-  const blocker = planBlocker(view, pool, observed, desired !== undefined);
+  const groups = await planGroups(cluster, candidates, desired);
+  const blocker = impossible ?? planBlocker(view, observed, candidates, desired !== undefined);
   const wanted = groups.filter(({ plan }) => plan.drain).flatMap(({ nodes }) => nodes);
   const draining = new Set(wanted.filter((name) => !isOnlyNode(name, view.nodes)));
   return {
-    pool: observed.pool,
+    pool: pool.metadata.name,
     ...(target === undefined ? {} : { target }),
     ...notRendered(pool),
     ...(blocker === undefined ? {} : { blocker }),
-    maxUnavailable: observed.maxUnavailable,
-    ...(observed.controlPlane?.isLimiting === true
-      ? { controlPlane: loweredSentence(observed.controlPlane.total) }
-      : {}),
-    machineCount: observed.machineCount,
-    simulatedCount: observed.simulatedCount ?? 0,
-    updated: observed.updated.length,
-    order: observed.candidates.map((candidate) => candidate.node),
+    maxUnavailable: picture.maxUnavailable,
+    ...(quorum?.isLimiting === true ? { controlPlane: loweredSentence(quorum.total) } : {}),
+    machineCount: members.length,
+    simulatedCount: picture.simulated,
+    updated: members.filter(({ standing }) => standing.is === 'updated').length,
+    order: candidates.map(({ name }) => name),
     groups,
     ...(draining.size < wanted.length ? { noDrain: NO_DRAIN } : {}),
     blockers: await blockersOn(cluster, draining, now),
-    failed: observed.failed,
-    held: observed.held,
-    blocked: observed.blocked,
-    foreignUpdaters: foreignUpdaters(view, nodes),
+    failed: leftAlone(members, 'failed'),
+    held: leftAlone(members, 'held'),
+    blocked: target === undefined ? [] : leftAlone(members, 'blocked'),
+    foreignUpdaters: foreignUpdaters(view, observed.nodes),
   };
+}
+
+/** An impossible one stops the rollout, and is named. */
+function policyOf({ policies }: ClusterView, pool: MachineConfigPool) {
+  const own = policies.find(({ metadata }) => metadata.name === pool.metadata.name);
+  try {
+    return { policy: resolvePolicy(own?.spec) };
+  } catch (error) {
+    return { policy: DEFAULT_POLICY, impossible: messageOf(error) };
+  }
+}
+
+function observationOf(
+  view: ClusterView,
+  pool: MachineConfigPool,
+  policy: ResolvedPolicy,
+  now: string,
+): Observation {
+  const before = view.poolRollouts.get(pool.metadata.name)?.status;
+  return {
+    pool,
+    policy,
+    nodes: nodesOfPool(pool, view.nodes, view.pools),
+    controlPlane: controlPlaneOf(view.nodes),
+    machineConfigNodes: [...view.machineConfigNodes.values()],
+    ...(before === undefined ? {} : { before }),
+    closed: new Set(),
+    now,
+  };
+}
+
+/** Those whose update runs or was lost, then those whose turn is still to come. */
+function candidatesOf({ members }: Picture): readonly Member[] {
+  return inTurn(members.filter(({ standing: { is } }) => is === 'taken' || is === 'open'));
+}
+
+function leftAlone(
+  members: readonly Member[],
+  is: 'failed' | 'held' | 'blocked',
+): readonly NamedReason[] {
+  return members.flatMap(({ name, standing }) =>
+    standing.is === is ? [{ node: name, reason: standing.reason }] : [],
+  );
 }
 
 function notRendered(pool: MachineConfigPool): Pick<PoolPlan, 'notRendered'> {
@@ -135,12 +175,12 @@ function notRendered(pool: MachineConfigPool): Pick<PoolPlan, 'notRendered'> {
 /** A pool of any size has few current configs. */
 async function planGroups(
   cluster: CliCluster,
-  view: PoolView,
+  members: readonly Member[],
   desired: RenderedSpec | undefined,
 ): Promise<readonly PlanGroup[]> {
   if (desired === undefined) return [];
-  const byConfig = new Map<string | undefined, RolloutCandidate[]>();
-  for (const candidate of view.candidates) {
+  const byConfig = new Map<string | undefined, Member[]>();
+  for (const candidate of members) {
     const group = byConfig.get(candidate.currentConfig) ?? [];
     group.push(candidate);
     byConfig.set(candidate.currentConfig, group);
@@ -149,7 +189,7 @@ async function planGroups(
   return Promise.all(
     [...byConfig].map(async ([from, candidates]) => ({
       ...(from === undefined ? {} : { from }),
-      nodes: candidates.map((candidate) => candidate.node),
+      nodes: candidates.map(({ name }) => name),
       plan: planUpdate({
         current: from === undefined ? undefined : await renderedSpec(cluster, from),
         desired,

@@ -1,13 +1,14 @@
 /** `slipway rollout status POOL [--watch]`. */
 
-import { checkMaxUnavailable, nodesOfPool } from '../../core/pool';
-import type { MachineConfigPool } from '../../core/pool/types';
-import { controlPlaneOf, resolvePolicy, slotsOfPool } from '../../core/rollout';
+import { nodesOfPool } from '../../core/pool';
+import { controlPlaneOf, resolvePolicy } from '../../core/rollout';
+import type { OpenUpdate } from '../../core/rollout/picture';
 import type { ExitCode } from '../exit-codes';
 import { awaitAnswer, WORKER } from '../await-answer';
 import type { WatchOptions } from '../options';
 import type { OutputFormat } from '../output';
 import type { CliContext, ClusterView } from '../ports';
+import { isOutOfService } from '../node-rows';
 import { exitCodeOf, type RolloutSnapshot, type SnapshotInput, takeSnapshot } from '../snapshot';
 import { renderTree } from '../tree';
 import { findPool, printMachineReadable } from './rollout';
@@ -28,50 +29,56 @@ export async function rolloutStatus(
   return exitCodeOf(snapshot);
 }
 
-/** The longest-waiting first; no more fit on a screen. */
-const MOST_STEPS = 20;
-
 async function observe(
   context: CliContext,
   view: ClusterView,
   poolName: string,
 ): Promise<RolloutSnapshot> {
-  const pool = findPool(view, poolName);
   const temporal = await context.temporal();
-  const answer = await temporal.progress(poolName);
-  if (answer !== undefined && 'pausedInTemporal' in answer) {
-    return snapshotOf(view, pool, answer);
-  }
-  const busy = (answer?.children ?? [])
-    .filter(({ stage }) => stage !== 'waiting')
-    .sort((a, b) => Date.parse(a.since) - Date.parse(b.since));
-  const steps = await temporal.steps(busy.slice(0, MOST_STEPS).map(({ node }) => node));
-  return snapshotOf(view, pool, answer === undefined ? {} : { progress: answer, steps });
+  const rollout = await temporal.openRollout(poolName);
+  const updates = await temporal.openUpdates(poolName);
+  const input: SnapshotInput = {
+    ...seenIn(view, poolName),
+    ...(rollout === undefined ? {} : { rollout }),
+    updates,
+    nowMs: context.now(),
+  };
+  const busy = longestAtWork(takeSnapshot(input), updates).slice(0, MOST_STEPS);
+  return takeSnapshot({ ...input, steps: await temporal.steps(busy) });
 }
 
-function snapshotOf(
-  view: ClusterView,
-  pool: MachineConfigPool,
-  rollout: Pick<SnapshotInput, 'progress' | 'steps' | 'pausedInTemporal'>,
-): RolloutSnapshot {
-  const poolName = pool.metadata.name;
-  const nodes = nodesOfPool(pool, view.nodes, view.pools);
-  const policy = view.policies.find(({ metadata }) => metadata.name === poolName);
-  return takeSnapshot({
-    pool,
-    nodes,
-    machineConfigNodes: view.machineConfigNodes,
-    maxUnavailable: rollout.progress?.maxUnavailable ?? slotsNow(view, pool),
-    manual: resolvePolicy(policy?.spec).trigger === 'Manual',
-    ...rollout,
-  });
+/** No more fit on a screen. */
+const MOST_STEPS = 20;
+
+/** Who is out of service first, and of the others those whose update began first. */
+function longestAtWork(
+  { rows }: RolloutSnapshot,
+  newestFirst: readonly OpenUpdate[],
+): readonly string[] {
+  const outOfService = rows
+    .filter(({ group }) => isOutOfService(group))
+    .sort((a, b) => Date.parse(a.since ?? '') - Date.parse(b.since ?? ''));
+  const preparing = new Set(rows.filter(({ group }) => group === 'Preparing').map(nodeOf));
+  const oldestFirst = newestFirst.map(nodeOf).reverse();
+  return [...outOfService.map(nodeOf), ...oldestFirst.filter((node) => preparing.has(node))];
 }
 
-/** @throws `InvalidPool` */
-function slotsNow({ nodes, pools }: ClusterView, pool: MachineConfigPool): number {
-  checkMaxUnavailable(pool);
-  const members = nodesOfPool(pool, nodes, pools);
-  return slotsOfPool(pool, members, controlPlaneOf(nodes).length).maxUnavailable;
+function nodeOf({ node }: { readonly node: string }): string {
+  return node;
+}
+
+function seenIn(view: ClusterView, poolName: string) {
+  const { nodes, pools, policies, machineConfigNodes, poolRollouts } = view;
+  const pool = findPool(view, poolName);
+  const written = poolRollouts.get(poolName)?.status;
+  const policy = policies.find(({ metadata }) => metadata.name === poolName);
+  return {
+    ...{ pool, machineConfigNodes },
+    policy: resolvePolicy(policy?.spec),
+    nodes: nodesOfPool(pool, nodes, pools),
+    controlPlane: controlPlaneOf(nodes),
+    ...(written === undefined ? {} : { written }),
+  };
 }
 
 function show(context: CliContext, snapshot: RolloutSnapshot, output: OutputFormat): void {

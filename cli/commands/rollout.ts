@@ -37,18 +37,17 @@ export async function rolloutStart(
     );
   }
   const temporal = await context.temporal();
-  await cluster.clearRolloutCancelled(poolName);
-  const progress = await awaitAnswer(context, WORKER, temporal.start(poolName, config));
-  const { updated, machineCount } = progress;
-  // A new rollout has not counted its nodes yet.
-  const nodes = machineCount === 0 ? '' : `${updated} of ${machineCount} nodes on `;
+  const answer = await awaitAnswer(context, WORKER, temporal.start(poolName));
+  const runs = answer.ended === undefined ? 'runs' : 'has ended';
   const paused =
     pool.spec.paused === true
       ? `the pool is paused, so no node starts: slipway rollout resume ${poolName}\n`
       : '';
   const hint = options.watch ? '' : `watch it: slipway rollout status ${poolName} --watch\n`;
-  context.terminal.err.write(`pool-rollout/${poolName} runs: ${nodes}${config}\n${paused}${hint}`);
-  if (!options.watch) printMachineReadable(context, options.output, progress);
+  context.terminal.err.write(
+    `pool-rollout/${poolName} ${runs}: ${answer.updated} nodes on ${config}\n${paused}${hint}`,
+  );
+  if (!options.watch) printMachineReadable(context, options.output, answer);
   return EXIT.OK;
 }
 
@@ -67,10 +66,8 @@ export async function rolloutPause(
   const temporal = await context.temporal();
   const answer = await awaitAnswer(context, WORKER, temporal.pause(poolName, reason));
   if (answer === undefined) await cluster.setPaused(poolName, true, reason);
-  const underWay = answer?.children.filter((child) => child.holdsSlot).length ?? 0;
-  context.terminal.err.write(
-    `pool ${poolName} paused${underWay > 0 ? `; ${underWay} nodes in flight finish` : ''}\n`,
-  );
+  const blocker = answer?.blocker === undefined ? '' : `${answer.blocker}\n`;
+  context.terminal.err.write(`pool ${poolName} paused\n${blocker}`);
   return EXIT.OK;
 }
 

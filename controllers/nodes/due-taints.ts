@@ -44,9 +44,8 @@ function lineOf(
   nodes: readonly Node[],
 ): readonly Node[] {
   const policy = policies.get(pool.metadata.name);
-  const observed = { pool, nodes };
-  const decision = decideRollout({ ...observed, ...(policy === undefined ? {} : { policy }) });
+  const decision = decideRollout({ pool, nodes, ...(policy === undefined ? {} : { policy }) });
   if (decision.kind !== 'roll') return [];
-  const known = nodes.flatMap(({ metadata }) => machineConfigNodes.get(metadata.name) ?? []);
-  return nodesInLine({ ...observed, machineConfigNodes: known }, resolvePolicy(policy?.spec));
+  const machineConfigNodeOf = (node: string) => machineConfigNodes.get(node);
+  return nodesInLine({ pool, nodes, machineConfigNodeOf }, resolvePolicy(policy?.spec));
 }

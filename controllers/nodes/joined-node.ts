@@ -5,7 +5,8 @@ import { isDegraded, isTargetedAt } from '../../core/node/predicates';
 import type { MachineConfigNode, Node } from '../../core/node/types';
 import { nodesOfPool } from '../../core/pool/membership';
 import type { MachineConfigPool, RolloutPolicy } from '../../core/pool/types';
-import { looksHalted, observePool, resolvePolicy } from '../../core/rollout';
+import { looksHalted, resolvePolicy } from '../../core/rollout';
+import { memberOf } from '../../core/rollout/standing';
 import type { ClusterPicture } from '../cluster-picture';
 import { decideRollout } from '../rollout/decision';
 
@@ -45,24 +46,20 @@ function willNotBeAsked(joined: JoinedNode): boolean {
     nodes: [node],
     ...(policy === undefined ? {} : { policy }),
   });
-  if (decision.kind === 'settled') return false;
-  return decision.kind === 'wait' || isHalted(joined, decision.target);
+  if (decision.kind === 'wait') return true;
+  return decision.kind === 'roll' && isHalted(joined, decision.target);
 }
 
-/** As in the rollout, apart from fresh retry requests. */
+/** As in the rollout. */
 function isHalted({ pool, policy, picture }: JoinedNode, target: string): boolean {
   const nodes = picture.nodes.list();
-  const failed = nodes.filter((node) => hasFailedOn(node, target));
   // Saves sorting thousands of nodes into pools.
-  if (failed.length === 0) return false;
-  const view = observePool({
-    pool,
-    nodes: nodesOfPool(pool, nodes, picture.pools.list()),
-    machineConfigNodes: failed.flatMap(
-      ({ metadata }) => picture.machineConfigNodes.get(metadata.name) ?? [],
-    ),
+  if (!nodes.some((node) => hasFailedOn(node, target))) return false;
+  const members = nodesOfPool(pool, nodes, picture.pools.list()).map((node) => {
+    const machineConfigNode = picture.machineConfigNodes.get(node.metadata.name);
+    return memberOf(node, { target, ...(machineConfigNode && { machineConfigNode }) });
   });
-  return looksHalted(view, resolvePolicy(policy?.spec));
+  return looksHalted(members, resolvePolicy(policy?.spec));
 }
 
 function hasFailedOn(node: Node, config: string): boolean {

@@ -3,22 +3,28 @@
 import { failureName, messageOf } from '../../core/errors';
 import { ANNOTATION } from '../../core/names';
 import type { Node } from '../../core/node/types';
+import { slotsOrNone } from '../../core/pool/capacity';
 import type { MachineConfigPool, RolloutPolicy } from '../../core/pool/types';
-import { observePool, resolvePolicy, type RolloutCandidate } from '../../core/rollout';
+import { resolvePolicy } from '../../core/rollout';
+import { standingOf } from '../../core/rollout/standing';
 
 export type RolloutDecision =
   /** No node is behind: an open rollout is informed, none is started. */
   | { readonly kind: 'settled' }
   /** A rollout to the target must be open. */
   | { readonly kind: 'roll'; readonly target: string; readonly behind: number }
+  /** The same, but it begins nothing: it finishes what updates have begun, or takes it back. */
+  | { readonly kind: 'finish'; readonly target: string }
   /** Until a person acts, an open rollout is informed and none is started. */
-  | {
-      readonly kind: 'wait';
-      readonly target: string;
-      readonly reason:
-        'Paused' | 'WaitingForTrigger' | 'RolloutCancelled' | 'InvalidPool' | 'InvalidPolicy';
-      readonly message: string;
-    };
+  | Wait;
+
+interface Wait {
+  readonly kind: 'wait';
+  readonly target: string;
+  readonly reason:
+    'Paused' | 'WaitingForTrigger' | 'RolloutCancelled' | 'InvalidPool' | 'InvalidPolicy';
+  readonly message: string;
+}
 
 interface RolloutObservation {
   readonly pool: MachineConfigPool;
@@ -31,53 +37,45 @@ interface RolloutObservation {
  * started again.
  */
 export function decideRollout({ pool, nodes, policy }: RolloutObservation): RolloutDecision {
-  const { name } = pool.metadata;
   const target = pool.spec.configuration?.name ?? '';
   if (target === '' || pool.metadata.deletionTimestamp !== undefined) return { kind: 'settled' };
-  const wait = (
-    reason: Extract<RolloutDecision, { kind: 'wait' }>['reason'],
-    message: string,
-  ): RolloutDecision => ({ kind: 'wait', target, reason, message });
+  const standings = nodes.map((node) => standingOf(node, { target }));
+  const behind = standings.filter(({ is }) => is !== 'updated').length;
+  const { invalid } = slotsOrNone(pool, nodes.length);
+  if (behind === 0 && invalid === undefined) return { kind: 'settled' };
   try {
-    const view = observePool({ pool, nodes });
-    const behind = view.machineCount - view.updated.length;
-    const { invalid } = view;
-    if (behind === 0)
-      return invalid === undefined ? { kind: 'settled' } : wait('InvalidPool', invalid);
-    const { trigger } = resolvePolicy(policy?.spec);
-    const { annotations } = pool.metadata;
-    const isCancelled = annotations?.[ANNOTATION.ROLLOUT_CANCELLED] === target;
-    const isStarted = trigger !== 'Manual' || annotations?.[ANNOTATION.ROLLOUT_STARTED] === target;
-    // Then a rollout completes lost updates and starts nothing else.
-    const mayFinish = isStarted && !isCancelled && view.candidates.some(isUnfinished);
-    if (invalid !== undefined && !mayFinish) return wait('InvalidPool', invalid);
-    if (view.paused && !mayFinish) {
-      return wait('Paused', `pool ${name} is paused; ${count(behind)} on ${target}`);
-    }
-    if (isCancelled) {
-      return wait(
-        'RolloutCancelled',
-        `the rollout of ${target} was cancelled; start it again with: slipway rollout start ${name}`,
-      );
-    }
-    if (!isStarted) {
-      return wait(
-        'WaitingForTrigger',
-        `${count(behind)} on ${target}, and the pool waits for a person; ` +
-          `start it with: slipway rollout start ${name}`,
-      );
-    }
-    return { kind: 'roll', target, behind };
+    const why = whyWait(pool, { target, behind, invalid }, policy);
+    if (why === undefined) return { kind: 'roll', target, behind };
+    const isBegun = standings.some(({ is }) => is === 'taken');
+    return isBegun ? { kind: 'finish', target } : { kind: 'wait', target, ...why };
   } catch (error) {
     if (failureName(error) !== 'InvalidPolicy') throw error;
-    return wait('InvalidPolicy', messageOf(error));
+    return { kind: 'wait', target, reason: 'InvalidPolicy', message: messageOf(error) };
   }
 }
 
-function isUnfinished({ unfinished }: RolloutCandidate): boolean {
-  return unfinished === true;
-}
-
-function count(behind: number): string {
-  return behind === 1 ? '1 node is not' : `${behind} nodes are not`;
+/**
+ * Why no update may begin; undefined = it may.
+ *
+ * @throws `InvalidPolicy`
+ */
+function whyWait(
+  { metadata: { name, annotations }, spec }: MachineConfigPool,
+  seen: { readonly target: string; readonly behind: number; readonly invalid: string | undefined },
+  policy: RolloutPolicy | undefined,
+): Pick<Wait, 'reason' | 'message'> | undefined {
+  const { target, behind, invalid } = seen;
+  if (invalid !== undefined) return { reason: 'InvalidPool', message: invalid };
+  const { trigger } = resolvePolicy(policy?.spec);
+  const left = `${behind === 1 ? '1 node is' : `${behind} nodes are`} not on ${target}`;
+  if (spec.paused === true) return { reason: 'Paused', message: `pool ${name} is paused; ${left}` };
+  const start = `slipway rollout start ${name}`;
+  if (annotations?.[ANNOTATION.ROLLOUT_CANCELLED] === target) {
+    const message = `the rollout of ${target} was cancelled; start it again with: ${start}`;
+    return { reason: 'RolloutCancelled', message };
+  }
+  const isStarted = trigger !== 'Manual' || annotations?.[ANNOTATION.ROLLOUT_STARTED] !== undefined;
+  if (isStarted) return undefined;
+  const message = `${left}, and the pool waits for a person; start it with: ${start}`;
+  return { reason: 'WaitingForTrigger', message };
 }

@@ -13,7 +13,7 @@ import {
   isControlPlane,
   isCordonedByPerson,
   isCordonedBySlipway,
-  takesSlot,
+  takesRoom,
 } from '../../core/rollout';
 
 /** `previous` is absent when the Node joined, `current` when it is gone. */
@@ -53,7 +53,7 @@ export function controlPlaneNewsFor({ previous, current }: NodeChange): string |
   const [was, is] = [previous, current].map((node) => node !== undefined && isControlPlane(node));
   if (was !== is) return 'the control plane has other nodes';
   if (is !== true || previous === undefined || current === undefined) return undefined;
-  const isBack = takesSlot(previous) && !takesSlot(current);
+  const isBack = takesRoom(previous) && !takesRoom(current);
   return isBack ? `control-plane node ${current.metadata.name} is back in service` : undefined;
 }
 

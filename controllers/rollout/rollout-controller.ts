@@ -1,20 +1,18 @@
 /**
- * Keeps a rollout open for every pool whose nodes are behind, aims it at the pool's config, and
- * wakes it when the cluster changes. It has no state, so it survives restarts and the loss of
- * Temporal's database.
+ * Keeps a rollout open for every pool whose nodes are behind, and wakes it when the cluster
+ * changes. It has no state, so it survives restarts and the loss of Temporal's database.
  */
 
 import { MACHINE_CONFIG_POOLS } from '../../adapters/kube/resources';
 import type { CacheEvent } from '../../adapters/kube/cache';
 import type { Log } from '../../adapters/kube/transport';
-import { failureName, messageOf } from '../../core/errors';
+import { messageOf } from '../../core/errors';
 import { ANNOTATION } from '../../core/names';
 import type { Node } from '../../core/node/types';
 import { nodesOfPool, poolsForNode, poolsWithOtherNodes } from '../../core/pool/membership';
 import type { MachineConfigPool, RolloutPolicy } from '../../core/pool/types';
 import { controlPlaneOf } from '../../core/rollout';
-import type { ClusterNews } from '../../workflows/messages';
-import { versionsOf } from '../../workflows/picture-age';
+import type { SeenVersions } from '../../workflows/contracts/rollout';
 import type { ClusterPicture } from '../cluster-picture';
 import type { EventRecorder } from '../event-recorder';
 import type { ControllerMetrics } from '../metrics';
@@ -23,39 +21,34 @@ import { decideRollout, type RolloutDecision } from './decision';
 import { controlPlaneNewsFor, newsFor, type NodeChange } from './node-interest';
 import type { RolloutGateway } from './rollout-gateway';
 
-/** A later wake-up loses slot time; an earlier one reports each change alone. */
+/** Later, nodes would wait for their grants; earlier, each change would be told alone. */
 const COALESCING = { quietMs: 100, longestMs: 500 };
 
 /** Nodes wait for Temporal, so it is asked again soon. */
 const BACKOFF = { firstMs: 250, maxMs: 5_000 };
 
-/** How often an open rollout is looked for. */
+/** How often a rollout that must be open is looked for. */
 const CHECK_MS = 10_000;
-
-/** The watch may not show yet what an ended rollout has written. */
-const SETTLE_MS = 1_000;
 
 interface RolloutDeps {
   readonly picture: ClusterPicture;
   readonly gateway: RolloutGateway;
-  /** From the API, because the watch may be behind; undefined = gone. */
-  readonly readPool: (name: string) => Promise<MachineConfigPool | undefined>;
   readonly events: EventRecorder;
   readonly metrics: ControllerMetrics;
   readonly log: Log;
   readonly checkMs?: number;
-  readonly settleMs?: number;
+}
+
+/** An object, because the same words twice are news twice. */
+interface News {
+  readonly reason: string;
 }
 
 export class RolloutController {
   readonly #deps: RolloutDeps;
   readonly #queue: WorkQueue;
-  /** By pool: the target of its open rollout. */
-  readonly #announced = new Map<string, string>();
-  /** By pool; the same words twice count twice. */
-  readonly #news = new Map<string, ClusterNews>();
-  /** Pools without a rollout at the last run. */
-  readonly #missing = new Set<string>();
+  /** By pool: what its rollout has not been told. */
+  readonly #news = new Map<string, News>();
   #temporalAway = false;
 
   constructor(deps: RolloutDeps, leading: AbortSignal) {
@@ -87,7 +80,7 @@ export class RolloutController {
     leading.addEventListener('abort', () => {
       for (const unsubscribe of subscriptions) unsubscribe();
     });
-    for (const pool of pools.list()) this.#queue.add(pool.metadata.name);
+    for (const { metadata } of pools.list()) this.#hear(metadata.name, 'the controllers started');
   }
 
   idle(): Promise<void> {
@@ -97,7 +90,7 @@ export class RolloutController {
   #poolChanged(event: CacheEvent<MachineConfigPool>): void {
     const { name } = event.object.metadata;
     if (event.type === 'deleted') this.#hear(name, 'the pool is gone');
-    else if (event.type === 'added') this.#queue.add(name);
+    else if (event.type === 'added') this.#hear(name, 'the pool is new');
     else if (relevantPart(event.previous) !== relevantPart(event.object)) {
       this.#hear(name, 'the pool changed');
     }
@@ -158,21 +151,22 @@ export class RolloutController {
   }
 
   #hear(pool: string, reason: string): void {
-    this.#news.set(pool, { reason, versions: versionsOf(this.#deps.picture) });
+    this.#news.set(pool, { reason });
     this.#queue.add(pool);
   }
 
   async #sync(name: string): Promise<void> {
-    const { picture } = this.#deps;
-    const pool = picture.pools.get(name);
+    const pool = this.#deps.picture.pools.get(name);
     const news = this.#news.get(name);
-    if (pool === undefined) {
-      if (news !== undefined) await this.#wake(name, news);
-      this.#announced.delete(name);
-      this.#queue.forget(name);
+    const decision = pool === undefined ? undefined : this.#decide(pool);
+    if (decision?.kind === 'roll' || decision?.kind === 'finish') {
+      await this.#keepOpen(name, news);
+      this.#queue.addAfter(name, this.#deps.checkMs ?? CHECK_MS);
     } else {
-      await this.#act(pool, this.#decide(pool), news);
+      if (pool !== undefined && decision?.kind === 'wait') this.#tellWait(pool, decision);
+      if (news !== undefined) await this.#tellOpen(name, news);
     }
+    if (pool === undefined) this.#queue.forget(name);
     // News of this run stays, and the queue runs again.
     if (this.#news.get(name) === news) this.#news.delete(name);
   }
@@ -184,79 +178,25 @@ export class RolloutController {
     return decideRollout({ pool, nodes, ...(policy === undefined ? {} : { policy }) });
   }
 
-  async #act(
-    pool: MachineConfigPool,
-    decision: RolloutDecision,
-    news: ClusterNews | undefined,
-  ): Promise<void> {
-    const { name } = pool.metadata;
-    switch (decision.kind) {
-      case 'settled':
-        this.#announced.delete(name);
-        this.#missing.delete(name);
-        // It may have another target, or be halted by a node that is gone.
-        if (news !== undefined) await this.#wake(name, news);
-        return;
-      case 'wait':
-        this.#announced.delete(name);
-        this.#tellWait(pool, decision);
-        if (news !== undefined) await this.#wake(name, news);
-        return;
-      case 'roll':
-        await this.#keepRolling(name, decision.target, news);
-        this.#queue.addAfter(name, this.#missing.has(name) ? this.#settleMs : this.#checkMs);
-    }
+  async #keepOpen(pool: string, news: News | undefined): Promise<void> {
+    if (news === undefined && (await this.#isOpen(pool))) return;
+    await this.#wake(pool, news ?? { reason: 'no rollout is open' });
   }
 
-  async #keepRolling(pool: string, target: string, news: ClusterNews | undefined): Promise<void> {
-    if (this.#announced.get(pool) !== target) {
-      await this.#aim(pool, target);
-      return;
-    }
-    const { gateway } = this.#deps;
-    const isOpen =
-      news === undefined
-        ? await this.#ask(() => gateway.isOpen(pool))
-        : await this.#wake(pool, news);
-    if (isOpen) this.#missing.delete(pool);
-    else if (this.#missing.has(pool)) await this.#aim(pool, target);
-    else this.#missing.add(pool);
+  /** It may have another target, or be halted by a node that is gone. None is started. */
+  async #tellOpen(pool: string, news: News): Promise<void> {
+    if (await this.#isOpen(pool)) await this.#wake(pool, news);
   }
 
-  async #aim(pool: string, target: string): Promise<void> {
+  #isOpen(pool: string): Promise<boolean> {
+    return this.#ask(() => this.#deps.gateway.isOpen(pool));
+  }
+
+  async #wake(pool: string, { reason }: News): Promise<void> {
     const { gateway, metrics, log, picture } = this.#deps;
-    const versions = versionsOf(picture);
-    const isOpen = await this.#ask(() => gateway.retarget(pool, target, versions));
-    if (!isOpen && !(await this.#stillWants(pool, target))) {
-      log.debug({ pool, config: target }, 'not starting a rollout; the pool has changed since');
-      // A later run decides with a newer cache.
-      this.#missing.add(pool);
-      return;
-    }
-    if (!isOpen) await this.#ask(() => gateway.start(pool, target, versions));
-    metrics.rolloutRequested(pool, 'start');
-    log.info({ pool, config: target }, 'rollout is aimed at the config');
-    this.#announced.set(pool, target);
-    this.#missing.delete(pool);
-  }
-
-  /**
-   * A cancelled rollout marks the pool before it ends, and a watch may show that late. So the pool
-   * is read after no rollout is found open.
-   */
-  async #stillWants(name: string, target: string): Promise<boolean> {
-    const pool = await this.#deps.readPool(name);
-    if (pool === undefined) return false;
-    const decision = this.#decide(pool);
-    return decision.kind === 'roll' && decision.target === target;
-  }
-
-  async #wake(pool: string, news: ClusterNews): Promise<boolean> {
-    const { reason } = news;
-    const isOpen = await this.#ask(() => this.#deps.gateway.wake(pool, news));
-    if (isOpen) this.#deps.metrics.rolloutRequested(pool, 'wake');
-    this.#deps.log.debug({ pool, reason, open: isOpen }, 'reported a change to the rollout');
-    return isOpen;
+    await this.#ask(() => gateway.wake(pool, versionsOf(picture)));
+    metrics.rolloutWoken(pool);
+    log.debug({ pool, reason }, 'woke the rollout');
   }
 
   #tellWait(
@@ -279,21 +219,18 @@ export class RolloutController {
       this.#temporalAway = false;
       return answer;
     } catch (error) {
-      if (failureName(error) !== 'RefusedRequest' && !this.#temporalAway) {
+      if (!this.#temporalAway) {
         log.warn({ reason: messageOf(error) }, 'Temporal does not answer; waiting for it');
         this.#temporalAway = true;
       }
       throw error;
     }
   }
+}
 
-  get #checkMs(): number {
-    return this.#deps.checkMs ?? CHECK_MS;
-  }
-
-  get #settleMs(): number {
-    return this.#deps.settleMs ?? SETTLE_MS;
-  }
+/** What the rollout has to see at least. */
+function versionsOf({ nodes, pools, policies }: ClusterPicture): SeenVersions {
+  return { nodes: nodes.newest, pools: pools.newest, policies: policies.newest };
 }
 
 /** The change may move nodes between pools. */

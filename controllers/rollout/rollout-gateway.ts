@@ -1,16 +1,9 @@
-import {
-  Client,
-  Connection,
-  WorkflowNotFoundError,
-  WorkflowUpdateFailedError,
-} from '@temporalio/client';
-import { fail, messageOf } from '../../core/errors';
+import { Client, Connection, WorkflowNotFoundError } from '@temporalio/client';
 import { FIELD_MANAGER, poolRolloutId } from '../../core/names';
-import type { PictureVersions } from '../../workflows/contracts/cluster';
-import { clusterChangedSignal, retargetUpdate, type ClusterNews } from '../../workflows/messages';
+import type { SeenVersions } from '../../workflows/contracts/rollout';
 import { SEARCH_ATTRIBUTE_NAMES } from '../../workflows/contracts/search-attributes';
 import type { TemporalSettings } from '../../process/settings';
-import { startOrRetarget } from '../../process/temporal/start-rollout';
+import { RolloutWaker } from '../../process/temporal/rollout-waker';
 import type { Logger } from '../../process/logging';
 import { isOpenStatus } from '../../process/temporal/open-updates';
 import { tellSilence, TemporalConnection } from '../../process/temporal/connection';
@@ -21,19 +14,11 @@ import {
 
 export interface RolloutGateway {
   /**
-   * False = no rollout is open.
+   * Starts the rollout of the pool, or has the open one look again.
    *
-   * @throws `RefusedRequest` when the open one is ending
+   * @param versions - what it has to see at least
    */
-  retarget(pool: string, target: string, versions: PictureVersions): Promise<boolean>;
-  /**
-   * A rollout that was started meanwhile gets the target.
-   *
-   * @throws `RefusedRequest` when that one is ending
-   */
-  start(pool: string, target: string, versions: PictureVersions): Promise<void>;
-  /** False = no rollout is open. */
-  wake(pool: string, news: ClusterNews): Promise<boolean>;
+  wake(pool: string, versions: SeenVersions): Promise<void>;
   /** Terminates a rollout that cannot go on, and does not count it as open. */
   isOpen(pool: string): Promise<boolean>;
 }
@@ -41,8 +26,8 @@ export interface RolloutGateway {
 const DEADLINE_MS = 10_000;
 
 /**
- * Temporal takes no failure of a workflow from a task that also carries a Workflow Update, but
- * retries it for ever: a rollout whose history does not fit may never end by itself.
+ * Temporal retries for ever a task that fails by a bug, and one whose failure it does not take
+ * because the task also carries a Workflow Update: such a rollout never ends by itself.
  */
 const ATTEMPTS_OF_A_STUCK_TASK = 3;
 const STUCK = 'its workflow task fails again and again; the next rollout takes over its nodes';
@@ -106,62 +91,23 @@ function patient(target: ConnectionOptions) {
 }
 
 function createRolloutGateway(client: Client): RolloutGateway {
-  const withDeadline = <T>(call: () => Promise<T>): Promise<T> =>
-    client.connection.withDeadline(Date.now() + DEADLINE_MS, call);
-  const isOpen = (pool: string): Promise<boolean> => {
-    const handle = client.workflow.getHandle(poolRolloutId(pool));
-    return foundOr(false, async () => {
-      const { status, raw, runId } = await withDeadline(() => handle.describe());
-      if (!isOpenStatus(status.name)) return false;
-      if ((raw.pendingWorkflowTask?.attempt ?? 0) < ATTEMPTS_OF_A_STUCK_TASK) return true;
-      const run = client.workflow.getHandle(poolRolloutId(pool), runId);
-      await withDeadline(() => run.terminate(STUCK));
-      return false;
-    });
-  };
+  const waker = new RolloutWaker(client.workflow);
   return {
-    retarget: (pool, target, versions) => {
-      const handle = client.workflow.getHandle(poolRolloutId(pool));
-      return foundOr(false, async () => {
-        if (!(await isOpen(pool))) return false;
-        await withDeadline(() =>
-          refusedOr(pool, () =>
-            handle.executeUpdate(retargetUpdate, { args: [{ config: target, versions }] }),
-          ),
-        );
-        return true;
-      });
-    },
-    start: async (pool, target, versions) => {
-      await withDeadline(() =>
-        refusedOr(pool, () => startOrRetarget(client.workflow, pool, target, versions)),
-      );
-    },
-    wake: async (pool, news) => {
-      const handle = client.workflow.getHandle(poolRolloutId(pool));
-      return foundOr(false, async () => {
-        await withDeadline(() => handle.signal(clusterChangedSignal, news));
-        return true;
-      });
-    },
-    isOpen,
+    wake: (pool, versions) => waker.wake(pool, versions),
+    isOpen: (pool) =>
+      client.withDeadline(Date.now() + DEADLINE_MS, () => isOpen(client, poolRolloutId(pool))),
   };
 }
 
-async function refusedOr<T>(pool: string, ask: () => Promise<T>): Promise<T> {
+async function isOpen({ workflow }: Client, workflowId: string): Promise<boolean> {
   try {
-    return await ask();
+    const { status, raw, runId } = await workflow.getHandle(workflowId).describe();
+    if (!isOpenStatus(status.name)) return false;
+    if ((raw.pendingWorkflowTask?.attempt ?? 0) < ATTEMPTS_OF_A_STUCK_TASK) return true;
+    await workflow.getHandle(workflowId, runId).terminate(STUCK);
+    return false;
   } catch (error) {
-    if (!(error instanceof WorkflowUpdateFailedError)) throw error;
-    throw fail('RefusedRequest', `${poolRolloutId(pool)}: ${messageOf(error.cause ?? error)}`);
-  }
-}
-
-async function foundOr<T>(absent: T, ask: () => Promise<T>): Promise<T> {
-  try {
-    return await ask();
-  } catch (error) {
-    if (error instanceof WorkflowNotFoundError) return absent;
+    if (error instanceof WorkflowNotFoundError) return false;
     throw error;
   }
 }

@@ -145,18 +145,12 @@ const PROGRESS = {
     disturbs: false,
     message: 'fetching, checking and staging',
   },
-  WaitingForSlot: {
+  WaitingForGrant: {
     stage: NodeCondition.UPDATE_PREPARED,
     steps: [],
     stageDone: true,
     disturbs: false,
-    message: 'prepared, waiting for a slot',
-  },
-  Cordoning: {
-    stage: NodeCondition.UPDATE_EXECUTED,
-    steps: [NodeCondition.CORDONED],
-    disturbs: true,
-    message: 'cordoning the node',
+    message: 'prepared, waiting for a grant',
   },
   Draining: {
     stage: NodeCondition.UPDATE_EXECUTED,

@@ -5,8 +5,8 @@
 /** The last four are ends; a new update begins with `Preparing`. */
 export const NodePhase = {
   PREPARING: 'Preparing',
-  WAITING_FOR_SLOT: 'WaitingForSlot',
-  CORDONING: 'Cordoning',
+  /** Until it is cordoned, where its plan drains. */
+  WAITING_FOR_GRANT: 'WaitingForGrant',
   DRAINING: 'Draining',
   APPLYING: 'Applying',
   RELOADING: 'Reloading',
@@ -28,13 +28,9 @@ export type NodePhase = (typeof NodePhase)[keyof typeof NodePhase];
  */
 export const TRANSITIONS = {
   // A host that is on its config already waits for nothing.
-  Preparing: ['WaitingForSlot', 'Completing', 'Degraded', 'Cancelled'],
-  // Nothing was disturbed yet, so the staged deployment is dropped. Only an update that lost its
-  // slot may have written the node before, and undoes that.
-  WaitingForSlot: ['Cordoning', 'GoingBack', 'Degraded', 'Cancelled'],
-  // A plan without a drain goes on to Applying. An update whose slot held only while the node was
-  // unavailable returns to the wait when the node is back in service.
-  Cordoning: ['WaitingForSlot', 'Draining', 'Applying', 'GoingBack'],
+  Preparing: ['WaitingForGrant', 'Completing', 'Degraded', 'Cancelled'],
+  // A plan without a drain goes on to Applying. A cancellation may come with the cordon.
+  WaitingForGrant: ['Draining', 'Applying', 'GoingBack', 'Degraded', 'Cancelled'],
   // Pods that came after the drain leave before the reboot.
   Draining: ['Applying', 'Rebooting', 'GoingBack'],
   Applying: ['Draining', 'Reloading', 'Rebooting', 'Verifying', 'GoingBack'],
@@ -71,9 +67,9 @@ const ENDS: readonly NodePhase[] = [
   NodePhase.GONE,
 ];
 
-/** Phases in which the node may be unavailable, so that it must hold a slot. */
-export function needsSlot(phase: NodePhase): boolean {
-  return !isEnd(phase) && !WITHOUT_SLOT.includes(phase);
+/** Phases in which the node may be unavailable, so that it must have a grant. */
+export function needsGrant(phase: NodePhase): boolean {
+  return !isEnd(phase) && !WITHOUT_GRANT.includes(phase);
 }
 
-const WITHOUT_SLOT: readonly NodePhase[] = [NodePhase.PREPARING, NodePhase.WAITING_FOR_SLOT];
+const WITHOUT_GRANT: readonly NodePhase[] = [NodePhase.PREPARING, NodePhase.WAITING_FOR_GRANT];

@@ -1,6 +1,6 @@
 /**
  * Predicates of a node from its annotations and conditions, as in MCO. Slipway's own rule for nodes
- * that take a slot is in `core/rollout/`.
+ * that take room is in `core/rollout/`.
  *
  * @see MCO pkg/controller/common/layered_node_state.go (7ff337a4)
  */

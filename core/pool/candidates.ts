@@ -1,5 +1,5 @@
 /**
- * MCO's exact choice of the next nodes of a pool. Slipway's deviations (retries, canary, slots) are
+ * MCO's exact choice of the next nodes of a pool. Slipway's deviations (retries, canary, grants) are
  * in `core/rollout/`.
  *
  * @see MCO pkg/controller/node/node_controller.go (7ff337a4)

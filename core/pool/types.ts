@@ -54,7 +54,7 @@ export interface RolloutPolicySpec {
     readonly onTimeout?: 'RetryLater' | 'Fail';
   };
   readonly reboot?: { readonly timeoutSeconds?: number };
-  /** Nodes prepared ahead of their slot; absent = as many as maxUnavailable. */
+  /** Nodes prepared ahead of their grant; absent = as many as maxUnavailable. */
   readonly prepareAhead?: number;
   readonly verify?: { readonly readySeconds?: number; readonly reconnectSeconds?: number };
   readonly drift?: 'Report' | 'Repair';

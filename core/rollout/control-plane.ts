@@ -11,7 +11,7 @@ import { LABEL } from '../names';
 import type { Node } from '../node/types';
 import { slotsOrNone } from '../pool/capacity';
 import type { MachineConfigPool } from '../pool/types';
-import { isInService } from './availability';
+import { isInService } from '../node/availability';
 
 /** The control plane as a pool with nodes of it sees it; plain JSON. */
 export interface ControlPlaneRoom {

@@ -2,6 +2,7 @@
 
 import { cut } from '../encoding/one-line';
 import { ANNOTATION } from '../names';
+import { conditionsOf } from './conditions';
 import {
   canariesOf,
   decideGrants,
@@ -11,9 +12,9 @@ import {
   type GrantDecision,
   type Limits,
 } from './grants';
-import { pictureOf, type Observation, type Picture } from './picture';
+import { pictureOf, type Observation, type OpenUpdate, type Picture } from './picture';
 import { listed, type Grant, type PoolRolloutStatus, type RolloutCounts } from './pool-rollout';
-import { rolloutState, RolloutState, type StateAndBlocker } from './progress';
+import { rolloutState, RolloutState, type RolloutEnd, type StateAndBlocker } from './progress';
 import {
   lostOf,
   runsInDoubt,
@@ -23,13 +24,15 @@ import {
   type WantedUpdate,
 } from './running';
 import type { Member, Standing } from './standing';
-import { halted } from './threshold';
-import type { NamedReason } from './view';
+import { looksHalted } from './threshold';
+import type { NamedReason } from './named-reason';
 
 /** While an update or a grant exists, what happens without a word is seen this soon. */
 const LOOK_SOON_SECONDS = 10;
 const LOOK_LATE_SECONDS = 600;
 const BLOCKER_AT_MOST = 1000;
+/** Visibility shows a workflow after this time at the latest. */
+const SHOWN_AFTER_MS = 30_000;
 
 export interface Decision {
   readonly status: PoolRolloutStatus;
@@ -43,66 +46,120 @@ export interface Decision {
   readonly cancel: readonly UnwantedUpdate[];
   /** Grants whose run has cordoned nothing and is closed: its Node has to say so. */
   readonly close: readonly Grant[];
-  /** Every node is on the config, or the rollout was cancelled, and no update is left. */
-  readonly done: boolean;
+  /** No update is left, and none will begin; absent = the rollout goes on. */
+  readonly ended?: RolloutEnd;
   readonly lookAgainSeconds: number;
 }
 
 export function decide(seen: Observation): Decision {
   const picture = pictureOf(seen);
-  const { before, target, open } = picture;
+  const { before } = picture;
   const limits = limitsOf(picture);
   const decision = decideGrants(picture, limits);
   const { grants, granted } = decision;
   const { state, blocker } = stateOf(picture, limits, decision);
   const { toClose } = lostOf(picture, grants);
-  const isAtRest =
-    open?.updates.length === 0 && grants.every((grant) => isGivenBack(grant, picture));
-  const isNew = before?.config !== target || before?.startedAt === undefined;
+  const isAtRest = isAtRestNow(picture, grants);
+  const ended = isAtRest ? endOf(state, limits) : undefined;
+  const start = wantedUpdates(picture, limits, grants);
   return {
-    status: {
-      ...(target === undefined ? {} : { config: target }),
-      startedAt: isNew ? picture.now : before.startedAt,
-      state,
-      ...(blocker === undefined ? {} : { blocker: cut(blocker, BLOCKER_AT_MOST) }),
-      done: `${countOf(picture, 'updated')}/${picture.members.length}`,
-      counts: countsOf(picture, decision),
-      failed: listed(reasonsOf(picture, 'failed')),
-      held: listed(reasonsOf(picture, 'held')),
-      grants,
-    },
+    status: statusOf(picture, decision, { state, ...(blocker === undefined ? {} : { blocker }) }),
     grantsChanged: !isSameList(before?.grants ?? [], grants),
     granted,
     inDoubt: runsInDoubt(picture, grants),
-    start: wantedUpdates(picture, limits, grants),
+    start,
     cancel: unwantedUpdates(picture, limits.isCancelled),
     close: toClose,
-    done: isAtRest && (state === RolloutState.COMPLETED || limits.isCancelled),
-    lookAgainSeconds: isAtRest ? LOOK_LATE_SECONDS : LOOK_SOON_SECONDS,
+    ...(ended === undefined ? {} : { ended }),
+    // What is to be started may wait for an update that has said that it is over, and is listed as open.
+    lookAgainSeconds: isAtRest && start.length === 0 ? LOOK_LATE_SECONDS : LOOK_SOON_SECONDS,
+  };
+}
+
+function statusOf(
+  picture: Picture,
+  decision: GrantDecision,
+  { state, blocker: said }: StateAndBlocker,
+): PoolRolloutStatus {
+  const { before, target, now, members, allowedUnavailable: maxUnavailable } = picture;
+  const isNew = before?.config !== target || before?.startedAt === undefined;
+  const blocker = said === undefined ? {} : { blocker: cut(said, BLOCKER_AT_MOST) };
+  const counts = countsOf(picture, decision);
+  const failed = listed(reasonsOf(picture, 'failed'));
+  const done = `${counts.updated}/${members.length}`;
+  const facts = { state, ...blocker, done, failed, failedCount: counts.failed, maxUnavailable };
+  return {
+    ...(target === undefined ? {} : { config: target }),
+    startedAt: isNew ? now : before.startedAt,
+    state,
+    ...blocker,
+    done,
+    counts,
+    failed,
+    held: listed(reasonsOf(picture, 'held')),
+    grants: decision.grants,
+    conditions: conditionsOf(facts, before?.conditions, now),
   };
 }
 
 /** What may begin now, and what not. */
 interface PoolLimits extends Limits {
   readonly isCancelled: boolean;
+  /** A person has to start it. */
+  readonly isUnstarted: boolean;
+}
+
+/**
+ * An update that has said on its Node that it is over is none to wait for: visibility may show it for a while. Nor is
+ * one whose Node is gone: it was told to end, and a machine that is gone may take it long to notice.
+ */
+function isAtRestNow(picture: Picture, grants: readonly Grant[]): boolean {
+  const { open, byName, members } = picture;
+  if (members.some((member) => mayRunUnseen(member, picture))) return false;
+  const isNoneToWaitFor = ({ node, uid, run }: OpenUpdate): boolean => {
+    const member = byName.get(node);
+    if (member === undefined || member.uid !== (uid ?? member.uid)) return true;
+    return member.last?.isOver === true && member.last.id === run;
+  };
+  return (
+    open?.updates.every(isNoneToWaitFor) === true &&
+    grants.every((grant) => isGivenBack(grant, picture))
+  );
+}
+
+/** Its update has said that it is prepared, and began too late for visibility to show it for sure. */
+function mayRunUnseen(member: Member, picture: Picture): boolean {
+  const prepared = preparedNow(member, picture);
+  if (prepared === undefined) return false;
+  const listedAt = Date.parse(picture.open?.listedAt ?? picture.now);
+  return Date.parse(prepared.startedAt) > listedAt - SHOWN_AFTER_MS;
+}
+
+function endOf(state: RolloutState, limits: PoolLimits): RolloutEnd | undefined {
+  if (limits.isCancelled) return 'cancelled';
+  if (state === RolloutState.COMPLETED) return 'completed';
+  return limits.isUnstarted ? 'not started' : undefined;
 }
 
 function limitsOf(picture: Picture): PoolLimits {
   const { pool, target, paused, invalid, members, policy } = picture;
-  const cancelledFor = pool.metadata.annotations?.[ANNOTATION.ROLLOUT_CANCELLED];
-  const isCancelled = cancelledFor !== undefined && cancelledFor === target;
-  const isStandstill = isCancelled || paused || target === undefined || invalid !== undefined;
+  const { annotations = {} } = pool.metadata;
+  const cancelledFor = annotations[ANNOTATION.ROLLOUT_CANCELLED];
+  const isCancelled =
+    picture.isCancelled === true || (cancelledFor !== undefined && cancelledFor === target);
+  const isUnstarted =
+    policy.trigger === 'Manual' && annotations[ANNOTATION.ROLLOUT_STARTED] === undefined;
+  const isStandstill =
+    isCancelled || isUnstarted || paused || target === undefined || invalid !== undefined;
   const canaries = canariesOf(policy, countOf(picture, 'updated'));
-  const isHalted = halted(failedCount(members), policy, members.length);
-  return { isCancelled, isStandstill, isHalted, ...(canaries === undefined ? {} : { canaries }) };
-}
-
-/** Those that count against the config: failed, or tried again after that until the try has ended. */
-function failedCount(members: readonly Member[]): number {
-  return members.filter(
-    ({ standing, isTriedAgain }) =>
-      (standing.is === 'failed' && standing.counts) || (isTriedAgain && standing.is !== 'updated'),
-  ).length;
+  const isHalted = looksHalted(members, policy);
+  return {
+    isCancelled,
+    isUnstarted,
+    isStandstill,
+    isHalted,
+    ...(canaries === undefined ? {} : { canaries }),
+  };
 }
 
 function stateOf(picture: Picture, limits: PoolLimits, decision: GrantDecision): StateAndBlocker {
@@ -115,6 +172,7 @@ function stateOf(picture: Picture, limits: PoolLimits, decision: GrantDecision):
     paused,
     ...(pausedReason === undefined ? {} : { pausedReason }),
     cancelling: limits.isCancelled,
+    unstarted: limits.isUnstarted,
     machineCount: members.length,
     maxUnavailable,
     updated: countOf(picture, 'updated'),
@@ -139,8 +197,8 @@ function stateOf(picture: Picture, limits: PoolLimits, decision: GrantDecision):
 function childrenOf(picture: Picture, { grants, withheld }: GrantDecision) {
   const working = grants
     .filter((grant) => !isGivenBack(grant, picture))
-    .map(({ node, run }) => ({ node, holdsSlot: true, ...lostSentence(picture, run) }));
-  const waiting = withheld.map(({ node, reason }) => ({ node, holdsSlot: false, blocker: reason }));
+    .map(({ node, run }) => ({ node, isGranted: true, ...lostSentence(picture, run) }));
+  const waiting = withheld.map(({ node, reason }) => ({ node, isGranted: false, blocker: reason }));
   return [...working, ...waiting];
 }
 

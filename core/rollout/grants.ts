@@ -1,6 +1,6 @@
 /**
  * Grants: which updates may take their node out of service. They are one list on one object, so that nobody has to
- * remember or to guess a slot.
+ * remember or to guess them.
  *
  * A grant ends when its Node says that its run has given it back, and serves; or when no member of the pool has its
  * UID any more. A mark of a run that is not over is a grant, whatever the list says: so a list that was lost or edited
@@ -15,7 +15,7 @@ import { prepareAheadLimit } from './prepare-ahead';
 import type { Picture } from './picture';
 import type { Grant } from './pool-rollout';
 import { inTurn, type Member } from './standing';
-import type { NamedReason } from './view';
+import type { NamedReason } from './named-reason';
 
 /** The grants that go on: those that have not ended, and those that the Nodes show and the list has lost. */
 export function goingOn({ before, members, byName, now }: Picture): readonly Grant[] {
@@ -155,15 +155,16 @@ class GrantList implements GrantDecision {
     if (canaries !== undefined && this.#trying.size >= canaries && !this.#trying.has(name)) {
       return canarySentence([...this.#trying]);
     }
-    if (prepared?.serves === true) return this.#whyNotServing();
+    if (prepared?.serves === true) return this.#whyNotServing(name);
     // Whatever takes up a node that is out already takes nothing out.
     if (this.#out.has(name)) return undefined;
     return this.#whyNoQuorum(name) ?? this.#whyNoRoom();
   }
 
-  #whyNotServing(): string | undefined {
+  #whyNotServing(name: string): string | undefined {
     const limit = prepareAheadLimit(this.picture.policy, this.picture.maxUnavailable);
-    const serving = this.grants.filter(({ serves }) => serves === true);
+    // Its own grant may be of an earlier run, and stay until the node serves.
+    const serving = this.grants.filter(({ serves, node }) => serves === true && node !== name);
     if (serving.length < Math.max(1, limit)) return undefined;
     return `waiting for its turn: ${fewNames(serving.map(({ node }) => node))} change without going out of service`;
   }

@@ -1,11 +1,19 @@
 /** Which nodes wait for a rollout that will drain them by itself, and in which order. */
 
-import { isUpdatedTo } from '../node/predicates';
-import type { Node } from '../node/types';
-import type { ResolvedPolicy } from '../pool/types';
-import { isAdopted, isBeingDeleted, takesSlot } from './availability';
+import type { MachineConfigNode, Node } from '../node/types';
+import { slotsOrNone } from '../pool/capacity';
+import type { MachineConfigPool, ResolvedPolicy } from '../pool/types';
+import { takesRoom } from '../node/availability';
+import { inTurn, memberOf, willBeDrained } from './standing';
 import { looksHalted } from './threshold';
-import { observePool, type PoolObservation } from './view';
+
+interface PoolInLine {
+  readonly pool: MachineConfigPool;
+  /** Members of the pool. */
+  readonly nodes: readonly Node[];
+  /** They say whether the host of a node that failed was ever heard. */
+  readonly machineConfigNodeOf: (node: string) => MachineConfigNode | undefined;
+}
 
 /**
  * The nodes that are not on the target of a pool that rolls, next in line first; at last those that an update
@@ -16,18 +24,20 @@ import { observePool, type PoolObservation } from './view';
  * person has to start the rollout, or has cancelled it, is asked elsewhere.
  */
 export function nodesInLine(
-  observation: PoolObservation,
+  { pool, nodes, machineConfigNodeOf }: PoolInLine,
   policy: Pick<ResolvedPolicy, 'failureThreshold'>,
 ): readonly Node[] {
-  const view = observePool(observation);
-  const { target, paused, invalid } = view;
-  if (target === undefined || paused || invalid !== undefined) return [];
-  if (looksHalted(view, policy)) return [];
-  const nodes = new Map(observation.nodes.map((node) => [node.metadata.name, node]));
-  const waiting = [...view.candidates, ...view.blocked]
-    .flatMap(({ node }) => nodes.get(node) ?? [])
-    .filter((node) => isAdopted(node) && !isBeingDeleted(node) && !isUpdatedTo(node, target));
-  return [...waiting.filter((node) => !takesSlot(node)), ...waiting.filter(takesSlot)];
+  const target = pool.spec.configuration?.name ?? '';
+  const { invalid } = slotsOrNone(pool, nodes.length);
+  if (target === '' || pool.spec.paused === true || invalid !== undefined) return [];
+  const members = nodes.map((node) => {
+    const machineConfigNode = machineConfigNodeOf(node.metadata.name);
+    return memberOf(node, { target, ...(machineConfigNode && { machineConfigNode }) });
+  });
+  if (looksHalted(members, policy)) return [];
+  const waiting = inTurn(members.filter((member) => willBeDrained(member, target)));
+  const line = waiting.map(({ node }) => node);
+  return [...line.filter((node) => !takesRoom(node)), ...line.filter(takesRoom)];
 }
 
 /** Several lines as one: the first of each, then the second of each, and so on. */

@@ -40,6 +40,8 @@ export interface Observation {
   readonly open?: OpenUpdates;
   /** Runs that Temporal, asked by their ID, calls closed. */
   readonly closed: ReadonlySet<string>;
+  /** A person has cancelled the rollout, whatever config its pool has by now. */
+  readonly isCancelled?: boolean;
   /** RFC 3339. */
   readonly now: string;
 }
@@ -53,6 +55,8 @@ export interface Picture extends Omit<
   readonly members: readonly Member[];
   readonly byName: ReadonlyMap<string, Member>;
   readonly maxUnavailable: number;
+  /** As the pool allows it, before it is limited to `GRANTS_AT_MOST`. */
+  readonly allowedUnavailable: number;
   /** Why that is 0: the pool has an impossible field. */
   readonly invalid?: string;
   /** Absent = no member is of the control plane. */
@@ -75,7 +79,9 @@ export function pictureOf(seen: Observation): Picture {
     ...(target === undefined ? {} : { target }),
     paused: pool.spec.paused === true,
     byName: new Map(members.map((member) => [member.name, member])),
-    ...{ maxUnavailable: Math.min(maxUnavailable, GRANTS_AT_MOST), ...invalid },
+    maxUnavailable: Math.min(maxUnavailable, GRANTS_AT_MOST),
+    allowedUnavailable: maxUnavailable,
+    ...invalid,
     ...(quorum === undefined ? {} : { quorum }),
     simulated: nodes.filter(isSimulated).length,
   };

@@ -3,7 +3,7 @@
 import type { Condition, ObjectMeta } from '../object-meta';
 import { cut } from '../encoding/one-line';
 import type { RolloutState } from './progress';
-import type { NamedReason } from './view';
+import type { NamedReason } from './named-reason';
 
 /** The permission of one update to take its node out of service. */
 export interface Grant {
@@ -59,7 +59,7 @@ export interface PoolRollout {
   readonly status?: PoolRolloutStatus;
 }
 
-/** A larger `maxUnavailable` counts as this: the object stays under 256 KiB. */
+/** A larger `maxUnavailable` counts as this: a grant takes about 280 bytes, so the object stays far under what etcd takes. */
 export const GRANTS_AT_MOST = 1000;
 /** Names in a list; the counts are whole. */
 const LISTED = 50;

@@ -5,7 +5,7 @@ import type { ResolvedPolicy } from '../pool/types';
 import { quorumSentence, type ControlPlaneRoom } from './control-plane';
 import { failureLimit } from './policy';
 import { halted } from './threshold';
-import type { NamedReason } from './view';
+import type { NamedReason } from './named-reason';
 
 /** `Cancelling` is a decision of a person and comes in; all others follow from the facts. */
 export const RolloutState = {
@@ -19,6 +19,9 @@ export const RolloutState = {
 } as const;
 export type RolloutState = (typeof RolloutState)[keyof typeof RolloutState];
 
+/** How a rollout ends by itself; `not started`: its pool waits for a person to start it. */
+export type RolloutEnd = 'completed' | 'cancelled' | 'not started';
+
 /** The facts that decide the state of a rollout. */
 export interface RolloutFacts {
   readonly pool: string;
@@ -28,44 +31,34 @@ export interface RolloutFacts {
   readonly pausedReason?: string;
   /** A person cancelled the rollout; it ends when its children have. */
   readonly cancelling?: boolean;
+  /** Nobody has started it, and its policy says Manual. */
+  readonly unstarted?: boolean;
   readonly machineCount: number;
   readonly maxUnavailable: number;
   /** Nodes on the config, verified. */
   readonly updated: number;
-  /** Nodes that take a slot, also those whose slot only the rollout knows of. */
+  /** Nodes with a grant that counts, or out of service by themselves. */
   readonly unavailable: readonly string[];
   /** Why they are, as far as it is known. */
   readonly unavailableBecause?: readonly NamedReason[];
   /** Node updates under way. */
   readonly children: readonly {
     readonly node: string;
-    readonly holdsSlot: boolean;
+    readonly isGranted: boolean;
     /** What it waits for, when it waits for something. */
     readonly blocker?: string;
   }[];
-  /** Those of them that wait without a slot, and get none because they are down by themselves; absent = none. */
-  readonly childrenDown?: readonly NamedReason[];
-  /** Those of them that wait because too many control-plane nodes would be out, of all pools; absent = none. */
-  readonly childrenHeld?: readonly NamedReason[];
   /** Absent = none of its nodes is of the control plane. */
   readonly controlPlane?: Pick<ControlPlaneRoom, 'total' | 'isLimiting'>;
-  /** Who keeps all others from trying the config, and is taken up by nobody, and why; absent = none. */
-  readonly canaryLeft?: readonly NamedReason[];
   /** Nodes that could start and are not in flight. */
   readonly candidateCount: number;
   readonly failed: readonly NamedReason[];
-  /** When `failed` was cut; absent = all are in it. */
-  readonly failedCount?: number;
   /** Those of them that do not count against the config; absent = none. */
   readonly unheardCount?: number;
   /** Nodes that had failed and are tried again: they count until they are verified; absent = none. */
   readonly triedAgain?: readonly string[];
   readonly held: readonly NamedReason[];
-  /** When `held` was cut; absent = all are in it. */
-  readonly heldCount?: number;
   readonly blocked: readonly NamedReason[];
-  /** When `blocked` was cut; absent = all are in it. */
-  readonly blockedCount?: number;
   readonly policy: Pick<ResolvedPolicy, 'failureThreshold'>;
 }
 
@@ -90,57 +83,39 @@ export function rolloutState(facts: RolloutFacts): StateAndBlocker {
   if (facts.children.length === 0 && facts.updated >= facts.machineCount) {
     return { state: RolloutState.COMPLETED };
   }
+  if (facts.unstarted === true) {
+    return { state: RolloutState.BLOCKED, blocker: unstartedSentence(facts) };
+  }
   if (facts.paused) return { state: RolloutState.PAUSED, blocker: pausedSentence(facts) };
   const { unheardCount = 0, triedAgain = [] } = facts;
-  const counted = failedCount(facts) - unheardCount + triedAgain.length;
+  const counted = facts.failed.length - unheardCount + triedAgain.length;
   if (halted(counted, facts.policy, facts.machineCount)) {
     return { state: RolloutState.HALTED, blocker: haltedSentence(facts) };
   }
-  const working = facts.children.some((child) => child.holdsSlot && child.blocker === undefined);
+  const working = facts.children.some((child) => child.isGranted && child.blocker === undefined);
   if (working) return { state: RolloutState.ROLLING };
   return movingOrBlocked(facts);
 }
 
 /** Nobody works without hindrance: either something is about to, or the first hindrance is named. */
 function movingOrBlocked(facts: RolloutFacts): StateAndBlocker {
-  const hindered = facts.children.find((child) => child.holdsSlot);
+  const { children, candidateCount, unavailable, maxUnavailable } = facts;
+  const hindered = children.find(({ isGranted }) => isGranted);
   if (hindered !== undefined) {
     return { state: RolloutState.ROLLING, blocker: `${hindered.node}: ${hindered.blocker}` };
   }
-  const { childrenDown = [], children, candidateCount, canaryLeft = [] } = facts;
-  const wants = children.length - childrenDown.length + candidateCount;
-  const [canary] = canaryLeft;
-  if (wants > 0 && canary !== undefined) {
-    const must = `${canary.node} must be verified on the config first, and is left alone`;
-    return {
-      state: RolloutState.BLOCKED,
-      blocker: `waiting for the canary: ${must}: ${canary.reason}`,
-    };
+  if (children.length + candidateCount === 0) {
+    return { state: RolloutState.BLOCKED, blocker: leftoverSentence(facts) };
   }
-  if (wants > 0 && facts.unavailable.length < facts.maxUnavailable) {
-    const down = new Set(childrenDown.map(({ node }) => node));
-    const held = heldByControlPlane(facts, down);
-    if (held !== undefined) return { state: RolloutState.BLOCKED, blocker: held };
-    const able = children.filter(({ node }) => !down.has(node));
-    const first = able.find(({ blocker }) => blocker === undefined) ?? able[0];
-    return first?.blocker === undefined
-      ? { state: RolloutState.ROLLING }
-      : { state: RolloutState.ROLLING, blocker: `${first.node}: ${first.blocker}` };
+  if (unavailable.length >= maxUnavailable) {
+    return { state: RolloutState.BLOCKED, blocker: noRoomSentence(facts) };
   }
-  return {
-    state: RolloutState.BLOCKED,
-    blocker: wants > 0 ? slotsSentence(facts) : leftoverSentence(facts),
-  };
-}
-
-/** The pool has room, and all that wait are of the control plane, which has none. */
-function heldByControlPlane(
-  { children, childrenHeld = [] }: RolloutFacts,
-  down: ReadonlySet<string>,
-): string | undefined {
-  const held = new Set(childrenHeld.map(({ node }) => node));
-  const isHeld = children.every(({ node }) => held.has(node) || down.has(node));
-  return isHeld ? childrenHeld[0]?.reason : undefined;
+  const [first] = children;
+  if (first?.blocker === undefined || children.some(({ blocker }) => blocker === undefined)) {
+    return { state: RolloutState.ROLLING };
+  }
+  const state = candidateCount === 0 ? RolloutState.BLOCKED : RolloutState.ROLLING;
+  return { state, blocker: `${first.node}: ${first.blocker}` };
 }
 
 function cancelling(facts: RolloutFacts): StateAndBlocker {
@@ -152,10 +127,16 @@ function cancelling(facts: RolloutFacts): StateAndBlocker {
   };
 }
 
+function unstartedSentence({ pool, children }: RolloutFacts): string {
+  const working = children.filter(({ isGranted }) => isGranted).map(({ node }) => node);
+  const rest = working.length === 0 ? '' : `; ${fewNames(working)} will still finish`;
+  return `pool ${pool} waits for a person: slipway rollout start ${pool}${rest}`;
+}
+
 function pausedSentence(facts: RolloutFacts): string {
   const reason = facts.pausedReason === undefined ? '' : ` (${facts.pausedReason})`;
   const finishing = facts.children
-    .filter((child) => child.holdsSlot && child.blocker === undefined)
+    .filter((child) => child.isGranted && child.blocker === undefined)
     .map((child) => child.node);
   const rest = finishing.length === 0 ? '' : `; ${fewNames(finishing)} will still finish`;
   return `pool ${facts.pool} is paused${reason}${rest}; resume it to go on`;
@@ -166,7 +147,7 @@ function haltedSentence(facts: RolloutFacts): string {
   const first = facts.failed[0];
   const { triedAgain = [] } = facts;
   const names = [...facts.failed.map(({ node }) => node), ...triedAgain];
-  const total = failedCount(facts) + triedAgain.length;
+  const total = facts.failed.length + triedAgain.length;
   return (
     `${count(total, 'node')} failed on ${facts.config} (the limit is ${limit}): ` +
     `${fewNames(names, { total })}` +
@@ -183,11 +164,7 @@ function triedAgainSentence({ triedAgain = [], blocked }: RolloutFacts): string 
   return `; ${fewNames(triedAgain)} ${isOne ? 'is' : 'are'} tried again, and ${others}${but}`;
 }
 
-function failedCount(facts: RolloutFacts): number {
-  return facts.failedCount ?? facts.failed.length;
-}
-
-function slotsSentence(facts: RolloutFacts): string {
+function noRoomSentence(facts: RolloutFacts): string {
   const { unavailable, unavailableBecause = [], maxUnavailable, controlPlane } = facts;
   const why = controlPlane?.isLimiting === true ? `; ${quorumSentence(controlPlane.total)}` : '';
   const taking = new Set(unavailable);
@@ -195,20 +172,17 @@ function slotsSentence(facts: RolloutFacts): string {
   for (const { node } of known) taking.delete(node);
   const named = [...known.map(withReason), ...taking];
   return (
-    `no free slot: ${count(unavailable.length, 'node')} of at most ${maxUnavailable} ` +
-    `unavailable: ${fewNames(named)}${why}`
+    `no room: ${count(unavailable.length, 'node')} of at most ${maxUnavailable} ` +
+    `out of service: ${fewNames(named)}${why}`
   );
 }
 
 /** Nothing runs and nothing can start: every node that is left is named, the worst first. */
 function leftoverSentence(facts: RolloutFacts): string {
-  const { held, heldCount = held.length, childrenDown = [] } = facts;
-  const blocked = [...childrenDown, ...facts.blocked];
-  const blockedCount = childrenDown.length + (facts.blockedCount ?? facts.blocked.length);
   const parts = [
-    reasonsOf(['failed', 'failed'], facts.failed, failedCount(facts)),
-    reasonsOf(['cannot be taken now', 'cannot be taken now'], blocked, blockedCount),
-    reasonsOf(['is held', 'are held'], held, heldCount),
+    reasonsOf(['failed', 'failed'], facts.failed),
+    reasonsOf(['cannot be taken now', 'cannot be taken now'], facts.blocked),
+    reasonsOf(['is held', 'are held'], facts.held),
   ].filter((part) => part !== undefined);
   return parts.length === 0
     ? `waiting for the cluster: ${facts.updated} of ${count(facts.machineCount, 'node')} updated`
@@ -218,11 +192,11 @@ function leftoverSentence(facts: RolloutFacts): string {
 function reasonsOf(
   [one, several]: readonly [string, string],
   reasons: readonly NamedReason[],
-  total: number,
 ): string | undefined {
+  const total = reasons.length;
   if (total === 0) return undefined;
   const what = total === 1 ? one : several;
-  return `${count(total, 'node')} ${what}: ${fewNames(reasons.map(withReason), { total })}`;
+  return `${count(total, 'node')} ${what}: ${fewNames(reasons.map(withReason))}`;
 }
 
 function withReason({ node, reason }: NamedReason): string {

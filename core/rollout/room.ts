@@ -6,7 +6,7 @@
 
 import { fewNames } from '../few';
 import type { Node } from '../node/types';
-import { isInService } from './availability';
+import { isInService } from '../node/availability';
 import { quorumLimit, quorumSentence } from './control-plane';
 import type { Grant } from './pool-rollout';
 
@@ -32,8 +32,8 @@ export function whyNoRoom(room: Room): string | undefined {
   const ahead = grants.slice(0, place).filter(({ serves }) => serves !== true);
   const out = new Set([...ahead.map((grant) => grant.node), ...downOf(members)]);
   if (out.size + 1 > maxUnavailable) {
-    const names = fewNames([...out]);
-    return `waiting for room: maxUnavailable is ${maxUnavailable}; out of service: ${names}`;
+    const names = out.size === 0 ? '' : `; out of service: ${fewNames([...out])}`;
+    return `waiting for room: maxUnavailable is ${maxUnavailable}${names}`;
   }
   const aheadInPlane = new Set(ahead.map((grant) => grant.node));
   const plane = controlPlane.map(({ metadata }) => metadata.name);

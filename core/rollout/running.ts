@@ -16,6 +16,8 @@ export interface WantedUpdate {
   readonly found: 'whole' | 'left' | 'lost';
   /** A person holds the node, or has cancelled the rollout: it goes back to what it was on. */
   readonly takesBack?: true;
+  /** The run that has given the node back: none that goes on, whatever Temporal lists. */
+  readonly after?: string;
 }
 
 /** An update that should end: its Node is gone, moved or held, or its config is not wanted any more. */
@@ -98,11 +100,12 @@ function takenUp(
 
 function wanted(member: Member, config: string | undefined): readonly WantedUpdate[] {
   if (config === undefined) return [];
-  const { name, uid, currentConfig } = member;
+  const { name, uid, currentConfig, last } = member;
   return [
     {
       ...{ node: name, uid, config, found: foundOf(member) },
       ...(currentConfig === undefined ? {} : { currentConfig }),
+      ...(last?.isOver === true ? { after: last.id } : {}),
     },
   ];
 }
@@ -157,7 +160,9 @@ function whyUnwanted(
   if (uid !== undefined && uid !== member.uid) {
     return `node ${node} was deleted, and there is another one of its name now`;
   }
-  if (takesBack === true) return undefined;
+  if (takesBack === true) {
+    return member.standing.is === 'taken' ? undefined : 'there is nothing left to take back';
+  }
   if (member.heldBecause !== undefined) return member.heldBecause;
   if (isCancelled) return 'a person cancelled the rollout';
   return config === target ? undefined : `the pool is rolled to ${target ?? 'no config'} now`;

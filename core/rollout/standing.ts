@@ -15,7 +15,7 @@ import {
   saysReady,
 } from '../node/predicates';
 import { preparedOf, type Prepared } from '../node/prepared';
-import { lastRunOf, laterMark, type MarkedRun } from '../node/turn';
+import { lastRunOf, laterMark, overMarkOf, type MarkedRun, type UpdateRun } from '../node/turn';
 import type { MachineConfigNode, Node } from '../node/types';
 import { comparePlaces, placeOf } from '../pool/candidates';
 import {
@@ -28,8 +28,9 @@ import {
   isLeftUnavailable,
   servesHalfDone,
   unavailability,
-} from './availability';
-import { failedUnheard, isUnheard } from './unheard';
+} from '../node/availability';
+import { isSameNode } from './same-member';
+import { failedUnheard, isUnheard } from '../node/unheard';
 
 /** Exactly one holds of each node. */
 export type Standing =
@@ -171,6 +172,24 @@ function turnOf(node: Node, { machineConfigNode }: KnownOfNode, isDown: boolean)
   if (isUnheard(node, machineConfigNode)) return 'unheard';
   if (!isAdopted(node)) return 'new';
   return isDegraded(node) ? 'failing' : 'usual';
+}
+
+/** It is to be updated, and has a config of ours by now. */
+export function willBeDrained({ node, standing }: Member, target: string): boolean {
+  const isLeft = ['taken', 'open', 'blocked'].includes(standing.is);
+  return isLeft && isAdopted(node) && !isBeingDeleted(node) && !isUpdatedTo(node, target);
+}
+
+/**
+ * The mark that says that a run is over which has ended without a word. Undefined = nothing is to be said: the Node is
+ * another one, has our cordon, which somebody must take up, says so already, or is taken by another run.
+ */
+export function markToClose(node: Node, run: UpdateRun, uid: string): string | undefined {
+  if (!isSameNode(node, uid) || isCordonedBySlipway(node)) return undefined;
+  const last = lastRunOf(annotationOf(node, ANNOTATION.UPDATE_RUN));
+  const isSaid = last?.id === run.id && last.isOver;
+  const isTakenByAnother = last !== undefined && last.id !== run.id && !last.isOver;
+  return isSaid || isTakenByAnother ? undefined : overMarkOf(run);
 }
 
 /**

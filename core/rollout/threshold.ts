@@ -2,11 +2,11 @@
 
 import type { ResolvedPolicy } from '../pool/types';
 import { failureLimit } from './policy';
-import type { PoolView } from './view';
+import type { Member } from './standing';
 
 /**
- * Whether so many nodes failed on the config that no other node may try it. Nodes that a person told
- * to be tried again are not failed any more and must not be counted.
+ * Whether so many nodes failed on the config that no other node may try it. One that a person told
+ * to be tried again counts until that has ended.
  */
 export function halted(
   failedCount: number,
@@ -16,10 +16,18 @@ export function halted(
   return failedCount >= failureLimit(policy, machineCount);
 }
 
-/** The same of a pool as it looks, apart from nodes that a person has just told it to try again. */
+/** Those that count: failed on the config, or tried again after that until the try has ended. */
+export function countedFailures(members: readonly Member[]): number {
+  return members.filter(
+    ({ standing, isTriedAgain }) =>
+      (standing.is === 'failed' && standing.counts) || (isTriedAgain && standing.is !== 'updated'),
+  ).length;
+}
+
+/** The same of a pool as it looks. */
 export function looksHalted(
-  { failed, unheard, machineCount }: Pick<PoolView, 'failed' | 'unheard' | 'machineCount'>,
+  members: readonly Member[],
   policy: Pick<ResolvedPolicy, 'failureThreshold'>,
 ): boolean {
-  return halted(failed.length - unheard.length, policy, machineCount);
+  return halted(countedFailures(members), policy, members.length);
 }

@@ -47,11 +47,11 @@ export class NodeUpdates {
     });
   }
 
-  /** One that runs already goes on. */
-  async start(input: NodeUpdateInput): Promise<void> {
+  /** One that runs already goes on. @returns the run that goes on now */
+  async start(input: NodeUpdateInput): Promise<string> {
     const { node, uid, pool, config, takesBack } = input;
     const memo: NodeUpdateMemo = { uid, ...(takesBack === undefined ? {} : { takesBack }) };
-    await asked(() =>
+    const { firstExecutionRunId } = await asked(() =>
       this.client.workflow.start(UPDATE_NODE, {
         workflowId: updateNodeId(node),
         taskQueue: CLUSTER_QUEUE,
@@ -68,6 +68,7 @@ export class NodeUpdates {
         ],
       }),
     );
+    return firstExecutionRunId;
   }
 
   /** One that has ended meanwhile is none to cancel. */

@@ -68,13 +68,11 @@ it(
     await world.stack.manifests.applyObject(configFor(MASTER));
     const target = await world.roll(configFor(POOL));
 
-    const { out } = await world.slipwayUntil(['rollout', 'status', MASTER], (run) =>
-      run.out.includes(`${LIMIT}; unavailable: worker-0`),
-    );
-    expect(out).toContain('Blocked');
+    const blocker = `waiting for room: ${LIMIT}; out of service: worker-0`;
+    await world.slipwayUntil(['rollout', 'status', MASTER], ({ out }) => out.includes(blocker));
     const plan = await world.slipway(['plan', MASTER]);
     expect(plan.out).toContain(`${LIMIT}, so that etcd keeps its quorum`);
-    expect(plan.out).toContain('blocked: waiting for a slot');
+    expect(plan.out).toMatch(new RegExp(`^blocked: master-\\d: ${blocker}$`, 'm'));
 
     await world.cordon('worker-0', false);
     await world.allUpdatedTo(target);

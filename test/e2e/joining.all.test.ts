@@ -15,8 +15,8 @@ import { temporalClient } from '../../tools/temporal';
 
 const GROUP = 'machineconfiguration.openshift.io';
 const WORKERS = 60;
-const SLOTS = 5;
-const INFRA_SLOTS = 2;
+const MAX_OUT = 5;
+const INFRA_MAX_OUT = 2;
 const EACH = 5;
 const PATIENCE_MS = 400_000;
 
@@ -37,7 +37,7 @@ const INFRA_POOL = {
   kind: 'MachineConfigPool',
   metadata: { name: 'infra' },
   spec: {
-    maxUnavailable: INFRA_SLOTS,
+    maxUnavailable: INFRA_MAX_OUT,
     machineConfigSelector: {
       matchExpressions: [{ key: `${GROUP}/role`, operator: 'In', values: ['worker', 'infra'] }],
     },
@@ -53,7 +53,7 @@ beforeAll(async () => {
   stack = await startStack({
     nodes: { master: 1, worker: WORKERS },
     zones: 3,
-    maxUnavailable: SLOTS,
+    maxUnavailable: MAX_OUT,
     policy: { canary: { nodes: 1 }, failureThreshold: 3, verify: { readySeconds: 0 } },
     simulation: {
       ...{ stageSeconds: 0.1, applySeconds: 0.1, rebootSeconds: 1.5, jitter: 0.2 },
@@ -81,8 +81,8 @@ beforeAll(async () => {
     return startObserver({ ...limits, kubeconfig: adminKubeconfig });
   };
   const ofWorkers = `${ROLE}/worker,!${ROLE}/infra`;
-  workers = await watch('worker', { nodeSelector: ofWorkers, maxUnavailable: SLOTS });
-  infra = await watch('infra', { nodeSelector: `${ROLE}/infra`, maxUnavailable: INFRA_SLOTS });
+  workers = await watch('worker', { nodeSelector: ofWorkers, maxUnavailable: MAX_OUT });
+  infra = await watch('infra', { nodeSelector: `${ROLE}/infra`, maxUnavailable: INFRA_MAX_OUT });
   client = await temporalClient(stack.temporal);
 }, START_MS);
 

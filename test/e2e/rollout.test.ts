@@ -279,7 +279,7 @@ function reached(config: string): readonly string[] {
     .map(({ name }) => name);
 }
 
-/** No pod may be evicted any more, and every slot has a node with pods. @returns these nodes */
+/** No pod may be evicted any more, and every node with a grant has pods. @returns these nodes */
 async function untilHeldUp(): Promise<readonly string[]> {
   for (;;) {
     await world.until('every node on its way is held up in its drain', () => {

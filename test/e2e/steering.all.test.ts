@@ -82,8 +82,8 @@ test(
 
     await world.allowEvictions(true);
     await world.allUpdatedTo(config, [first]);
-    const rested = await world.slipwayUntil(STATUS, (run) => snapshotIn(run).slotsHeld === 0);
-    expect(snapshotIn(rested)).toMatchObject({ state: 'Paused', updated: 1, slotsHeld: 0 });
+    const rested = await world.slipwayUntil(STATUS, (run) => snapshotIn(run).outOfService === 0);
+    expect(snapshotIn(rested)).toMatchObject({ state: 'Paused', updated: 1, outOfService: 0 });
     const others = world.workers.filter((node) => node !== first);
     expect(others.filter((node) => wasEverCordoned(world.record, node, mark))).toEqual([]);
     const again = await world.slipway(['rollout', 'pause', POOL]);

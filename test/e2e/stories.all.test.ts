@@ -129,7 +129,7 @@ test(
     await world.allUpdatedTo(last);
     expect(cordonedBySlipway(world.record)).toEqual([]);
     expect(rebootsOf(world.record, FIRST, mark)).toEqual([last]);
-    // A node that got the slot of the first one's slow drain may have had an intermediate config.
+    // A node that got its grant beside the first one's slow drain may have had an intermediate config.
     for (const node of world.workers) {
       const reboots = rebootsOf(world.record, node, mark);
       expect([node, reboots]).toEqual([node, configs.filter((config) => reboots.includes(config))]);
@@ -159,7 +159,7 @@ test(
       drained.every((node) => !world.node(node).unschedulable),
     );
     await letGo(world);
-    const rested = await world.slipwayUntil(STATUS, (run) => snapshotIn(run).slotsHeld === 0);
+    const rested = await world.slipwayUntil(STATUS, (run) => snapshotIn(run).outOfService === 0);
     expect(snapshotIn(rested)).toMatchObject({ state: 'Paused', updated: 0 });
     expect(cordonsOf(world.record, paused)).toEqual([]);
     expect(world.node(FIRST).annotations[CURRENT_CONFIG]).toBe(first);

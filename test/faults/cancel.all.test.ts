@@ -6,7 +6,7 @@
 import { readFileSync, watch } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { type Client, WorkflowFailedError } from '@temporalio/client';
-import { CancelledFailure, WorkflowNotFoundError } from '@temporalio/common';
+import { ApplicationFailure, CancelledFailure, WorkflowNotFoundError } from '@temporalio/common';
 import { machineConfig, plainFile, withOsImage } from '../e2e/support/configs';
 import { differences, pictureOf } from '../e2e/support/host-disk';
 import { changesOf, markOf, type Mark, rebootsOf } from '../e2e/support/judgements';
@@ -94,6 +94,11 @@ async function rollServices(): Promise<{ config: string; watch: BoundaryWatch }>
   return { config, watch: new BoundaryWatch(world, config, false) };
 }
 
+/** The step that waits for the grant cordons, too. */
+function saidIn(phase: Phase): string {
+  return phase === 'Cordoning' ? 'WaitingForGrant' : phase;
+}
+
 interface UpdateStatus {
   readonly config: string;
   readonly phase: string;
@@ -155,12 +160,12 @@ const REACH: Readonly<Record<Phase, () => Promise<Reached>>> = {
     const { config } = await rollNext();
     return { node: await nodeIn('Preparing', config), config, letGo: letHosts };
   },
-  WaitingForSlot: async () => {
-    // A person's cordon takes the only slot.
+  WaitingForGrant: async () => {
+    // A person's cordon takes all of the room.
     const taken = world.workers.at(-1) ?? '';
     await world.cordon(taken, true);
     const { config } = await rollNext();
-    const node = await nodeIn('WaitingForSlot', config);
+    const node = await nodeIn('WaitingForGrant', config);
     return { node, config, letGo: () => world.cordon(taken, false) };
   },
   Cordoning: async () => {
@@ -191,8 +196,7 @@ const REACH: Readonly<Record<Phase, () => Promise<Reached>>> = {
   GoingBack: async () => {
     const reached = await REACH.Applying();
     const { node, config } = reached;
-    // The rollout does not report a cancellation in Temporal yet. The host to be rolled back is
-    // frozen.
+    // Somebody was faster in Temporal. The host to be rolled back is frozen.
     await client.workflow.getHandle(`update-node/${node}`).cancel();
     expect(await nodeIn('GoingBack', config)).toBe(node);
     return reached;
@@ -229,8 +233,8 @@ const REACH: Readonly<Record<Phase, () => Promise<Reached>>> = {
 
 const STEPS: Readonly<Partial<Record<Phase, readonly string[]>>> = {
   Preparing: ['prepareUpdate'],
-  WaitingForSlot: [],
-  Cordoning: ['cordonNode'],
+  WaitingForGrant: ['takeOutOfService'],
+  Cordoning: ['takeOutOfService'],
   Draining: ['drainNode'],
   Applying: ['applyUpdate'],
   Reloading: ['performServiceActions'],
@@ -240,7 +244,7 @@ type Outcome = 'never disturbed' | 'given back' | 'undone' | 'too late';
 
 const OUTCOMES: readonly (readonly [Phase, Outcome])[] = [
   ['Preparing', 'never disturbed'],
-  ['WaitingForSlot', 'never disturbed'],
+  ['WaitingForGrant', 'never disturbed'],
   ['Cordoning', 'never disturbed'],
   ['Draining', 'given back'],
   ['Applying', 'undone'],
@@ -272,7 +276,7 @@ test.each(CASES)(
     const { evictions } = world.record;
     const { node, config, letGo: goOn } = await REACH[phase]();
     try {
-      expect(await statusOf(node)).toMatchObject({ config, phase });
+      expect(await statusOf(node)).toMatchObject({ config, phase: saidIn(phase) });
       const { code, err } = await world.slipway(['node', verb, node, '--reason', 'by hand']);
       const isTooLate = outcome === 'too late';
       expect([code, err]).toEqual([
@@ -301,7 +305,7 @@ async function expectHeardIn(phase: Phase, node: string, config: string): Promis
   if (steps !== undefined) expect(await stepsWhenCancelled(client, node)).toEqual(steps);
   // After the end of the update the cordon would come too late.
   if (steps === undefined || phase === 'Cordoning') {
-    expect(await statusOf(node)).toMatchObject({ config, phase });
+    expect(await statusOf(node)).toMatchObject({ config, phase: saidIn(phase) });
   }
   if (phase === 'Draining') {
     // The request itself returned the node to service.
@@ -359,13 +363,16 @@ async function expectTakenBack(taken: TakenBack): Promise<void> {
   });
 }
 
+/** A step that sees the hold before Temporal cancels it ends the update by itself. */
 async function endOf(node: string): Promise<string> {
   try {
     await client.workflow.getHandle(`update-node/${node}`).result();
     return 'completed';
   } catch (error) {
     if (!(error instanceof WorkflowFailedError)) throw error;
-    return error.cause instanceof CancelledFailure ? 'cancelled' : 'failed';
+    const { cause } = error;
+    const isHeld = cause instanceof ApplicationFailure && cause.type === 'HeldByUser';
+    return isHeld || cause instanceof CancelledFailure ? 'cancelled' : 'failed';
   }
 }
 

@@ -124,14 +124,23 @@ async function caught(act: () => Promise<unknown>): Promise<string> {
 test(
   'each broken promise is named',
   async () => {
-    // I1: a person has taken one node out of service; Slipway's user takes another.
-    await person('worker-0', { spec: { unschedulable: true } });
-    expect(await caught(() => bySlipway('worker-1', { spec: { unschedulable: true } }))).toBe(
-      'I1 worker-1: 2 nodes unavailable, 1 allowed: worker-0, worker-1',
+    // I1: takes one node out of service, and then another.
+    const takes = (node: string, unschedulable: true | null) => {
+      const owner = unschedulable === null ? null : `update-node/${node}`;
+      return bySlipway(node, {
+        metadata: { name: node, annotations: { 'slipway.dev/cordoned-by': owner } },
+        spec: { unschedulable },
+      });
+    };
+    await takes('worker-1', true);
+    expect(await caught(() => takes('worker-2', true))).toBe(
+      'I1 worker-2: 2 nodes unavailable, 1 allowed: worker-1, worker-2',
     );
-    await person('worker-1', { spec: { unschedulable: null } });
+    await takes('worker-1', null);
+    await takes('worker-2', null);
 
     // I3: removes a person's cordon; only the audit log shows by whom.
+    await person('worker-0', { spec: { unschedulable: true } });
     expect(await caught(() => bySlipway('worker-0', { spec: { unschedulable: null } }))).toBe(
       `I3 worker-0: ${SLIPWAY} removed a person's cordon`,
     );
@@ -209,6 +218,40 @@ test(
   },
   SILENT_STORY_MS,
 );
+
+test(
+  'I1: more grants than nodes may go out of service are named',
+  async () => {
+    const rollouts = '/apis/slipway.dev/v1alpha1/poolrollouts';
+    const metadata = { name: 'worker' };
+    await cluster.admin.call('POST', rollouts, {
+      ...{ apiVersion: 'slipway.dev/v1alpha1', kind: 'PoolRollout', metadata },
+    });
+    const give = (...nodes: readonly string[]) =>
+      cluster.admin.call('PATCH', `${rollouts}/worker/status`, { status: statusWith(nodes) });
+
+    await give('worker-0');
+    // All of them have served for so long that no picture of Slipway's shows one down.
+    expect(await caught(() => give('worker-0', 'worker-2'))).toBe(
+      'I1 worker: 2 grants to go out of service, 1 allowed: worker-0, worker-2',
+    );
+    await cluster.admin.call('DELETE', `${rollouts}/worker`);
+  },
+  STORY_MS,
+);
+
+/** Of a PoolRollout in which these nodes have grants. */
+function statusWith(nodes: readonly string[]): object {
+  const at = '2029-06-01T00:00:00Z';
+  const none = { waiting: 0, failed: 0, held: 0, blocked: 0 };
+  return {
+    ...{ state: 'Rolling', done: '0/3', failed: [], held: [] },
+    counts: { machines: 3, updated: 0, outOfService: nodes.length, mayBeOut: 1, ...none },
+    grants: nodes.map((node) => ({
+      ...{ node, uid: node, run: `run-of-${node}`, config: CONFIG, startedAt: at, grantedAt: at },
+    })),
+  };
+}
 
 test(
   'an observer that looks for Temporal where it is not says so at rest, and sees once it is told where it is',

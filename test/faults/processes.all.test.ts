@@ -190,7 +190,7 @@ describe("Temporal's database is lost", () => {
     campaign().rounds === 0
       ? [
           ['Preparing', 'Cordoning', 'Applying', 'Verifying'],
-          ['WaitingForSlot', 'Draining', 'Completing'],
+          ['WaitingForGrant', 'Draining', 'Completing'],
         ]
       : BOUNDARIES.map((boundary) => [boundary]);
 

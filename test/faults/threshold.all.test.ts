@@ -3,7 +3,6 @@
  * counts the disturbed nodes.
  */
 
-import { type Client, WorkflowFailedError } from '@temporalio/client';
 import { machineConfig } from '../e2e/support/configs';
 import { wrongOnDisk } from '../e2e/support/disk-at-rest';
 import { changesOf, cordonedBySlipway, markOf, type Mark } from '../e2e/support/judgements';
@@ -17,11 +16,10 @@ import {
   STOP_MS,
   type World,
 } from '../e2e/support/world';
+import { watchGrants } from './support/given-grants';
 import { violationsSince } from './support/rest';
 import { tally } from './support/results';
-import { grantsAndFailures } from './support/rollout-history';
 import { freeze } from './support/strike';
-import { temporalClient } from '../../tools/temporal';
 
 const STORY_MS = 240_000;
 const POOLS = '/apis/machineconfiguration.openshift.io/v1/machineconfigpools';
@@ -34,7 +32,7 @@ const FROZEN_MS = REBOOT_SECONDS * 1000 + 500;
 const workers = Array.from({ length: NODES }, (_, index) => `worker-${index}`);
 
 let world: World;
-let client: Client;
+let grants: Awaited<ReturnType<typeof watchGrants>>;
 
 beforeAll(async () => {
   world = await startWorld({
@@ -49,11 +47,11 @@ beforeAll(async () => {
     },
     workloads: [],
   });
-  client = await temporalClient(world.stack.temporal);
+  grants = await watchGrants(world.stack.cluster.adminKubeconfig, POOL);
 }, START_MS);
 
 afterAll(async () => {
-  await client?.connection.close();
+  grants?.stop();
   await world?.stop();
 }, STOP_MS);
 
@@ -128,7 +126,7 @@ const hasFailed = (since: Mark) => (node: string) =>
   );
 
 /** Every disturbed node has failed and is in service again. */
-async function untilHalted(mark: Mark, config: string, { limit }: Case): Promise<void> {
+async function untilHalted(mark: Mark, { limit }: Case): Promise<void> {
   await world.until(`${limit} nodes have failed and serve`, () => {
     const hit = disturbed(mark);
     return (
@@ -137,13 +135,9 @@ async function untilHalted(mark: Mark, config: string, { limit }: Case): Promise
       cordonedBySlipway(world.record).length === 0
     );
   });
-  // A node with a slot may not be cordoned yet.
-  for (;;) {
-    const { inFlight } = await grantsAndFailures(client, POOL, config, limit);
-    if (inFlight.length === 0) break;
-    // Only Temporal shows the end of a workflow, which is after its last write.
-    await Promise.all(inFlight.map(ended));
-  }
+  // A node with a grant may not be cordoned yet.
+  const hasNone = () => world.record.rollout(POOL)?.grants.length === 0;
+  await world.until('no node has a grant any more', hasNone);
   const watched = await world.slipway(['rollout', 'status', POOL, '--watch']);
   expect(watched.code).toBe(4);
 }
@@ -155,14 +149,6 @@ async function expectAllOn(config: string): Promise<void> {
     const said = world.node(node).annotations[CURRENT_CONFIG] ?? '';
     const wrong = await wrongOnDisk(configs, said, world.stack.hostRoot(node));
     expect({ node, said, wrong }).toEqual({ node, said: config, wrong: [] });
-  }
-}
-
-async function ended(workflowId: string): Promise<void> {
-  try {
-    await client.workflow.getHandle(workflowId).result();
-  } catch (error) {
-    if (!(error instanceof WorkflowFailedError)) throw error;
   }
 }
 
@@ -178,15 +164,10 @@ test.each(CASES)(
       () => workers.filter(down).length === together,
     );
     await freeze(world.stack.product.pid(`host-worker/${POOL}`), FROZEN_MS);
-    await untilHalted(mark, config, one);
+    await untilHalted(mark, one);
 
-    // No slot is granted after the deciding failure was reported.
-    const { failures, grantsAfter, order } = await grantsAndFailures(
-      client,
-      POOL,
-      config,
-      one.limit,
-    );
+    // No grant is given once the deciding failure is seen.
+    const { failures, grantsAfter, order } = grants.told(config, one.limit);
     expect(failures).toBeGreaterThanOrEqual(one.limit);
     expect({ order, grantsAfter }).toEqual({ order, grantsAfter: [] });
 

@@ -59,7 +59,7 @@ async function theFailedOne(): Promise<string> {
   return name;
 }
 
-/** The rollout knows of the failure and grants no more slots. */
+/** The rollout knows of the failure and gives no more grants. */
 async function untilHalted(): Promise<void> {
   const { code, out } = await world.slipway('rollout', 'status', 'worker', '--watch');
   expect({ code, out }).toMatchObject({ code: 4 });

@@ -63,3 +63,20 @@ export interface ObservedStatus {
   readonly counts: Readonly<Record<string, number>>;
   readonly nodeSelector?: NodeSelector;
 }
+
+/** The permission of one run of an update to take its node out of service. */
+export interface ObservedGrant {
+  readonly node: string;
+  readonly run: string;
+  /** The update takes nothing out of service. */
+  readonly serves: boolean;
+}
+
+/** A PoolRollout, which has the name of its pool. */
+export interface ObservedRollout {
+  readonly name: string;
+  readonly blocker?: string;
+  /** Updates that are prepared and have no grant. */
+  readonly waiting: number;
+  readonly grants: readonly ObservedGrant[];
+}

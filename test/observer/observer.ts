@@ -6,7 +6,13 @@
 import type { V1Node, V1Pod } from '@kubernetes/client-node';
 import { KubeConfig } from '@kubernetes/client-node';
 import { follow } from './follow';
-import type { NodeSelector, ObservedNode, ObservedPod, ObservedStatus } from './observed';
+import type {
+  NodeSelector,
+  ObservedNode,
+  ObservedPod,
+  ObservedRollout,
+  ObservedStatus,
+} from './observed';
 import type { Limits } from './record';
 import { RolloutRecord } from './record';
 import { BLIND_MS, Sight } from './sight';
@@ -24,9 +30,10 @@ export interface Observer {
   stop(): void;
 }
 
+const POOL_ROLLOUTS = '/apis/slipway.dev/v1alpha1/poolrollouts';
 const MACHINE_CONFIGURATION = '/apis/machineconfiguration.openshift.io/v1';
 
-/** Resolves once nodes, pods, pools and MachineConfigNodes are known. */
+/** Resolves once all that it watches is known. */
 export async function startObserver(options: ObserverOptions): Promise<Observer> {
   const config = new KubeConfig();
   config.loadFromFile(options.kubeconfig);
@@ -67,6 +74,12 @@ export async function startObserver(options: ObserverOptions): Promise<Observer>
       sight: sightOf('MachineConfigNodes'),
       seen: (node) => record.machineConfigNodeSeen(observedMachineConfigNode(node)),
       gone: ({ metadata }) => record.machineConfigNodeGone(metadata.name),
+    }),
+    follow<PoolRolloutObject>(config, {
+      path: POOL_ROLLOUTS,
+      sight: sightOf('PoolRollouts'),
+      seen: (rollout) => record.rolloutSeen(observedRollout(rollout), Date.now()),
+      gone: ({ metadata }) => record.rolloutGone(metadata.name),
     }),
   ]);
   return {
@@ -181,6 +194,29 @@ function observedMachineConfigNode(node: MachineConfigNodeObject): ObservedStatu
     current: node.status?.configVersion?.current ?? '',
     paused: false,
     ...commonOf(node),
+  };
+}
+
+interface PoolRolloutObject {
+  readonly metadata: { readonly name: string };
+  readonly status?: {
+    readonly blocker?: string;
+    readonly counts?: { readonly waiting?: number };
+    readonly grants?: readonly {
+      readonly node: string;
+      readonly run: string;
+      readonly serves?: boolean;
+    }[];
+  };
+}
+
+function observedRollout({ metadata, status = {} }: PoolRolloutObject): ObservedRollout {
+  const { blocker, counts, grants = [] } = status;
+  return {
+    name: metadata.name,
+    ...(blocker === undefined ? {} : { blocker }),
+    waiting: counts?.waiting ?? 0,
+    grants: grants.map(({ node, run, serves = false }) => ({ node, run, serves })),
   };
 }
 

@@ -6,7 +6,14 @@
 import { fewNames } from '../../core/few';
 import { Boots } from './boots';
 import { Cordons, isPersonsCordon, isWithoutMark } from './cordons';
-import type { NodeChange, ObservedNode, ObservedPod, ObservedStatus } from './observed';
+import { Down, isDown, isTaken } from './down';
+import type {
+  NodeChange,
+  ObservedNode,
+  ObservedPod,
+  ObservedRollout,
+  ObservedStatus,
+} from './observed';
 import type { Fault, Violation } from './violation';
 import { describeViolation } from './violation';
 
@@ -27,7 +34,6 @@ export const UPDATE_TAINT = 'UpdateInProgress';
  */
 const MOST_NAMES = 10;
 const SHARED_NAMES = ['machineconfiguration.openshift.io/', 'slipway.dev/'];
-const STATE = 'machineconfiguration.openshift.io/state';
 const CURRENT_CONFIG = 'machineconfiguration.openshift.io/currentConfig';
 const CONTROL_PLANE = ['control-plane', 'master'].map((role) => `node-role.kubernetes.io/${role}`);
 /** Set by the API server when it has granted an eviction. */
@@ -41,6 +47,8 @@ export class RolloutRecord {
   readonly #pods = new Map<string, ObservedPod>();
   readonly #pools = new Map<string, ObservedStatus>();
   readonly #machineConfigNodes = new Map<string, ObservedStatus>();
+  readonly #rollouts = new Map<string, ObservedRollout>();
+  readonly #down = new Down();
   readonly #started = new Set<string>();
   readonly #lowestHealthy = new Map<string, number>();
   readonly #listeners = new Set<() => void>();
@@ -49,7 +57,6 @@ export class RolloutRecord {
   /** By the version of a Node that they wrote. */
   readonly #writers = new Map<string, string>();
   #maxUnavailable = 0;
-  #unavailable = 0;
 
   constructor(private readonly limits: Limits) {}
 
@@ -87,6 +94,14 @@ export class RolloutRecord {
     return this.#machineConfigNodes.get(name);
   }
 
+  get rollouts(): readonly ObservedRollout[] {
+    return [...this.#rollouts.values()];
+  }
+
+  rollout(pool: string): ObservedRollout | undefined {
+    return this.#rollouts.get(pool);
+  }
+
   /** Undefined = another writer, or not known. */
   writerOf(version: string): string | undefined {
     return this.#writers.get(version);
@@ -113,9 +128,10 @@ export class RolloutRecord {
     this.#nodes.set(node.name, node);
     this.changes.push({ atMs, node, previous });
     this.#cordons.seen(node, previous);
-    this.#checkUnavailable(node, previous, atMs);
+    this.#down.seen(node, atMs);
+    this.#maxUnavailable = Math.max(this.#maxUnavailable, this.nodes.filter(isDown).length);
     if (previous !== undefined) {
-      this.#checkControlPlane({ node, previous, atMs });
+      if (isTaken(node, previous)) this.#checkTaken(node, atMs);
       this.#checkChange({ node, previous, atMs });
     }
     this.#tell();
@@ -123,6 +139,7 @@ export class RolloutRecord {
 
   nodeGone(name: string): void {
     this.#nodes.delete(name);
+    this.#down.gone(name);
     this.#tell();
   }
 
@@ -163,6 +180,18 @@ export class RolloutRecord {
     this.#tell();
   }
 
+  rolloutSeen(rollout: ObservedRollout, atMs: number): void {
+    const before = this.#rollouts.get(rollout.name)?.grants ?? [];
+    this.#rollouts.set(rollout.name, rollout);
+    this.#checkGrants(rollout, new Set(before.map(({ run }) => run)), atMs);
+    this.#tell();
+  }
+
+  rolloutGone(name: string): void {
+    this.#rollouts.delete(name);
+    this.#tell();
+  }
+
   /** From the audit log. */
   nodeWritten(version: string, user: string): void {
     this.#writers.set(version, user);
@@ -177,34 +206,41 @@ export class RolloutRecord {
     for (const listener of [...this.#listeners]) listener();
   }
 
-  #checkUnavailable(node: ObservedNode, previous: ObservedNode | undefined, atMs: number): void {
-    const down = this.nodes.filter((candidate) => candidate.unschedulable || !candidate.ready);
-    const grew = down.length > this.#unavailable;
-    this.#unavailable = down.length;
-    this.#maxUnavailable = Math.max(this.#maxUnavailable, down.length);
-    const limit = this.limits.maxUnavailable;
-    if (limit === undefined || down.length <= limit) return;
-    if (!grew && (previous === undefined || !isNewlyTaken(node, previous))) return;
-    this.report(
-      'I1',
-      node.name,
-      `${down.length} nodes unavailable, ${limit} allowed: ${someNames(down)}`,
-      atMs,
-    );
+  /** etcd must keep its majority, too, whatever a pool says. */
+  #checkTaken(node: ObservedNode, atMs: number): void {
+    const counted = this.nodes.filter((other) => isDown(other) && this.#down.counts(other, atMs));
+    const { maxUnavailable: limit } = this.limits;
+    if (limit !== undefined && counted.length > limit) {
+      const what = `${counted.length} nodes unavailable, ${limit} allowed`;
+      this.report('I1', node.name, `${what}: ${someNames(counted)}`, atMs);
+    }
+    if (!isOfControlPlane(node)) return;
+    const total = this.nodes.filter(isOfControlPlane).length;
+    const down = counted.filter(isOfControlPlane);
+    const allowed = Math.max(1, Math.ceil(total / 2) - 1);
+    if (down.length <= allowed) return;
+    const what = `${down.length} of ${total} control-plane nodes unavailable, ${allowed} allowed`;
+    this.report('I1', node.name, `${what}: ${someNames(down)}`, atMs);
   }
 
-  /**
-   * etcd must keep its majority, whatever a pool says. A node that goes down by itself is nobody's
-   * fault.
-   */
-  #checkControlPlane({ node, previous, atMs }: NodeChange & { readonly previous: ObservedNode }) {
-    if (!isOfControlPlane(node) || !isNewlyTaken(node, previous)) return;
-    const all = this.nodes.filter(isOfControlPlane);
-    const down = all.filter(({ unschedulable, ready }) => unschedulable || !ready);
-    const allowed = Math.max(1, Math.ceil(all.length / 2) - 1);
-    if (down.length <= allowed) return;
-    const what = `${down.length} of ${all.length} control-plane nodes unavailable, ${allowed} allowed`;
-    this.report('I1', node.name, `${what}: ${someNames(down)}`, atMs);
+  /** A node that was out of service before its grant costs no room. */
+  #checkGrants({ name, grants }: ObservedRollout, before: ReadonlySet<string>, atMs: number): void {
+    const { maxUnavailable: limit } = this.limits;
+    const taking = grants.filter(({ node, serves }) => !serves && this.#nodes.has(node));
+    if (limit === undefined || taking.length <= limit) return;
+    const isNew = taking.some(({ node, run }) => !before.has(run) && this.#served(node, atMs));
+    if (!isNew) return;
+    const nodes = fewNames(
+      taking.map(({ node }) => node),
+      { most: MOST_NAMES },
+    );
+    const what = `${taking.length} grants to go out of service, ${limit} allowed`;
+    this.report('I1', name, `${what}: ${nodes}`, atMs);
+  }
+
+  #served(name: string, atMs: number): boolean {
+    const node = this.#nodes.get(name);
+    return node !== undefined && !isDown(node) && this.#down.servedLong(name, atMs);
   }
 
   #checkChange(change: NodeChange & { readonly previous: ObservedNode }): void {
@@ -255,13 +291,6 @@ export class RolloutRecord {
     if (pod.ready) return true;
     return this.#started.has(key) && !pod.terminating && this.#nodes.get(pod.node)?.ready === true;
   }
-}
-
-/** Slipway's cordon on a node that no update had left: that it was down is no permission. */
-function isNewlyTaken(node: ObservedNode, previous: ObservedNode): boolean {
-  const state = previous.annotations[STATE] ?? '';
-  const wasLeft = previous.annotations[CORDONED_BY] !== undefined || !['', 'Done'].includes(state);
-  return !wasLeft && node.unschedulable && node.annotations[CORDONED_BY] !== undefined;
 }
 
 function isOfControlPlane({ labels }: ObservedNode): boolean {

@@ -1,8 +1,9 @@
 /**
- * Workflows that stand still without naming a blocker (I6), and marks on nodes without an update
- * (I2), by looks now and then. Time without looks does not count.
+ * Workflows that stand still without naming a blocker (I6), grants that no update uses (I6), and
+ * marks on nodes without an update (I2), by looks now and then. Time without looks does not count.
  */
 
+import { excuseOfRollout } from './excuses';
 import { homesOf } from './membership';
 import type { ObservedNode, ObservedStatus } from './observed';
 import type { RolloutRecord } from './record';
@@ -27,8 +28,9 @@ const ASKED_AT_ONCE = 8;
 /** One or two failed looks are no absence of Temporal. */
 const ABSENCE_MS = 10_000;
 
-interface OpenWorkflows {
+export interface OpenWorkflows {
   readonly ids: ReadonlySet<string>;
+  readonly runs: ReadonlySet<string>;
 }
 
 /** The answer of a workflow. */
@@ -98,9 +100,9 @@ export class Silence {
     // Many questions take minutes on a busy machine: what has moved meanwhile was asked too late.
     const signs = new Map(this.#waiting(open).map(({ key, sign }) => [key, sign]));
     const found: Silent[] = [];
-    for (const [index, { key, silent, watched }] of due.entries()) {
+    for (const [index, { key, silent, watched, excuse }] of due.entries()) {
       const answer = answers[index] ?? 'no answer';
-      const goesOn = answer === 'says for what' || answer === 'has ended';
+      const goesOn = answer === 'has ended' || isExcused(answer, excuse);
       if (goesOn || signs.get(key) !== watched.sign) this.#watched.delete(key);
       else if (isTooLong(watched, answer, nowMs)) {
         watched.told = true;
@@ -157,6 +159,7 @@ export class Silence {
       ...this.#updates(open),
       ...this.#orphans(open),
       ...this.#leftTaints(open),
+      ...this.#unusedGrants(open),
       ...this.#forgotten(open),
     ];
   }
@@ -226,6 +229,33 @@ export class Silence {
       }));
   }
 
+  /**
+   * Grants of open rollouts whose run is over, although their node serves. One whose node is out of
+   * service goes on until it is back.
+   */
+  #unusedGrants({ ids, runs }: OpenWorkflows): readonly Waiting[] {
+    const open = this.record.rollouts.filter(({ name }) => ids.has(`${ROLLOUT}${name}`));
+    return open.flatMap(({ name: pool, grants }) =>
+      grants
+        .filter(({ node, run }) => !runs.has(run) && this.#serves(node))
+        .map(({ node, run }) => ({
+          key: `grant ${pool} ${node} ${run}`,
+          sign: '',
+          silent: {
+            invariant: 'I6',
+            subject: node,
+            text: `it has a grant of pool ${pool}, and the update that got it does not run`,
+          },
+        })),
+    );
+  }
+
+  /** One that is gone is not waited for. */
+  #serves(name: string): boolean {
+    const node = this.record.node(name);
+    return node === undefined || (node.ready && !node.unschedulable);
+  }
+
   /** Pools that are behind, and rollouts that wait. */
   #forgotten({ ids }: OpenWorkflows): readonly Waiting[] {
     const { nodes, pools } = this.record;
@@ -239,7 +269,10 @@ export class Silence {
       const sign = `${target} ${behind} ${ids.has(id)}`;
       if (ids.has(id)) {
         const text = `its rollout is ${behind} nodes behind, waits, and does not say for what`;
-        return [{ key: id, sign, ask: id, silent: { invariant: 'I6', subject: name, text } }];
+        const updates = members.filter((node) => ids.has(`${UPDATE}${node.name}`)).length;
+        const excuse = excuseOfRollout(this.record.rollout(name), updates);
+        const silent = { invariant: 'I6', subject: name, text } as const;
+        return [{ key: id, sign, ask: id, silent, ...(excuse === undefined ? {} : { excuse }) }];
       }
       const text = `${behind} nodes are behind, and no rollout runs`;
       return [{ key: `behind ${name}`, sign, silent: { invariant: 'I6', subject: name, text } }];
@@ -266,12 +299,18 @@ function unanswered({ invariant, subject }: Silent): Silent {
   return { invariant, subject, text: 'waits, and nobody answers who asks for what' };
 }
 
+function isExcused(answer: Answer, excuse: string | undefined): boolean {
+  return answer === 'says for what' || (answer === 'says nothing' && excuse !== undefined);
+}
+
 interface Waiting {
   readonly key: string;
   /** Changes with everything that a person could see. */
   readonly sign: string;
   /** The workflow that may name the blocker. */
   readonly ask?: string;
+  /** What it waits for, if the API server shows that; it counts where the workflow answers. */
+  readonly excuse?: string;
   readonly silent: Silent;
 }
 

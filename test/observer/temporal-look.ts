@@ -2,10 +2,9 @@
 
 import { Client, Connection, type WorkflowExecutionDescription } from '@temporalio/client';
 import { setTimeout as delay } from 'node:timers/promises';
-import { excuseOfRollout, type SaidByRollout } from './excuses';
 import type { RolloutRecord } from './record';
 import type { Sight } from './sight';
-import { Silence, type Word } from './silence';
+import { Silence, type OpenWorkflows, type Word } from './silence';
 
 const LOOK_EVERY_MS = 3_000;
 const PATIENCE_MS = 5_000;
@@ -60,10 +59,10 @@ export class TemporalLook {
   }
 
   async #look(silence: Silence): Promise<void> {
-    let ids: ReadonlySet<string>;
+    let open: OpenWorkflows;
     const triedMs = Date.now();
     try {
-      ids = await this.#server.openWorkflows();
+      open = await this.#server.openWorkflows();
     } catch {
       // Absent, or an empty server without the namespace. The sight counts it.
       silence.interrupted(triedMs);
@@ -72,7 +71,7 @@ export class TemporalLook {
     this.sight.looked(performance.now());
     // The look misses changes before the next one.
     this.sight.lost(performance.now());
-    for (const { invariant, subject, text } of await silence.look({ ids }, Date.now())) {
+    for (const { invariant, subject, text } of await silence.look(open, Date.now())) {
       this.record.report(invariant, subject, text);
     }
   }
@@ -96,12 +95,15 @@ class Server {
     this.#client = new Client({ connection: this.#connection, namespace });
   }
 
-  openWorkflows(): Promise<ReadonlySet<string>> {
+  openWorkflows(): Promise<OpenWorkflows> {
     return this.#within(async () => {
-      const ids = new Set<string>();
+      const [ids, runs] = [new Set<string>(), new Set<string>()];
       const query = 'ExecutionStatus = "Running"';
-      for await (const { workflowId } of this.#client.workflow.list({ query })) ids.add(workflowId);
-      return ids;
+      for await (const { workflowId, runId } of this.#client.workflow.list({ query })) {
+        ids.add(workflowId);
+        runs.add(runId);
+      }
+      return { ids, runs };
     });
   }
 
@@ -119,9 +121,10 @@ class Server {
   }
 }
 
-type Status = Partial<Pick<SaidByRollout, 'blocker' | 'children'>>;
-
-/** Its own blocker, or what Temporal shows for a step that is retried. */
+/**
+ * Its own blocker, or what Temporal shows for a step that is retried. A rollout is asked only
+ * whether a worker answers for it: its PoolRollout says what it waits for.
+ */
 async function wordOf(client: Client, workflowId: string): Promise<Word> {
   const handle = client.workflow.getHandle(workflowId);
   const described = await handle.describe();
@@ -133,9 +136,10 @@ async function wordOf(client: Client, workflowId: string): Promise<Word> {
     return { runs: true, blocker: failing.lastFailure.message };
   }
   const isRollout = workflowId.startsWith('pool-rollout/');
-  const said = await handle.query<Status>(isRollout ? 'progress' : 'status');
-  const blocker = isRollout ? excuseOfRollout(said) : said.blocker;
-  if (blocker !== undefined) return { runs: true, blocker };
+  const said = await handle.query<{ blocker?: string } | undefined>(
+    isRollout ? 'progress' : 'status',
+  );
+  if (!isRollout && said?.blocker !== undefined) return { runs: true, blocker: said.blocker };
   // A workflow that has ended between the two questions waits for nothing.
   const after = await handle.describe().catch(() => described);
   return { runs: isRunning(after) };

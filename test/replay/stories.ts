@@ -1,7 +1,19 @@
 /** Runs whose histories are replayed: each takes another path through the workflows. */
 
 import type { WorkflowHandle } from '@temporalio/client';
-import type { FakeWorld } from '../workflow/support/fake-world';
+import { poolRolloutId } from '../../core/names';
+import { RolloutWaker } from '../../process/temporal/rollout-waker';
+import { startByPerson } from '../../process/temporal/start-rollout';
+import {
+  cancelNodeUpdate,
+  pauseUpdate,
+  resumeUpdate,
+  retryNodeUpdate,
+  skipNodeUpdate,
+  type StepResult,
+} from '../../workflows/contracts/rollout';
+import type { FakeWorld, WorldOptions } from '../workflow/support/fake-world';
+import { oneNodeOn, type OneNode } from '../workflow/support/one-node';
 import { aRestartPlan } from '../workflow/support/plans';
 import type { TestTemporal } from '../workflow/support/temporal';
 
@@ -15,243 +27,245 @@ export interface TestServers {
 /** By what is special about it. */
 type Handles = Readonly<Record<string, WorkflowHandle>>;
 
+/** Ends with the handles whose histories it gives. */
 type Story = [name: string, tell: (servers: TestServers) => Promise<Handles>];
 
-/** Each ends with the handles whose histories it gives. */
-export const STORIES: readonly Story[] = [
-  [
-    'a reboot',
-    async ({ temporal }) => {
-      const world = await temporal.world({ nodes: 3 });
-      await (await world.startRollout()).result();
-      return {
-        'update-node.reboot': world.update(world.name(1)),
-        'pool-rollout.completed': world.rollout(),
-      };
-    },
-  ],
-  [
-    'a restart of a service',
-    async ({ temporal }) => {
-      const world = await temporal.world({ nodes: 1, plan: aRestartPlan() });
-      await (await world.startRollout()).result();
-      return { 'update-node.restart': world.update(world.name(1)) };
-    },
-  ],
-  [
-    'a node with nothing to drain',
-    async ({ temporal }) => {
-      const world = await temporal.world({ nodes: 1 });
+const SHORT: WorldOptions = { policy: { reconnectSeconds: 2 } };
+const SOON = { lookAgainSeconds: 0.01 };
+
+/** Of updates of a node. */
+const UPDATES: readonly Story[] = [
+  update('a reboot', 'reboot'),
+  update('a restart of a service', 'restart', { options: { plan: aRestartPlan() } }),
+  update('a node with nothing to drain', 'empty', {
+    before: ({ world }) => {
       world.withoutPods = true;
-      await (await world.startRollout()).result();
-      return { 'update-node.empty': world.update(world.name(1)) };
+    },
+  }),
+  update('a node that is on its config already', 'unchanged', {
+    before: ({ world, node }) => {
+      world.host(node).config = 'c2';
+    },
+  }),
+  update('a pod that comes late', 'late-pod', {
+    at: 'applyUpdate',
+    meanwhile: ({ world, node }) => world.bindLate(node),
+  }),
+  update('a host that is silent when it is to commit', 'silent-at-commit', {
+    options: SHORT,
+    at: 'commitUpdate',
+    meanwhile: async ({ world, node }) => {
+      const again = world.hold('verifyUpdate', node);
+      await again.reached;
+      again.open();
+    },
+  }),
+  update('a host that has committed, and whose answer was lost', 'committed-unheard', {
+    options: SHORT,
+    at: 'commitUpdate',
+    meanwhile: async ({ world, node }) => {
+      const is = { config: 'c2', applied: undefined, staged: undefined, rebooted: false };
+      Object.assign(world.host(node), is);
+      world.failWith('verifyUpdate', node, 'VerifyFailed', 'cannot be told');
+      await world.ended(node);
+    },
+  }),
+  failed('a refused config', 'refused', ['prepareUpdate', 'DigestMismatch']),
+  failed('a drain that times out', 'timed-out', ['drainNode', 'DrainTimedOut']),
+  failed('a failed apply', 'apply-failed', ['applyUpdate', 'ApplyFailed']),
+  failed('a way back after the reboot', 'gone-back', ['verifyUpdate', 'WrongDeployment']),
+  update('a way back of a node that a person has uncordoned', 'uncordoned', {
+    before: ({ world, node }) => {
+      world.failWith('awaitNodeReady', node, 'VerifyFailed', 'fell over again', 1);
+    },
+    at: 'awaitNodeReady',
+    meanwhile: ({ world, node }) => world.changeNode(node, { unschedulable: false }),
+  }),
+  update('a host that cannot be taken back', 'stuck', {
+    before: ({ world, node }) => {
+      world.failWith('verifyUpdate', node, 'WrongDeployment', 'booted the old one');
+      world.failWith('goBack', node, 'RollbackFailed', 'no previous deployment');
+    },
+  }),
+  update('a host that a lost update left on what does not hold', 'left', {
+    before: ({ world, node }) => {
+      world.host(node).isLeft = true;
+    },
+  }),
+  ...['prepareUpdate', 'takeOutOfService', 'drainNode', 'applyUpdate', 'verifyUpdate'].map((at) =>
+    cancelled(`an update that is cancelled at ${at}`, `cancelled-${at}`, at),
+  ),
+  cancelled('a node that is deleted', 'deleted', 'verifyUpdate', ({ world, node }) => {
+    world.deleteNode(node);
+  }),
+  cancelled('a node that is moved', 'moved', 'applyUpdate', ({ world, node }) => {
+    world.moveNode(node);
+  }),
+  update('a node that is held while it waits', 'held', {
+    at: 'takeOutOfService',
+    meanwhile: async ({ world, node }) => {
+      world.holdNode(node);
+      await world.ended(node);
+    },
+  }),
+];
+
+/** Of rollouts. */
+const ROLLOUTS: readonly Story[] = [
+  [
+    'a rollout that a person starts',
+    async ({ temporal }) => {
+      answers(temporal, 'completed', [SOON, SOON, { ended: 'completed' }]);
+      await startByPerson(temporal.client.workflow, 'completed', {});
+      await endOf(temporal, 'completed');
+      return { 'pool-rollout.completed': rolloutOf(temporal, 'completed') };
     },
   ],
   [
-    'a node that is on its config already',
+    'a rollout that news start, and wake',
     async ({ temporal }) => {
-      const world = await temporal.world({ nodes: 1 });
-      world.host(world.name(1)).config = 'c2';
-      await (await world.startRollout()).result();
-      return { 'update-node.unchanged': world.update(world.name(1)) };
+      const script = answers(temporal, 'woken', [{}, {}, { ended: 'completed' }]);
+      const waker = new RolloutWaker(temporal.client.workflow);
+      for (const steps of [1, 2, 3]) {
+        await waker.wake('woken', { nodes: steps });
+        await script.untilSteps(steps);
+      }
+      await endOf(temporal, 'woken');
+      return { 'pool-rollout.woken': rolloutOf(temporal, 'woken') };
     },
   ],
   [
-    'a host that is silent when it is to commit',
-    ({ temporal }) =>
-      committed(temporal, 'update-node.silent-at-commit', async (world) => {
-        const gate = world.hold('commitUpdate');
-        const proof = world.hold('verifyUpdate');
-        return async () => {
-          proof.open();
-          await gate.reached;
-          const again = world.hold('verifyUpdate');
-          await again.reached;
-          gate.open();
-          again.open();
-        };
-      }),
-  ],
-  [
-    'a host that has committed, and whose answer was lost',
-    ({ temporal }) =>
-      committed(temporal, 'update-node.committed-unheard', async (world) => {
-        const node = world.name(1);
-        const gate = world.hold('commitUpdate');
-        return async () => {
-          await gate.reached;
-          const is = { config: 'c2', applied: undefined, staged: undefined, rebooted: false };
-          Object.assign(world.host(node), is);
-          world.failWith('verifyUpdate', node, 'VerifyFailed', 'cannot be told');
-          await world.progressUntil(({ updated }) => updated === 1);
-          gate.open();
-        };
-      }),
-  ],
-  [
-    'a failed apply',
-    ({ temporal }) => failedAt(temporal, 'applyUpdate', 'ApplyFailed', 'update-node.apply-failed'),
-  ],
-  [
-    'a rollback after the reboot',
-    ({ temporal }) =>
-      failedAt(temporal, 'verifyUpdate', 'WrongDeployment', 'update-node.rolled-back'),
-  ],
-  [
-    'a cancelled drain',
+    'words of people',
     async ({ temporal }) => {
-      const world = await temporal.world({ nodes: 1 });
-      const gate = world.hold('drainNode');
-      await world.startRollout();
-      await gate.reached;
-      await world.update(world.name(1)).cancel();
-      await world.progressUntil(({ held }) => held.length === 1);
-      gate.open();
-      await world.rollout().cancel();
-      await world
-        .rollout()
-        .result()
-        .catch(() => undefined);
-      return {
-        'update-node.cancelled': world.update(world.name(1)),
-        'pool-rollout.cancelled': world.rollout(),
-      };
+      const script = temporal.script('words');
+      await new RolloutWaker(temporal.client.workflow).wake('words', {});
+      const rollout = rolloutOf(temporal, 'words');
+      const node = 'worker-3';
+      const reason = 'change freeze';
+      await Promise.all([
+        rollout.executeUpdate(pauseUpdate, { args: [{ reason }] }),
+        rollout.executeUpdate(skipNodeUpdate, { args: [{ node }] }),
+        rollout.executeUpdate(cancelNodeUpdate, { args: [{ node: 'worker-4' }] }),
+      ]);
+      await rollout.executeUpdate(resumeUpdate, { args: [{}] });
+      script.answer = () => ({ ended: 'completed' });
+      await rollout.executeUpdate(retryNodeUpdate, { args: [{ node }] });
+      await endOf(temporal, 'words');
+      return { 'pool-rollout.words': rollout };
     },
   ],
   [
-    'a retarget',
+    'a rollout that is cancelled',
     async ({ temporal }) => {
-      const world = await temporal.world({ nodes: 3 });
-      const gate = world.hold('drainNode', world.name(1));
-      await world.startRollout();
-      await gate.reached;
-      const config = `rendered-${world.pool}-3`;
-      world.config = config;
-      await world.rollout().executeUpdate('retarget', { args: [{ config }] });
-      gate.open();
-      await world.rollout().result();
-      return { 'pool-rollout.retargeted': world.rollout() };
+      const script = temporal.script('cancelled');
+      script.answer = ({ isCancelled }) => (isCancelled ? { ended: 'cancelled' } : {});
+      await new RolloutWaker(temporal.client.workflow).wake('cancelled', {});
+      await script.untilSteps(1);
+      await rolloutOf(temporal, 'cancelled').cancel();
+      await endOf(temporal, 'cancelled');
+      return { 'pool-rollout.cancelled': rolloutOf(temporal, 'cancelled') };
     },
   ],
   [
-    'messages of a person',
+    'a rollout whose pool is deleted',
     async ({ temporal }) => {
-      const world = await temporal.world({ nodes: 3 });
-      const last = world.name(3);
-      const gate = world.hold('drainNode', world.name(1));
-      await world.startRollout();
-      await gate.reached;
-      await world.rollout().executeUpdate('skipNode', { args: [{ node: last }] });
-      await world.rollout().executeUpdate('pause', { args: [{ reason: 'change freeze' }] });
-      gate.open();
-      await world.progressUntil(({ updated }) => updated === 1);
-      await world.rollout().executeUpdate('resume', { args: [{}] });
-      await world.progressUntil(({ updated }) => updated === 2);
-      await world.rollout().executeUpdate('retryNode', { args: [{ node: last }] });
-      await world.rollout().result();
-      return { 'pool-rollout.messages': world.rollout() };
-    },
-  ],
-  [
-    'an adoption',
-    async ({ temporal }) => {
-      const world = await temporal.world({ nodes: 2 });
-      const gate = world.hold('drainNode', world.name(1));
-      await world.startRollout();
-      await gate.reached;
-      await world.rollout().terminate('recording');
-      await world.startRollout();
-      await world.progressUntil(({ slots }) => slots.length === 1);
-      gate.open();
-      await world.rollout().result();
-      return {
-        'pool-rollout.adopted': world.rollout(),
-        'update-node.attached': world.update(world.name(1)),
-      };
-    },
-  ],
-  [
-    'a node that is deleted',
-    async ({ temporal }) => {
-      const world = await temporal.world({ nodes: 2 });
-      const first = world.name(1);
-      const gate = world.hold('drainNode', first);
-      await world.startRollout();
-      await gate.reached;
-      world.deleteNode(first);
-      await world.tell(`node ${first} is gone`);
-      await world.rollout().result();
-      gate.open();
-      return {
-        'update-node.deleted': world.update(first),
-        'pool-rollout.deleted': world.rollout(),
-      };
-    },
-  ],
-  [
-    'a node that is moved',
-    async ({ temporal }) => {
-      const world = await temporal.world({ nodes: 2 });
-      const other = await temporal.world({ nodes: 0, beside: world, config: 'd1' });
-      const first = world.name(1);
-      const gate = world.hold('drainNode', first);
-      await world.startRollout();
-      await gate.reached;
-      world.moveNode(first, other);
-      await world.tell(`labels of node ${first}`);
-      const update = await world.update(first).describe();
-      gate.open();
-      await world.rollout().result();
-      return {
-        'update-node.moved': temporal.client.workflow.getHandle(update.workflowId, update.runId),
-        'pool-rollout.moved': world.rollout(),
-      };
+      answers(temporal, 'gone', [{ ended: 'pool deleted' }]);
+      await new RolloutWaker(temporal.client.workflow).wake('gone', {});
+      await endOf(temporal, 'gone');
+      return { 'pool-rollout.gone': rolloutOf(temporal, 'gone') };
     },
   ],
   [
     'a rollout in several runs',
     async ({ newRuns }) => {
-      const world = await newRuns.world({ nodes: 6, maxUnavailable: 2 });
-      const first = (await (await world.startRollout()).describe()).runId;
-      await world.rollout().result();
+      answers(newRuns, 'long', [SOON, SOON, SOON, SOON, SOON, { ended: 'completed' }]);
+      await new RolloutWaker(newRuns.client.workflow).wake('long', {});
+      const { runId } = await rolloutOf(newRuns, 'long').describe();
+      await endOf(newRuns, 'long');
       return {
-        'pool-rollout.continued': newRuns.client.workflow.getHandle(world.rolloutId, first),
-        'pool-rollout.carried': world.rollout(),
+        'pool-rollout.continued': newRuns.client.workflow.getHandle(poolRolloutId('long'), runId),
+        'pool-rollout.carried': rolloutOf(newRuns, 'long'),
       };
     },
   ],
 ];
 
-/** @param before - prepares the world; what it gives is done while the rollout runs */
-async function committed(
-  temporal: TestTemporal,
-  name: string,
-  before: (world: FakeWorld) => Promise<(() => Promise<void>) | undefined | void>,
-): Promise<Handles> {
-  const world = await temporal.world({ nodes: 1, policy: { reconnectSeconds: 2 } });
-  const meanwhile = await before(world);
-  await world.startRollout();
-  await meanwhile?.();
-  await world.rollout().result();
-  return { [name]: world.update(world.name(1)) };
+export const STORIES: readonly Story[] = [...UPDATES, ...ROLLOUTS];
+
+interface Plot {
+  readonly options?: WorldOptions;
+  readonly before?: (one: OneNode) => void;
+  /** A step where it is held until all that happens meanwhile has. */
+  readonly at?: string;
+  readonly meanwhile?: (one: OneNode) => Promise<unknown> | void;
 }
 
-async function failedAt(
-  temporal: TestTemporal,
-  step: string,
-  failure: string,
-  name: string,
-): Promise<Handles> {
-  const world = await temporal.world({ nodes: 1, policy: { failureThreshold: 1 } });
-  world.failWith(step, world.name(1), failure, 'something is wrong', 1);
-  await world.startRollout();
-  await world.progressUntil(({ state }) => state === 'Halted');
-  const failed = world.update(world.name(1));
-  const { runId } = await failed.describe();
-  await world.rollout().executeUpdate('retryNode', { args: [{ node: world.name(1) }] });
-  await world.rollout().result();
-  return {
-    [name]: temporal.client.workflow.getHandle(failed.workflowId, runId),
-    [name.replace('update-node', 'pool-rollout')]: world.rollout(),
+function update(name: string, id: string, plot: Plot = {}): Story {
+  return [
+    name,
+    async ({ temporal }) => {
+      const { options, before, at, meanwhile } = plot;
+      const one = await oneNodeOn(temporal, options);
+      const { world, node } = one;
+      before?.(one);
+      const gate = at === undefined ? undefined : world.hold(at, node);
+      await world.startUpdate(node, { found: id === 'left' ? 'lost' : 'whole' });
+      await gate?.reached;
+      await meanwhile?.(one);
+      gate?.open();
+      return ofUpdate(world, node, id);
+    },
+  ];
+}
+
+function failed(name: string, id: string, [step, failure]: readonly [string, string]): Story {
+  const before = ({ world, node }: OneNode): void => {
+    world.failWith(step, node, failure, 'something is wrong', 1);
   };
+  return update(name, id, { before });
+}
+
+function cancelled(
+  name: string,
+  id: string,
+  at: string,
+  happens: (one: OneNode) => void = () => undefined,
+): Story {
+  return update(name, id, {
+    at,
+    meanwhile: async (one) => {
+      const { world, node } = one;
+      happens(one);
+      await world.update(node).cancel();
+      await world.until(() => world.stepsOf(node).includes('whyCancelled'));
+      // Whoever is past the point of no return finishes first.
+      if (id !== 'cancelled-verifyUpdate') await world.ended(node);
+    },
+  });
+}
+
+async function ofUpdate(world: FakeWorld, node: string, id: string): Promise<Handles> {
+  await world.ended(node);
+  return { [`update-node.${id}`]: world.update(node) };
+}
+
+/** One after the other, the last one to all that follow. */
+function answers(
+  temporal: Pick<TestTemporal, 'script'>,
+  pool: string,
+  given: readonly Partial<StepResult>[],
+) {
+  const script = temporal.script(pool);
+  script.answer = (_, times) => given[times - 1] ?? given.at(-1) ?? {};
+  return script;
+}
+
+function rolloutOf({ client }: Pick<TestTemporal, 'client'>, pool: string): WorkflowHandle {
+  return client.workflow.getHandle(poolRolloutId(pool));
+}
+
+async function endOf(temporal: Pick<TestTemporal, 'client'>, pool: string): Promise<void> {
+  await rolloutOf(temporal, pool)
+    .result()
+    .catch(() => undefined);
 }

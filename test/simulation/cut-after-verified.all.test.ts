@@ -45,10 +45,10 @@ async function cutOff({ bad, maxUnavailable, readySeconds }: Told) {
   const [first] = struck;
   if (first === undefined) throw new Error('none was verified');
   const { metadata, spec } = world.cluster.node(first.name);
-  const { state, failedCount } = (await world.progress('worker')) ?? {};
+  const { state, counts } = world.rollout('worker') ?? {};
   const isCordoned = spec?.unschedulable === true;
   const told = metadata.annotations ?? {};
-  return { world, struck, done, first, state, failedCount, isCordoned, told };
+  return { world, struck, done, first, state, failed: counts?.failed, isCordoned, told };
 }
 
 describe.each([
@@ -66,7 +66,7 @@ describe.each([
 
       expect([...found.done]).toEqual([]);
       expect([...found.struck]).toHaveLength(1);
-      expect(found).toMatchObject({ state: 'Halted', failedCount: 1, isCordoned: false });
+      expect(found).toMatchObject({ state: 'Halted', failed: 1, isCordoned: false });
       expect(found.first).toMatchObject({ current: GOOD.name, files: GOOD.name, isCut: false });
       expect(found.first.journal).toBeUndefined();
       expect(found.told[ANNOTATION.CURRENT_CONFIG]).toBe(GOOD.name);

@@ -37,7 +37,7 @@ it.each(['its update', 'its update, and the rollout'])(
 
     expect(out()).toEqual([]);
     expect([...world.hosts.values()].map(({ os }) => os).sort()).toEqual(['os-1', 'os-2']);
-    const { state, blocker } = (await world.progress('worker')) ?? {};
+    const { state, blocker } = world.rollout('worker') ?? {};
     expect({ state, blocker }).toEqual({
       state: 'Blocked',
       blocker: expect.stringContaining('spec.maxUnavailable is 0') as string,

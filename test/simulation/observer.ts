@@ -6,16 +6,18 @@
 
 import type { Node } from '../../core/node/types';
 import type { MachineConfigPool } from '../../core/pool/types';
+import type { Grant } from '../../core/rollout/pool-rollout';
 import type { VirtualClock } from './clock';
 import { Holds } from './holds';
 import { OnlyNode } from './only-node';
-import { DECIDING_MS, isInService, isWorking, Outages } from './outages';
+import { Grants } from './grants';
+import { DECIDING_MS, isInService, isWorking, lastRun, Outages } from './outages';
 import { wrongAtRest } from './pool-status';
 import { isOpenToPods, isReady, saysWhyItIsCordoned } from './shown-by-node';
 import { Taints } from './taints';
 import { isHalfDone, isOurs, Tries } from './tries';
 import type { Cluster, NodeWrite } from './world/cluster';
-import type { SimulatedPod } from './world/cluster-activities';
+import type { SimulatedPod } from './world/cluster-ports';
 import type { Host, RebootCause } from './world/host';
 import { askedAtOf, type SimulatedConfig } from './world/journal';
 import { poolOfLabels } from './world/pools';
@@ -28,11 +30,10 @@ const STATE = `${MCO}/state`;
 const REASON = `${MCO}/reason`;
 const OURS = 'slipway.dev/cordoned-by';
 const HELD = 'slipway.dev/held-for';
-const CANCELLED = 'slipway.dev/rollout-cancelled';
 
 /** Nothing may wait silently for longer. */
 export const SILENCE_MS = 60_000;
-/** A rollout asks once in `SILENCE_MS` whether an update of which it hears nothing still runs. */
+/** As long may it take until it is known that an update has ended without a word, and the next one has begun. */
 const LOST_MS = 3 * SILENCE_MS;
 
 export interface Violation {
@@ -68,6 +69,7 @@ export class Invariants {
   private readonly readySince = new Map<string, number>();
   private readonly taints = new Taints((what) => void this.break('I2', what));
   private readonly onlyNode: OnlyNode;
+  private readonly grants: Grants;
 
   constructor(
     private readonly clock: VirtualClock,
@@ -76,12 +78,23 @@ export class Invariants {
     private readonly pods: ReadonlyMap<string, readonly SimulatedPod[]>,
     private readonly configs: ReadonlyMap<string, SimulatedConfig>,
     private readonly isUpdating: (node: string) => boolean,
+    /** Whether this very run of the update of a node goes on. */
+    isOpen: (node: string, run: string) => boolean,
+    isRolling: (pool: string) => boolean,
+    /** Whether Temporal is away for the processes of Slipway. */
+    private readonly isTemporalAway: () => boolean,
   ) {
     this.outages = new Outages(clock, cluster, (what) => {
       this.break('I1', what);
     });
     this.onlyNode = new OnlyNode(cluster.nodes);
     this.holds = new Holds(clock);
+    this.grants = new Grants({
+      ...{ clock, cluster, isOpen, isRolling, outages: this.outages },
+      onBreak: (invariant, what) => {
+        this.break(invariant, what);
+      },
+    });
     this.tries = new Tries({
       ...{ clock, cluster, outages: this.outages, isUpdating },
       onBreak: (invariant, what) => {
@@ -96,25 +109,14 @@ export class Invariants {
 
   // -- What happens -----------------------------------------------------------------------------
 
-  updateStarted(node: string, config: string): void {
-    this.tries.updateStarted(node, config);
+  updateStarted(node: string): void {
+    this.tries.updateStarted(node);
   }
 
   /** Somebody ends an update in Temporal: it tidies nothing up. */
   updateTerminated(node: string): void {
     this.terminated.add(node);
     this.outages.rests(node);
-  }
-
-  /** An update says how it ended; it may still tidy up. */
-  reported(node: string): void {
-    this.tries.ended(node);
-  }
-
-  /** An update gives its slot back, because its cordon was refused: unless the node was written all the same, it tries nothing. */
-  slotReturned(node: string): void {
-    this.outages.rests(node);
-    if (!isHalfDone(this.cluster.nodes.get(node))) this.tries.over(node);
   }
 
   /** A person says: try it again, although it failed. */
@@ -127,14 +129,26 @@ export class Invariants {
     this.tries.policyChanged(pool);
   }
 
-  /** The rollout of a pool gives a node its slot; one for a repair costs nothing. */
-  slotGranted(node: string, pool: string, isForRepair: boolean): void {
-    this.outages.grant(node, isForRepair ? undefined : pool);
-    // What an update has left half done and out of service is finished, whatever holds up the others.
+  /** The rollout of a pool writes down that an update may take its node out of service. */
+  granted(pool: string, { node, run, config, serves }: Grant): void {
+    this.outages.grant(node, pool, run, serves === true);
     const known = this.cluster.nodes.get(node);
-    const isLeft = isForRepair && isHalfDone(known) && known !== undefined && !isInService(known);
-    if (!isLeft && this.tries.hasUpdate(node)) this.judgePause(node, pool);
-    this.tries.begin(node, pool, isLeft);
+    // Its Node says so already, and only the list has lost it.
+    if (known !== undefined && lastRun(known)?.run === run) return;
+    // What an update has left half done and out of service is finished, whatever holds up the others.
+    const isLeft = isHalfDone(known) && known !== undefined && !isInService(known);
+    if (!isLeft) this.judgePause(node, pool);
+    this.tries.begin(node, pool, config, isLeft);
+  }
+
+  /** A person has written it into the list. */
+  grantMadeUp(grant: Grant): void {
+    this.grants.writtenByPerson(grant);
+  }
+
+  grantEnded(pool: string, grant: Grant, now: readonly Grant[]): void {
+    this.outages.grantEnded(grant.node, grant.run);
+    this.grants.ended(pool, grant, now);
   }
 
   wrote({ before, after, by }: NodeWrite): void {
@@ -150,6 +164,10 @@ export class Invariants {
       this.noteSince(this.openSince, name, isOpenToPods(after));
       this.noteSince(this.readySince, name, isReady(after));
       this.tries.noteFailure(name, after);
+      if (lastRun(after)?.isOver === true && lastRun(before)?.isOver !== true) {
+        this.tries.ended(name);
+        this.outages.rests(name);
+      }
       if (by === 'slipway') this.judgeWrite(name, before, after);
     }
     this.outages.wrote(name, {
@@ -184,7 +202,7 @@ export class Invariants {
   /** An update has ended by itself. */
   updateClosed(name: string, run: string, isCancelled: boolean): void {
     this.terminated.delete(name);
-    this.outages.closed(name);
+    this.outages.rests(name);
     this.tries.ended(name);
     if (isCancelled && this.reboots.has(`update-node/${name}/${run} update`)) {
       this.break('cancel', `the update of ${name} rebooted and was cancelled all the same`);
@@ -206,10 +224,12 @@ export class Invariants {
   lookAround(): void {
     this.notePauses();
     this.taints.look(this.cluster, this.clock.now);
+    const isAway = this.cluster.isAway || this.isTemporalAway();
+    this.grants.look(isAway);
     for (const [name, node] of this.cluster.nodes) {
       const isLeft = isOurs(node) && !this.isUpdating(name) && !saysWhyItIsCordoned(node);
       const wasTerminated = this.terminated.has(name);
-      if (!isLeft || (wasTerminated && this.waitsForPerson(node))) {
+      if (!isLeft || isAway) {
         this.leftAlone.delete(name);
         continue;
       }
@@ -227,15 +247,6 @@ export class Invariants {
     }
   }
 
-  /** Somebody ended its update, and has said that nobody shall take its node up. A pause does not say that. */
-  private waitsForPerson(node: Node): boolean {
-    const pool = this.cluster.pools.get(poolOfLabels(node));
-    const target = pool?.spec.configuration?.name;
-    const { annotations: told = {} } = node.metadata;
-    const isCancelled = pool?.metadata.annotations?.[CANCELLED] === target;
-    return isCancelled || told[HELD] === target || told[STATE] === 'Degraded';
-  }
-
   /**
    * All is done: everybody must say the same.
    *
@@ -251,6 +262,7 @@ export class Invariants {
       const wrong = wrongAtRest(pool, status(pool), [...nodes.values()], machineConfigNodes);
       for (const what of wrong) this.break('I7', `pool ${pool.metadata.name}: ${what}`);
     }
+    for (const what of this.grants.wrongAtRest()) this.break('I6', what);
     for (const [name, node] of nodes) {
       const target = targets.get(poolOfLabels(node)) ?? '';
       const told = node.metadata.annotations ?? {};
@@ -341,11 +353,14 @@ export class Invariants {
     this.break('I4', `${name} is called done on ${config}, but the machine has ${is}`);
   }
 
-  /** Whoever has no slot when the pool is paused gets none. */
+  /** Whoever has no grant when the pool is paused gets none. */
   private judgePause(name: string, pool: string): void {
     const pausedMs = this.clock.now - (this.pausedSince.get(pool) ?? Infinity);
     if (pausedMs <= DECIDING_MS || this.words.isBeingResumed(pool)) return;
-    this.break('pause', `${name} gets a slot, and pool ${pool} is paused for ${pausedMs / 1000} s`);
+    this.break(
+      'pause',
+      `${name} gets a grant, and pool ${pool} is paused for ${pausedMs / 1000} s`,
+    );
   }
 
   private notePauses(): void {

@@ -1,6 +1,6 @@
 import { Command, InvalidArgumentError, Option } from 'commander';
 import { wholeNumber } from '../../tools/whole-number';
-import type { ActivityPlants } from './world/plants';
+import type { Switches } from './world/plants';
 
 /** Flags of `npm run fuzz -- …`. */
 export interface FuzzOptions {
@@ -10,7 +10,7 @@ export interface FuzzOptions {
   readonly trace: number;
   readonly storm?: number;
   readonly plain?: boolean;
-  readonly plant?: keyof ActivityPlants;
+  readonly plant?: keyof Switches;
 }
 
 /** Of the planted bugs those that are switches of the simulation: each of them. */
@@ -20,18 +20,11 @@ const SWITCHED = Object.keys({
   skipsUndo: true,
   bootsBackUnasked: true,
   forgetsFailures: true,
-  liftsAnyCordon: true,
-  countsAllNodes: true,
-  overlooksMoves: true,
-  overlooksNumbers: true,
-  takesDownForLeft: true,
-  takesServingForLeft: true,
   statusOfAllNodes: true,
-  overlooksRuns: true,
-  believesAwaited: true,
   leavesTaints: true,
   drainsOn: true,
-} satisfies Record<keyof ActivityPlants, true>);
+  writesOverOthers: true,
+} satisfies Record<keyof Switches, true>);
 
 export function fuzzCommand(): Command {
   return new Command('fuzz')

@@ -6,15 +6,29 @@
 import type { Node } from '../../core/node/types';
 import type { VirtualClock } from './clock';
 import { LONGEST_LAG_MS, type Cluster } from './world/cluster';
+import { saysWhyItIsCordoned } from './shown-by-node';
 import { poolOfLabels } from './world/pools';
 
 const STATE = 'machineconfiguration.openshift.io/state';
 const CURRENT = 'machineconfiguration.openshift.io/currentConfig';
 const DESIRED = 'machineconfiguration.openshift.io/desiredConfig';
 const CORDONED_BY = 'slipway.dev/cordoned-by';
+const UPDATE_RUN = 'slipway.dev/update-run';
 
+/** A picture is this old at most when it is decided on, and what was decided is written so much later. */
+const OLDEST_MS = 15_000;
 /** From the moment somebody looked to the moment what was decided counts. */
-export const DECIDING_MS = LONGEST_LAG_MS + 8_000;
+export const DECIDING_MS = OLDEST_MS + LONGEST_LAG_MS + 2_000;
+
+/** The permission of an update to take its node out of service, as its pool has written it down. */
+interface Granted {
+  readonly pool: string;
+  readonly run: string;
+  /** Its update takes nothing out of service. */
+  readonly serves: boolean;
+  /** When it was taken out of the list; Infinity = it is in it. */
+  readonly until: number;
+}
 
 interface Outage {
   readonly since: number;
@@ -36,8 +50,8 @@ interface Limit {
 
 export class Outages {
   private readonly outages = new Map<string, Outage>();
-  private readonly granted = new Map<string, { readonly at: number; readonly pool: string }>();
-  /** Whose update has a slot: what it has begun to change may go down at any moment. */
+  private readonly granted = new Map<string, Granted>();
+  /** Whose update has a grant that counts: what it has begun to change may go down at any moment. */
   private readonly atWork = new Set<string>();
   private readonly moved = new Map<string, number>();
   private readonly limits = new Map<string, readonly Limit[]>();
@@ -48,16 +62,14 @@ export class Outages {
     private readonly breaks: (what: string) => void,
   ) {}
 
-  /** A rollout gives a slot; one for a repair is of no pool. */
-  grant(node: string, pool: string | undefined): void {
-    this.atWork.add(node);
-    if (pool !== undefined) this.granted.set(node, { at: this.clock.now, pool });
+  grant(node: string, pool: string, run: string, serves: boolean): void {
+    if (!serves) this.atWork.add(node);
+    this.granted.set(node, { pool, run, serves, until: Infinity });
   }
 
-  /** The update that had the slot is over. */
-  closed(node: string): void {
-    this.granted.delete(node);
-    this.rests(node);
+  grantEnded(node: string, run: string): void {
+    const known = this.granted.get(node);
+    if (known?.run === run) this.granted.set(node, { ...known, until: this.clock.now });
   }
 
   /** Nobody works on the node any more: if it serves, it is in service, whatever it says of itself. */
@@ -77,8 +89,10 @@ export class Outages {
     if (before === undefined || after === undefined || this.moved.get(name) === this.clock.now) {
       this.noteLimits();
     }
-    if (after !== undefined)
-      this.count(name, after, byUs && isNewlyTaken(before, after, isTold), byUs);
+    if (after === undefined) return;
+    const isTaken = byUs && isNewlyTaken(before, after, isTold);
+    if (isTaken) this.judgeGrant(name, after);
+    this.count(name, after, isTaken, byUs);
   }
 
   /** Whether the node was in the pool then, and is. */
@@ -86,6 +100,17 @@ export class Outages {
     const node = this.cluster.nodes.get(name);
     if (node === undefined || poolOfLabels(node) !== pool) return false;
     return (this.moved.get(name) ?? -Infinity) <= instant;
+  }
+
+  isMovedSince(name: string, instant: number): boolean {
+    return (this.moved.get(name) ?? -Infinity) > instant;
+  }
+
+  /** Whether the node was out of service then, and is. */
+  isOutSince(name: string, instant: number): boolean {
+    const node = this.cluster.nodes.get(name);
+    const since = this.outages.get(name)?.since ?? Infinity;
+    return node !== undefined && !isInService(node) && since <= instant;
   }
 
   members(pool: string): readonly string[] {
@@ -106,20 +131,32 @@ export class Outages {
     }
     const known = this.outages.get(name);
     if (known !== undefined && !isTaken) return;
-    this.outages.set(name, { since: known?.since ?? this.clock.now, byUs });
-    if (byUs) this.judge(name, poolOfLabels(node));
+    // A machine that could not be taken back is kept from pods, whatever its update was to take out of service.
+    const isLost = saysWhyItIsCordoned(node) && this.granted.get(name)?.serves === true;
+    const isTakenOut = byUs && !isLost;
+    this.outages.set(name, { since: known?.since ?? this.clock.now, byUs: isTakenOut });
+    if (isTakenOut) this.judge(name, poolOfLabels(node));
+  }
+
+  /** Whoever begins with a node has a grant for that, of the pool that the node is in. */
+  private judgeGrant(name: string, node: Node): void {
+    const run = runOf(node);
+    const pool = poolOfLabels(node);
+    const grant = this.granted.get(name);
+    const isGranted = grant?.run === run && (grant?.until ?? 0) > this.clock.now - DECIDING_MS;
+    if (grant === undefined || !isGranted) {
+      this.breaks(`${name} is taken by ${run}, which has no grant for it`);
+    } else if (grant.pool !== pool) {
+      this.breaks(`${name} of pool ${pool} is taken by a grant of pool ${grant.pool}`);
+    }
   }
 
   /**
-   * A node that we took out of service must have been within the limit of the pool that it is in, by a
-   * slot of that pool. What went down by itself or came to the pool a moment before the cordon could not
-   * be known, and neither could a limit that was lowered just then; when the slot was given is no excuse.
+   * A node that we took out of service must have been within the limit of the pool that it is in. What went down by
+   * itself or came to the pool a moment before the cordon could not be known, and neither could a limit that was
+   * lowered just then; when the grant was given is no excuse.
    */
   private judge(name: string, pool: string): void {
-    const grant = this.granted.get(name);
-    if (grant !== undefined && grant.pool !== pool) {
-      this.breaks(`${name} of pool ${pool} goes out of service by a slot of pool ${grant.pool}`);
-    }
     const decidedAt = this.clock.now - DECIDING_MS;
     const countable = [...this.outages].filter(
       ([node, { byUs, since }]) =>
@@ -174,6 +211,21 @@ function isNewlyTaken(before: Node | undefined, after: Node, isTold: boolean): b
 
 function isUnknown({ metadata: { annotations: told = {} } }: Node): boolean {
   return told[CURRENT] === undefined && told[DESIRED] === undefined;
+}
+
+/** The run of an update that has written the node last. */
+export function runOf({ metadata: { annotations = {} } }: Node): string | undefined {
+  return markOf(annotations[UPDATE_RUN])?.run;
+}
+
+/** The run that is named last, and whether it has said that it is over. */
+export function lastRun(node: Node | undefined) {
+  return markOf(node?.metadata.annotations?.[UPDATE_RUN]);
+}
+
+function markOf(mark = '') {
+  const [, startedAt = '', run, over] = mark.split('/');
+  return run === undefined ? undefined : { run, startedAt, isOver: over !== undefined };
 }
 
 function stateOf(node: Node | undefined): string {

@@ -55,7 +55,7 @@ describe('a pause and a resume, the later one while the API server is away for t
     const { spec, metadata } = world.cluster.pool('worker');
     expect(spec.paused).toBe(true);
     expect(metadata.annotations?.[ANNOTATION.PAUSED_REASON]).toBe('second');
-    expect(await world.progress('worker')).toMatchObject({ state: 'Paused', slots: [] });
+    expect(world.rollout('worker')).toMatchObject({ state: 'Paused', grants: [] });
     expect(world.invariants.violations).toEqual([]);
   });
 
@@ -66,8 +66,9 @@ describe('a pause and a resume, the later one while the API server is away for t
     await run(40 * MINUTE_MS);
 
     expect(answers(trace.last(100_000))).toEqual([
-      expect.stringMatching(/^pause: pause pool worker: /),
-      'resume: done',
+      expect.stringMatching(/^pause: ApiUnavailable: /),
+      // It was never paused.
+      expect.stringMatching(/^resume: RefusedRequest: /),
     ]);
     expect(world.cluster.pool('worker').spec.paused ?? false).toBe(false);
     expect(world.invariants.violations).toEqual([]);
@@ -85,7 +86,7 @@ describe('a retry and a skip of a node, the later one before the earlier one is 
     host.isEdited = true;
     world.controllers.begin();
     await run(15 * MINUTE_MS);
-    const failed = (await world.progress('worker'))?.failed ?? [];
+    const failed = world.rollout('worker')?.failed ?? [];
     expect(failed.map(({ node }) => node)).toEqual([host.name]);
     host.isEdited = false;
     return { ...story, host, node: host.name };
@@ -110,8 +111,8 @@ describe('a retry and a skip of a node, the later one before the earlier one is 
     expect(annotations[ANNOTATION.HELD_FOR]).toBe('rendered-worker-2');
     expect(annotations[ANNOTATION.CURRENT_CONFIG]).toBe('rendered-worker-1');
     expect(host.boot).toBe(1);
-    expect(await world.progress('worker')).toMatchObject({
-      ...{ state: 'Blocked', updated: 2, failed: [] },
+    expect(world.rollout('worker')).toMatchObject({
+      ...{ state: 'Blocked', done: '2/3', failed: [] },
       held: [{ node, reason: expect.stringContaining('hardware fault') as string }],
     });
     expect(world.invariants.violations).toEqual([]);
@@ -151,7 +152,7 @@ describe('a retry and a skip of a node, the later one before the earlier one is 
 
     expect(answers(trace.last(100_000))).toEqual([
       'retryNode: done',
-      expect.stringMatching(/^skipNode: hold node /),
+      expect.stringMatching(/^skipNode: ApiUnavailable: /),
     ]);
     const { annotations = {} } = world.cluster.node(node).metadata;
     expect(annotations[ANNOTATION.CURRENT_CONFIG]).toBe('rendered-worker-2');

@@ -15,7 +15,6 @@ interface Told {
   readonly pools?: readonly Partial<PoolScenario>[];
   readonly plants?: ActivityPlants;
   readonly nodes?: number;
-  readonly twoWorkers?: boolean;
   /** Events after which a workflow is to go on in a new run. */
   readonly longHistory?: number;
 }
@@ -36,14 +35,14 @@ export async function quietWorld({
   pools: others,
   plants = {},
   nodes = 2,
-  twoWorkers = false,
   longHistory = 100_000,
 }: Told = {}) {
   const drawn = scenarioOf(1, true);
   const calm = {
     ...{ nodes, incidents: 0, stuckPods: 0, longHistory },
+    ...{ lostGrants: 0, recreated: 0, temporalAway: 0 },
     weather: { activity: 0, task: 0, memory: 0, message: 0 },
-    twoWorkers,
+    slowWorker: false,
   };
   const [first] = drawn.pools.map((one) => ({ ...one, ...pool }));
   if (first === undefined) throw new Error('the scenario has no pool');

@@ -20,17 +20,14 @@ function startedConfig(world: World): string | undefined {
 }
 
 /** Nobody can be taken, so it waits for as long as it takes. */
-async function waitingRollout(longHistory?: number) {
-  const { world, run, trace } = await quietWorld({
-    pool: POOL,
-    ...(longHistory === undefined ? {} : { longHistory }),
-  });
+async function waitingRollout() {
+  const { world, run } = await quietWorld({ pool: POOL });
   const nodes = [...world.cluster.nodes.keys()];
   for (const node of nodes) world.cordon(node);
   world.cluster.refusesPools = true;
   world.controllers.begin();
   world.startByHand('worker');
-  return { world, run, trace, nodes };
+  return { world, run, nodes };
 }
 
 it('a start is remembered once the pool takes it, so that a rollout that is lost is started again', async () => {
@@ -54,35 +51,14 @@ it('a start is remembered once the pool takes it, so that a rollout that is lost
   expect(world.invariants.violations).toEqual([]);
 });
 
-it('a rollout whose start is not written yet goes on in a new run all the same', async () => {
-  const { run, trace } = await waitingRollout(60);
-
-  await run(3 * HOUR_MS);
-
-  const ended = trace.last(4_000).filter((line) => line.includes('worker: continues as new'));
-  expect(ended.length).toBeGreaterThan(0);
-});
-
-it('a rollout that is done ends, although its start was never written', async () => {
-  const { world, run } = await quietWorld({ pool: POOL });
-  world.cluster.refusesPools = true;
-  world.startByHand('worker');
-
-  await run(HOUR_MS);
-
-  expect([...world.hosts.values()].map(({ os }) => os)).toEqual(['os-2', 'os-2']);
-  expect(world.temporal.open()).toEqual([]);
-});
-
 it('a start is forgotten once the pool takes that', async () => {
   const { world, run } = await quietWorld({ pool: POOL });
   world.startByHand('worker');
   await until(run, () => startedConfig(world) !== undefined);
   world.cluster.refusesPools = true;
   await run(3 * HOUR_MS);
-  expect(await world.progress('worker')).toMatchObject({
+  expect(world.rollout('worker')).toMatchObject({
     state: 'Completed',
-    blocker: 'waiting for its pool to forget that it was started',
   });
 
   world.cluster.refusesPools = false;

@@ -52,12 +52,12 @@ it.each([3, 4])('is looked at when a person says so (seed %d)', async (seed) => 
 
   world.render('worker', 'rendered-worker-3');
   await run(180 * MINUTE_MS);
-  const stuck = await world.progress('worker');
+  const stuck = world.rollout('worker');
   world.ask('worker', 'retryNode', { node: host.name });
   await run(60 * MINUTE_MS);
 
   expect(host.journal).toBeUndefined();
-  expect(stuck).toMatchObject({ state: 'Blocked', updated: 0, failed: [] });
+  expect(stuck).toMatchObject({ state: 'Blocked', done: '0/3', failed: [] });
   expect(stuck?.blocker).toContain(`slipway node retry ${host.name}`);
   expect([...world.hosts.values()].map(({ current, files }) => [current, files])).toEqual(
     Array.from({ length: 3 }, () => ['rendered-worker-3', 'rendered-worker-3']),

@@ -1,6 +1,6 @@
 /** A person has the nodes tried again that halted their rollout: only these are, until one has proven that it goes. */
 
-import { poolRolloutId } from '../../core/names';
+import { poolRolloutId, updateNodeId } from '../../core/names';
 import { shippedSandbox } from './many-seeds';
 import { quietWorld, rebootingConfig, until } from './quiet-world';
 import type { PoolScenario } from './scenario';
@@ -10,33 +10,26 @@ const MINUTE_MS = 60_000;
 beforeAll(() => shippedSandbox(), 180_000);
 
 interface Told {
-  readonly nodes?: number;
-  readonly maxUnavailable?: number;
   /** Nodes with a managed file that somebody has edited: their updates fail. */
   readonly edited?: number;
   readonly bootsAll?: boolean;
 }
 
-async function halted(
-  policy: PoolScenario['policy'],
-  { nodes = 12, maxUnavailable = 4, edited = 0, bootsAll = true }: Told = {},
-) {
+async function halted(policy: PoolScenario['policy'], { edited = 0, bootsAll = true }: Told = {}) {
   const configs = [1, 2].map((n) => ({ ...rebootingConfig(n), doesNotBoot: n === 2 && !bootsAll }));
   const pool = {
-    ...{ maxUnavailable, configs },
+    ...{ maxUnavailable: 4, configs },
     policy: { failureThreshold: 2, reboot: { timeoutSeconds: 120 }, ...policy },
   };
-  const { world, run } = await quietWorld({ nodes, pool });
+  const { world, run } = await quietWorld({ nodes: 12, pool });
   const tried = new Set<string>();
   world.whenCordoned.push((node) => tried.add(node));
   for (const host of [...world.hosts.values()].slice(0, edited)) host.isEdited = true;
   world.controllers.begin();
-  const isAtRest = async () => {
-    const said = await world.progress('worker');
-    return said?.state === 'Halted' && said.children.every(({ stage }) => stage !== 'working');
-  };
+  const isAtRest = () =>
+    world.rollout('worker')?.state === 'Halted' && world.grants('worker').length === 0;
   await until(run, isAtRest, 1_000);
-  const { failed = [] } = (await world.progress('worker')) ?? {};
+  const { failed = [] } = world.rollout('worker') ?? {};
   return { world, run, tried, failed: failed.map(({ node }) => node) };
 }
 
@@ -55,8 +48,8 @@ describe('a halted rollout of which the failed nodes are tried again', () => {
       await run(60 * MINUTE_MS);
 
       expect([...tried]).toEqual(before);
-      expect(await world.progress('worker')).toMatchObject({
-        ...{ state: 'Halted', failedCount: failed.length },
+      expect(world.rollout('worker')).toMatchObject({
+        ...{ state: 'Halted', counts: { failed: failed.length } },
       });
       expect(world.invariants.violations).toEqual([]);
     },
@@ -64,10 +57,10 @@ describe('a halted rollout of which the failed nodes are tried again', () => {
   );
 
   it.each([
-    ['working', 1],
-    ['working', 0],
-    ['preparing', 1],
-    ['preparing', 0],
+    ['granted', 1],
+    ['granted', 0],
+    ['started', 1],
+    ['started', 0],
   ])(
     'tries nobody else either where its rollout is lost while their updates are %s (canary %i)',
     async (stage, canary) => {
@@ -79,17 +72,17 @@ describe('a halted rollout of which the failed nodes are tried again', () => {
       expect(before.length).toBeLessThan(12);
 
       for (const node of failed) world.ask('worker', 'retryNode', { node });
-      const ofFailed = async () => {
-        const { children = [] } = (await world.progress('worker')) ?? {};
-        return children.filter(({ node }) => failed.includes(node));
-      };
-      await until(run, async () => (await ofFailed()).some((child) => child.stage === stage), 5);
+      const isAt = (node: string) =>
+        stage === 'granted'
+          ? world.grants('worker').some((grant) => grant.node === node)
+          : world.temporal.isRunning(updateNodeId(node));
+      await until(run, () => failed.some(isAt), 5);
       await world.terminate(poolRolloutId('worker'));
       await run(60 * MINUTE_MS);
 
       expect([...tried]).toEqual(before);
-      expect(await world.progress('worker')).toMatchObject({
-        ...{ state: 'Halted', failedCount: failed.length },
+      expect(world.rollout('worker')).toMatchObject({
+        ...{ state: 'Halted', counts: { failed: failed.length } },
       });
       expect(world.invariants.violations).toEqual([]);
     },
@@ -113,28 +106,7 @@ describe('a halted rollout of which the failed nodes are tried again', () => {
     await run(60 * MINUTE_MS);
 
     expect(untouched.filter((node) => !tried.has(node))).toEqual([]);
-    expect(await world.progress('worker')).toMatchObject({ updated: 11, failedCount: 1 });
-    expect(world.invariants.violations).toEqual([]);
-  }, 120_000);
-
-  it('tries a node that a person asks for also where more are open than a look names', async () => {
-    const { world, run, tried } = await halted(
-      { failureThreshold: 1 },
-      { nodes: 40, maxUnavailable: 1, bootsAll: false },
-    );
-    const { children = [] } = (await world.progress('worker')) ?? {};
-    const last = [...world.hosts.keys()].filter((node) => !children.some((c) => c.node === node));
-    const node = last.at(-1) ?? '';
-    const before = [...tried];
-    const has = async (list: 'held' | 'failed') =>
-      (await world.progress('worker'))?.[list].some((one) => one.node === node) === true;
-
-    world.ask('worker', 'skipNode', { node, reason: 'a spare' });
-    await until(run, () => has('held'), 1_000);
-    world.ask('worker', 'retryNode', { node });
-    await until(run, () => has('failed'), 1_000);
-
-    expect([...tried]).toEqual([...before, node]);
+    expect(world.rollout('worker')).toMatchObject({ counts: { updated: 11, failed: 1 } });
     expect(world.invariants.violations).toEqual([]);
   }, 120_000);
 });

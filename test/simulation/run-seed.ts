@@ -1,7 +1,7 @@
 /** One seed, from the first look to the last word. */
 
-import { poolRolloutId } from '../../core/names';
-import type { NodeStatus } from '../../workflows/messages';
+import { poolRolloutId, updateNodeId } from '../../core/names';
+import type { NodeStatus } from '../../workflows/contracts/update';
 import { Chance, VirtualClock } from './clock';
 import { Excuses } from './excuses';
 import { SILENCE_MS, type Violation } from './observer';
@@ -18,8 +18,11 @@ import {
   planLatePods,
   planLosses,
   planLostDatabases,
+  planLostGrants,
   planLostRollouts,
   planMoves,
+  planRecreations,
+  planTemporalAway,
   planUncordons,
 } from './world/people';
 import { poolOfLabels } from './world/pools';
@@ -30,6 +33,7 @@ const HORIZON_MS = 8 * 3_600_000;
 const PREFIX = 'machineconfiguration.openshift.io';
 const CONFIGS = ['currentConfig', 'desiredConfig'] as const;
 const VISIT_MS = 120_000;
+const UPDATE = updateNodeId('');
 /** More events than any run has; a run that goes on for ever in no time ends here. */
 const MOST_EVENTS = 400_000;
 
@@ -64,7 +68,7 @@ export async function runSeed(seed: number, options: RunOptions): Promise<Outcom
   const world = new World({ clock, chance, trace, sandbox, scenario, plants });
   const run = new Run(world, scenario, options.horizonMs ?? HORIZON_MS);
   await run.toTheEnd();
-  for (const execution of world.temporal.open()) await execution.close('terminated', {});
+  for (const execution of world.temporal.open()) await execution.close('terminated');
   const { violations } = world.invariants;
   return {
     ...{ seed, scenario, violations, trace },
@@ -106,6 +110,9 @@ class Run {
     planLatePods(world, scenario);
     planEdits(world, scenario);
     planLostDatabases(world, scenario);
+    planLostGrants(world, scenario);
+    planRecreations(world, scenario);
+    planTemporalAway(world, scenario);
     world.controllers.begin();
     clock.after(scenario.unrestMs, async () => {
       this.calmAt = clock.now;
@@ -120,19 +127,18 @@ class Run {
     while (!this.isOver && invariants.violations.length === 0) {
       if (!(await clock.step())) break;
       invariants.lookAround();
-      if (clock.now - this.calmAt > this.horizonMs || clock.steps > MOST_EVENTS)
-        await this.giveUp();
+      if (clock.now - this.calmAt > this.horizonMs || clock.steps > MOST_EVENTS) this.giveUp();
     }
   }
 
   private visit(): void {
-    this.world.clock.after(VISIT_MS, async () => {
+    this.world.clock.after(VISIT_MS, () => {
       if (this.isAtRest()) {
         this.isOver = true;
         this.world.invariants.atRest(this.good, (pool) => this.world.controllers.statusOf(pool));
         return;
       }
-      await this.operator.visit();
+      this.operator.visit();
       this.visit();
     });
   }
@@ -175,24 +181,22 @@ class Run {
         invariants.break('I6', `${execution.id} waits silently in ${phase} for ${waited / 1000} s`);
       }
     }
-    for (const pool of this.world.pools) await this.lookAtRollout(pool);
+    for (const pool of this.world.pools) this.lookAtRollout(pool);
   }
 
-  private async lookAtRollout(pool: string): Promise<void> {
-    const { invariants, clock, temporal } = this.world;
-    const progress = await this.world.progress(pool);
-    if (progress === undefined) {
-      if (!temporal.isRunning(poolRolloutId(pool))) this.excuses.forgetRollout(pool);
+  private lookAtRollout(pool: string): void {
+    const { invariants, clock, temporal, cluster, client } = this.world;
+    const said = this.world.rollout(pool);
+    if (said === undefined || !temporal.isRunning(poolRolloutId(pool))) {
+      this.excuses.forgetRollout(pool);
+      this.silentSince.delete(pool);
       return;
     }
-    this.excuses.heardRollout(pool, progress);
-    const { state, blocker, children, updated } = progress;
-    const isBusy =
-      blocker !== undefined ||
-      children.some(
-        (child) => child.blocker === undefined && temporal.isRunning(`update-node/${child.node}`),
-      );
-    const picture = JSON.stringify([updated, children.map(({ node, stage }) => [node, stage])]);
+    this.excuses.heardRollout(pool, said);
+    const { state, blocker, done, grants } = said;
+    const updates = temporal.open().filter(({ id }) => id.startsWith(UPDATE));
+    const isBusy = blocker !== undefined || updates.length > 0 || cluster.isAway || client.isAway;
+    const picture = JSON.stringify([done, grants.map(({ run }) => run)]);
     const known = this.silentSince.get(pool);
     if (isBusy || known?.picture !== picture) {
       if (isBusy) this.silentSince.delete(pool);
@@ -201,19 +205,16 @@ class Run {
     }
     const waited = clock.now - known.at;
     if (waited <= SILENCE_MS) return;
+    const seconds = waited / 1000;
     invariants.break(
       'I6',
-      `the rollout of ${pool} says ${state} and waits silently for ${waited / 1000} s`,
+      `the rollout of ${pool} says ${state} and waits silently for ${seconds} s`,
     );
   }
 
-  private async giveUp(): Promise<void> {
+  private giveUp(): void {
     const { invariants, cluster, temporal } = this.world;
-    const rollouts = [];
-    for (const pool of this.world.pools) {
-      const { state, blocker, children } = (await this.world.progress(pool)) ?? {};
-      rollouts.push({ pool, state, blocker, children });
-    }
+    const rollouts = this.world.pools.map((pool) => ({ pool, ...this.world.rollout(pool) }));
     const open = temporal.open().map(({ id }) => id);
     const nodes = [...cluster.nodes.values()].map(({ metadata }) => metadata.annotations);
     const seen = JSON.stringify({ rollouts, open, nodes });

@@ -32,10 +32,16 @@ export interface Scenario {
   readonly moves: number;
   /** Machines that join in the middle: not Ready at first, and not heard of before. */
   readonly joins: number;
-  /** Whether there are two cluster workers, each with its own picture of the cluster. */
-  readonly twoWorkers: boolean;
-  /** How often a rollout is terminated just after it gave a slot. */
+  /** Whether the second of the two cluster workers has much to do, so that it sees the cluster late. */
+  readonly slowWorker: boolean;
+  /** How often a rollout is terminated just after it gave a grant. */
   readonly lostRollouts: number;
+  /** How often somebody deletes or edits a PoolRollout while a node has a grant. */
+  readonly lostGrants: number;
+  /** How often a Node is deleted and registered again by its kubelet. */
+  readonly recreated: number;
+  /** How often Temporal is away for a while. */
+  readonly temporalAway: number;
   /** Pods that are bound to a node after Slipway has cordoned it. */
   readonly latePods: number;
   /** How often Temporal loses everything while a node is out of service. */
@@ -93,7 +99,10 @@ export function scenarioOf(seed: number, plain = false): Scenario {
       plain ? pool : withBadConfigs(pool, own, seed * 49_979 + index),
     ),
     lostRollouts: plain ? 0 : lostRolloutsOf(seed),
-    twoWorkers: !plain && new Chance(seed * 49_979_687 + 203).is(0.2),
+    slowWorker: !plain && new Chance(seed * 49_979_687 + 203).is(0.2),
+    lostGrants: plain ? 0 : someOf(seed, 301, [1, 2, 4]),
+    recreated: plain ? 0 : someOf(seed, 302, [1, 1, 3]),
+    temporalAway: plain ? 0 : someOf(seed, 303, [1, 2, 4]),
     latePods: plain ? 0 : latePodsOf(seed),
     edits: plain ? 0 : editsOf(seed),
     lostDatabases: plain ? 0 : lostDatabasesOf(seed),
@@ -132,6 +141,12 @@ function editsOf(seed: number): number {
 function lostDatabasesOf(seed: number): number {
   const chance = new Chance(seed * 67_867_979 + 207);
   return chance.is(0.08) ? chance.pick([1, 1, 2]) : 0;
+}
+
+/** In every eighth run some. */
+function someOf(seed: number, which: number, counts: readonly number[]): number {
+  const chance = new Chance(seed * 67_867_979 + which);
+  return chance.is(0.12) ? chance.pick(counts) : 0;
 }
 
 /** In every eighth run some messages are. */

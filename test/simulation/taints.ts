@@ -2,6 +2,7 @@
 
 import type { Node } from '../../core/node/types';
 import type { Cluster } from './world/cluster';
+import { lastRun } from './outages';
 import { poolOfLabels } from './world/pools';
 
 const MCO = 'machineconfiguration.openshift.io';
@@ -35,8 +36,9 @@ export class Taints {
   }
 }
 
-/** Its pool rolls, and it has neither come to the config nor failed on it, nor does a person hold it. */
+/** An update has it; or its pool rolls, and it has neither come to the config nor failed on it, unless it is to be tried again, nor does a person hold it. */
 function isInLine(node: Node, { pools }: Cluster): boolean {
+  if (lastRun(node)?.isOver === false) return true;
   const pool = pools.get(poolOfLabels(node));
   const target = pool?.spec.configuration?.name;
   if (pool === undefined || target === undefined || pool.spec.paused === true) return false;
@@ -46,5 +48,6 @@ function isInLine(node: Node, { pools }: Cluster): boolean {
   const isOn = told[`${MCO}/desiredConfig`] === target;
   const isThere = isOn && told[`${MCO}/currentConfig`] === target && state === 'Done';
   const hasFailed = isOn && (state === 'Degraded' || state === 'Unreconcilable');
-  return !isThere && !hasFailed && told['slipway.dev/held-for'] !== target;
+  const isTold = told['slipway.dev/retry-for'] === target;
+  return !isThere && (!hasFailed || isTold) && told['slipway.dev/held-for'] !== target;
 }

@@ -21,14 +21,14 @@ function afterOneFailure() {
   };
   const node: Node = { metadata: { name: 'a', annotations: failed } };
   const fail = () => {
-    tries.updateStarted('a', 'c2');
+    tries.updateStarted('a');
     tries.noteFailure('a', node);
     tries.ended('a');
     clock.now += MINUTE_MS;
   };
   const another = () => {
-    tries.updateStarted('b', 'c2');
-    tries.begin('b', 'worker', false);
+    tries.updateStarted('b');
+    tries.begin('b', 'worker', 'c2', false);
     return broken.splice(0);
   };
   return { tries, fail, another };
@@ -47,7 +47,7 @@ describe('the failure threshold', () => {
   it('is not reached before the try that a person asked for has ended', () => {
     const { tries, fail, another } = afterOneFailure();
     fail();
-    tries.updateStarted('a', 'c2');
+    tries.updateStarted('a');
     tries.toldToRetry('a');
     // An update that ran already is no answer.
     tries.ended('a');

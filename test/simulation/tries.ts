@@ -30,8 +30,7 @@ export class Tries {
   private readonly outages: Outages;
   private readonly isUpdating: Told['isUpdating'];
   private readonly onBreak: Told['onBreak'];
-  /** Config of the update of each node, and who holds a slot for it. */
-  private readonly targets = new Map<string, string>();
+  /** Who has a grant, by node: for which config. */
   private readonly trying = new Map<string, string>();
   /** The same, until an update has said how it ended: one that is lost leaves it to the next one. */
   private readonly leftTrying = new Map<string, string>();
@@ -54,14 +53,9 @@ export class Tries {
     this.onBreak = onBreak;
   }
 
-  updateStarted(node: string, config: string): void {
-    this.targets.set(node, config);
+  updateStarted(node: string): void {
     this.trying.delete(node);
     if (this.unanswered.has(node)) this.unanswered.set(node, true);
-  }
-
-  hasUpdate(node: string): boolean {
-    return this.targets.has(node);
   }
 
   /** It tries nothing any more. */
@@ -99,9 +93,7 @@ export class Tries {
   }
 
   /** @param isLeft - what an update has left half done and out of service, which is finished however many failed */
-  begin(node: string, pool: string, isLeft: boolean): void {
-    const config = this.targets.get(node);
-    if (config === undefined) return;
+  begin(node: string, pool: string, config: string, isLeft: boolean): void {
     if (!isLeft) this.judgeThreshold(node, pool, config);
     // It was one of the first when it began to try this config, whatever the limit became since.
     const isHalf = isHalfDone(this.cluster.nodes.get(node));

@@ -1,4 +1,4 @@
-/** A node goes down by itself while it waits, prepared, for its slot. In quiet weather. */
+/** A node goes down by itself while it waits, prepared, for its grant. In quiet weather. */
 
 import { quietWorld, rebootingConfig, until } from './quiet-world';
 import type { PoolScenario } from './scenario';
@@ -24,12 +24,11 @@ async function rolling({ seed, nodes, maxUnavailable, policy }: Told) {
   return { world, run };
 }
 
-/** A node whose update is prepared and has no slot. */
+/** A node whose update is prepared and has no grant. */
 async function theWaiting(world: World, run: (ms: number) => Promise<void>): Promise<string> {
   let found = '';
-  await until(run, async () => {
-    const { children = [] } = (await world.progress('worker')) ?? {};
-    found = children.find(({ stage, holdsSlot }) => stage === 'waiting' && !holdsSlot)?.node ?? '';
+  await until(run, () => {
+    [found = ''] = world.waiting();
     return found !== '';
   });
   return found;
@@ -54,7 +53,7 @@ it.each([
   await run(60 * MINUTE_MS);
 
   expect(notUpdated(world)).toEqual([name]);
-  expect((await world.progress('worker'))?.blocker).toContain(name);
+  expect(world.rollout('worker')?.blocker).toContain(name);
   world.uncordon(name);
   await run(30 * MINUTE_MS);
   expect(notUpdated(world)).toEqual([]);

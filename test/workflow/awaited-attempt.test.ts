@@ -5,10 +5,10 @@ import { NativeConnection, Worker } from '@temporalio/worker';
 import { pino } from 'pino';
 import type { ActivityRun } from '../../activities/cluster/ports';
 import { currentRun } from '../../activities/cluster/activity-run';
-import { CLUSTER_QUEUE, poolRolloutId } from '../../core/names';
+import { CLUSTER_QUEUE, poolRolloutId, STEP_QUEUE } from '../../core/names';
 import { startTemporal, type TemporalServer } from '../../tools/temporal';
 import { installTemporalRuntime } from '../../process/temporal/runtime';
-import type { SelectNodesResult } from '../../workflows/contracts/cluster';
+import type { PoolRolloutInput, StepResult } from '../../workflows/contracts/rollout';
 import { workflowBundle } from './support/bundle';
 
 jest.setTimeout(120_000);
@@ -36,30 +36,33 @@ it('waits for the last attempt of a step only, and for none when its workflow ha
   const ask = async (): Promise<void> => {
     awaited.push(await Promise.all(runs.map((run) => run.isAwaited())));
   };
-  const selectNodes = async (): Promise<SelectNodesResult> => {
+  const step = async (): Promise<StepResult> => {
     runs.push(currentRun());
     await ask();
     if (runs.length === 1) throw new Error('the server counts on');
-    return { exists: false };
+    return {
+      ...{ state: 'Cancelling', updated: '0 of 0', granted: [], grantedCount: 0 },
+      ...{ ended: 'pool deleted', lookAgainSeconds: 10, versions: {} },
+    };
   };
-  const { namespace } = server;
-  const worker = await Worker.create({
-    connection: native,
-    namespace,
-    taskQueue: CLUSTER_QUEUE,
+  const shared = { connection: native, namespace: server.namespace };
+  const workflows = await Worker.create({
+    ...{ ...shared, taskQueue: CLUSTER_QUEUE },
     workflowBundle: { codePath: await workflowBundle() },
-    activities: { selectNodes },
   });
+  const steps = await Worker.create({ ...shared, taskQueue: STEP_QUEUE, activities: { step } });
 
-  await worker.runUntil(async () => {
-    const rollout = new Client({ connection, namespace }).workflow.execute('poolRollout', {
-      workflowId: poolRolloutId('nowhere'),
-      taskQueue: CLUSTER_QUEUE,
-      args: [{ pool: 'nowhere' }],
+  const rollout = async (): Promise<void> => {
+    const input: PoolRolloutInput = { pool: 'nowhere', isWoken: true };
+    const { workflow } = new Client({ connection, namespace: server.namespace });
+    const ended = workflow.execute('poolRollout', {
+      ...{ workflowId: poolRolloutId('nowhere'), taskQueue: CLUSTER_QUEUE },
+      args: [input],
     });
-    await expect(rollout).rejects.toThrow(WorkflowFailedError);
+    await expect(ended).rejects.toThrow(WorkflowFailedError);
     await ask();
-  });
+  };
+  await workflows.runUntil(() => steps.runUntil(rollout));
 
   expect(awaited).toEqual([[true], [false, true], [false, false]]);
 });

@@ -28,7 +28,7 @@ describe('the workflow bundle', () => {
       /\/(activities|adapters|workers|tools|cli)\//.test(source),
     );
 
-    expect(ours.some((source) => source.endsWith('workflows/pool-rollout.ts'))).toBe(true);
+    expect(ours.some((source) => source.endsWith('workflows/pool/pool-rollout.ts'))).toBe(true);
     expect(outside).toEqual([]);
   });
 });

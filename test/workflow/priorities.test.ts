@@ -1,5 +1,7 @@
 import type { WorkflowHandle } from '@temporalio/client';
-import { startOrRetarget } from '../../process/temporal/start-rollout';
+import { poolRolloutId } from '../../core/names';
+import { RolloutWaker } from '../../process/temporal/rollout-waker';
+import { startByPerson } from '../../process/temporal/start-rollout';
 import { startTestTemporal, type TestTemporal } from './support/temporal';
 
 jest.setTimeout(60_000);
@@ -16,25 +18,33 @@ async function prioritiesIn(handle: WorkflowHandle): Promise<Readonly<Record<str
   return Object.fromEntries(
     (events ?? []).flatMap((event) => {
       const run = event.workflowExecutionStartedEventAttributes;
-      const child = event.startChildWorkflowExecutionInitiatedEventAttributes;
       const activity = event.activityTaskScheduledEventAttributes;
-      const name = run ? 'itself' : (child?.workflowType?.name ?? activity?.activityType?.name);
-      const { priority } = run ?? child ?? activity ?? {};
+      const name = run ? 'itself' : activity?.activityType?.name;
+      const { priority } = run ?? activity ?? {};
       return name == null ? [] : [[name, priority?.priorityKey]];
     }),
   );
 }
 
-it('the rollout goes before its updates, and what puts a node back before what takes one out', async () => {
-  const world = await temporal.world({ nodes: 1 });
-  world.config = `rendered-${world.pool}-2`;
-  await startOrRetarget(temporal.client.workflow, world.pool, world.config);
-  await world.rollout().result();
+it.each([
+  ['a person starts', () => startByPerson(temporal.client.workflow, 'first', {})],
+  ['news start', () => new RolloutWaker(temporal.client.workflow).wake('first', {})],
+])('a rollout that %s goes first', async (_who, start) => {
+  temporal.script('first').answer = () => ({ ended: 'completed' });
+  await start();
+  const handle = temporal.client.workflow.getHandle(poolRolloutId('first'));
+  await handle.result();
 
-  const rollout = await prioritiesIn(world.rollout());
-  const update = await prioritiesIn(world.update(world.name(1)));
+  expect(await prioritiesIn(handle)).toMatchObject({ itself: 1, step: 1 });
+});
 
-  expect(rollout).toMatchObject({ itself: 1, updateNode: 3 });
+it('what puts a node back goes before what takes one out', async () => {
+  const world = await temporal.world();
+  const node = world.name(1);
+  await world.run(node);
+
+  const update = await prioritiesIn(world.update(node));
+
   expect(update).toMatchObject({ itself: 3, awaitNodeReady: 2, completeNode: 2 });
-  expect(update['cordonNode']).not.toBe(2);
+  expect(update['takeOutOfService']).not.toBe(2);
 });

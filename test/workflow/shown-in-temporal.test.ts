@@ -1,8 +1,10 @@
-/** The view in Temporal: the table of a pool, and how everything ended. */
+/** The view in Temporal: the page of a rollout, and how everything ended. */
 
-import { updateNodeId } from '../../core/names';
+import type { WorkflowHandle } from '@temporalio/client';
+import { poolRolloutId, updateNodeId } from '../../core/names';
+import { RolloutWaker } from '../../process/temporal/rollout-waker';
+import type { StepResult } from '../../workflows/contracts/rollout';
 import { SEARCH_ATTRIBUTE } from '../../workflows/contracts/search-attributes';
-import type { FakeWorld } from './support/fake-world';
 import { startTestTemporal, type TestTemporal } from './support/temporal';
 
 jest.setTimeout(60_000);
@@ -13,27 +15,33 @@ beforeAll(async () => {
 }, 180_000);
 afterAll(() => temporal.stop(), 60_000);
 
-/** The details on the page of the rollout, as the UI asks for them, without times. */
-async function detailsOf(world: FakeWorld): Promise<readonly string[]> {
-  const { currentDetails } = await world
-    .rollout()
-    .query<{ readonly currentDetails: string }>('__temporal_workflow_metadata');
-  const withoutTimes = currentDetails.replaceAll(/\d{4}-\d\d-\d\dT[\d:.]+Z/g, 'TIME');
-  // No-break spaces, which the UI does not trim, stand between the cells.
-  return withoutTimes.replaceAll('\u00A0', '').split('\n');
+/** A rollout whose steps are answered so. */
+async function rolloutOf(pool: string, answer: Partial<StepResult>): Promise<WorkflowHandle> {
+  const script = temporal.script(pool);
+  script.answer = () => answer;
+  await new RolloutWaker(temporal.client.workflow).wake(pool, {});
+  await script.untilSteps(1);
+  return temporal.client.workflow.getHandle(poolRolloutId(pool));
 }
 
-/** Waits for the text: the details follow the next check of the pool. */
-async function detailsWith(world: FakeWorld, text: string): Promise<readonly string[]> {
+/** The details on the page of a workflow, as the UI asks for them. */
+async function detailsOf(handle: WorkflowHandle): Promise<readonly string[]> {
+  const { currentDetails } = await handle.query<{ readonly currentDetails: string }>(
+    '__temporal_workflow_metadata',
+  );
+  return currentDetails.split('\n');
+}
+
+async function detailsWith(handle: WorkflowHandle, text: string): Promise<readonly string[]> {
   for (;;) {
-    const details = await detailsOf(world);
+    const details = await detailsOf(handle);
     if (details.some((line) => line.includes(text))) return details;
   }
 }
 
 /** Workflow IDs of a pool with this outcome; none of them has another. */
-async function foundBy(world: FakeWorld, outcome: string): Promise<readonly string[]> {
-  const query = `SlipwayPool = '${world.pool}' AND SlipwayOutcome = '${outcome}'`;
+async function foundBy(pool: string, outcome: string): Promise<readonly string[]> {
+  const query = `SlipwayPool = '${pool}' AND SlipwayOutcome = '${outcome}'`;
   const found: string[] = [];
   for await (const { workflowId, typedSearchAttributes } of temporal.client.workflow.list({
     query,
@@ -46,124 +54,94 @@ async function foundBy(world: FakeWorld, outcome: string): Promise<readonly stri
 
 /** Visibility is eventually consistent; the final state counts. */
 async function outcomesOf(
-  world: FakeWorld,
+  pool: string,
   count: number,
 ): Promise<Readonly<Record<string, readonly string[]>>> {
   for (;;) {
     const { count: shown } = await temporal.client.workflow.count(
-      `SlipwayPool = '${world.pool}' AND SlipwayOutcome IS NOT NULL AND ExecutionStatus != 'Running'`,
+      `SlipwayPool = '${pool}' AND SlipwayOutcome IS NOT NULL AND ExecutionStatus != 'Running'`,
     );
     if (shown >= count) break;
   }
-  const outcomes = ['updated', 'completed', 'failed', 'cancelled', 'skipped'];
-  const found = await Promise.all(outcomes.map((outcome) => foundBy(world, outcome)));
+  const outcomes = ['updated', 'completed', 'failed', 'cancelled', 'not started'];
+  const found = await Promise.all(outcomes.map((outcome) => foundBy(pool, outcome)));
   return Object.fromEntries(
     outcomes.map((outcome, i) => [outcome, found[i] ?? []]).filter(([, ids]) => ids?.length !== 0),
   ) as Readonly<Record<string, readonly string[]>>;
 }
 
-describe('the page of a rollout in the Temporal UI', () => {
-  it('has a table of the pool, which follows the rollout', async () => {
-    const world = await temporal.world({ nodes: 3, policy: { prepareAhead: 1 } });
-    const [first, second, third] = [world.name(1), world.name(2), world.name(3)];
-    world.failWith('applyUpdate', first, 'ApplyFailed', 'disk | full', 1);
-    const gate = world.hold('drainNode', second);
-    await world.startRollout();
+describe('the page in the Temporal UI', () => {
+  it('of a rollout says where it stands, and where its nodes are shown', async () => {
+    const handle = await rolloutOf('page', {
+      ...{ state: 'Halted', updated: '12 of 200', blocker: '3 nodes have failed' },
+    });
+
+    expect(await detailsWith(handle, 'Halted')).toEqual([
+      '**page** → `rendered-x` — **Halted**, 12 of 200 nodes updated',
+      '',
+      '3 nodes have failed',
+      '',
+      'Nodes: `kubectl get poolrollout page -o yaml` or `slipway rollout status page`',
+    ]);
+    await handle.terminate();
+  });
+
+  it('of an update says what it does, what it waits for, and how long each phase took', async () => {
+    const world = await temporal.world();
+    const node = world.name(1);
+    const gate = world.hold('drainNode', node);
+    await world.startUpdate(node);
     await gate.reached;
 
-    expect(await detailsWith(world, 'prepared, waiting')).toEqual([
-      `**${world.pool}** → \`c2\` — **Rolling**`,
+    const details = (await detailsOf(world.update(node))).map((line) =>
+      line.replace(/[\d.]+ \|$/, 'S |').replace(/since .* \|$/, 'since TIME |'),
+    );
+    expect(details).toEqual([
+      `**${node}** (pool ${world.pool}) → \`c2\``,
       '',
-      '| updated | slots in use | failed | held | blocked |',
-      '| :--- | :--- | :--- | :--- | :--- |',
-      '| 0 of 3 | 1 of 1 | 1 | 0 | 0 |',
+      'Plan: reboot: kernel arguments changed (+nosmt)',
       '',
-      '| node | is | since |',
-      '| :--- | :--- | :--- |',
-      `| ${second} | updating | TIME |`,
-      `| ${third} | prepared, waiting for a slot | TIME |`,
+      'Waits for: pods to leave the node',
       '',
-      '| failed | reason |',
-      '| :--- | :--- |',
-      `| ${first} | ApplyFailed: disk \\| full |`,
+      '| phase | seconds |',
+      '| --- | --- |',
+      '| Preparing | S |',
+      '| WaitingForGrant | S |',
+      '| **Draining** | since TIME |',
     ]);
-
     gate.open();
-    await world.progressUntil(({ updated, children }) => updated === 2 && children.length === 0);
-    await world.rollout().executeUpdate('retryNode', { args: [{ node: first }] });
-    await world.rollout().result();
-
-    expect(await detailsOf(world)).toEqual([
-      `**${world.pool}** → \`c2\` — **Completed**`,
-      '',
-      '| updated | slots in use | failed | held | blocked |',
-      '| :--- | :--- | :--- | :--- | :--- |',
-      '| 3 of 3 | 0 of 1 | 0 | 0 | 0 |',
-    ]);
-    expect(world.violations).toEqual([]);
+    await world.ended(node);
   });
 });
 
 describe('the search attribute for the outcome finds', () => {
-  it('updates that brought their node to the config, failed, or were skipped on the way', async () => {
+  it('updates that brought their node to the config, failed, or were cancelled on the way', async () => {
     const world = await temporal.world({ nodes: 3 });
-    const [failing, skipped, good] = [world.name(1), world.name(2), world.name(3)];
+    const [failing, cancelled, good] = [world.name(1), world.name(2), world.name(3)];
     world.failWith('applyUpdate', failing, 'ApplyFailed', 'disk full');
-    const gate = world.hold('drainNode', skipped);
-    await world.startRollout();
+    const gate = world.hold('drainNode', cancelled);
+    await world.startUpdate(cancelled);
     await gate.reached;
+    await world.update(cancelled).cancel();
+    await Promise.all([world.ended(cancelled), world.run(failing), world.run(good)]);
 
-    await world.rollout().executeUpdate('skipNode', { args: [{ node: skipped }] });
-    await world.progressUntil(({ updated, children }) => updated === 1 && children.length === 0);
-
-    expect(await outcomesOf(world, 3)).toEqual({
+    expect(await outcomesOf(world.pool, 3)).toEqual({
       updated: [updateNodeId(good)],
       failed: [updateNodeId(failing)],
-      cancelled: [updateNodeId(skipped)],
-    });
-    gate.open();
-    await world.rollout().terminate();
-  });
-
-  it('a rollout that completed', async () => {
-    const world = await temporal.world({ nodes: 1 });
-    await (await world.startRollout()).result();
-
-    expect(await outcomesOf(world, 2)).toEqual({
-      completed: [world.rolloutId],
-      updated: [updateNodeId(world.name(1))],
+      cancelled: [updateNodeId(cancelled)],
     });
   });
 
-  it('a rollout that was cancelled, with the updates that it took back', async () => {
-    const world = await temporal.world({ nodes: 1 });
-    const gate = world.hold('drainNode');
-    await world.startRollout();
-    await gate.reached;
+  it.each([
+    ['completed', { ended: 'completed' }],
+    ['not started', { ended: 'not started' }],
+    ['cancelled', { ended: 'cancelled' }],
+    ['failed', { ended: 'pool deleted' }],
+  ] as const)('a rollout that is %s', async (outcome, answer) => {
+    const pool = `ends-${outcome.slice(0, 3)}`;
+    const handle = await rolloutOf(pool, answer);
+    await handle.result().catch(() => undefined);
 
-    await world.rollout().cancel();
-    await expect(world.rollout().result()).rejects.toThrow();
-
-    expect(await outcomesOf(world, 2)).toEqual({
-      cancelled: [world.rolloutId, updateNodeId(world.name(1))],
-    });
-    gate.open();
-  });
-
-  it('a rollout whose pool was deleted, as failed', async () => {
-    const world = await temporal.world({ nodes: 1 });
-    const gate = world.hold('drainNode');
-    await world.startRollout();
-    await gate.reached;
-
-    world.exists = false;
-    await world.tell('the pool is gone');
-    await expect(world.rollout().result()).rejects.toThrow();
-
-    expect(await outcomesOf(world, 2)).toEqual({
-      failed: [world.rolloutId],
-      cancelled: [updateNodeId(world.name(1))],
-    });
-    gate.open();
+    expect(await outcomesOf(pool, 1)).toEqual({ [outcome]: [poolRolloutId(pool)] });
   });
 });

@@ -1,7 +1,6 @@
 /** Between verification and commit: the host is undecided, so its node is not done. */
 
 import { ANNOTATION, NodeState } from '../../core/names';
-import { statusQuery } from '../../workflows/messages';
 import type { FakeWorld } from './support/fake-world';
 import { containing } from './support/containing';
 import { aRestartPlan } from './support/plans';
@@ -13,10 +12,13 @@ let temporal: TestTemporal;
 beforeAll(async () => {
   temporal = await startTestTemporal();
 }, 180_000);
+afterEach(() => {
+  expect(temporal.violations()).toEqual([]);
+});
 afterAll(() => temporal.stop(), 60_000);
 
 /** An update whose host is asked to commit for two seconds, and then for a verification. */
-const SHORT = { policy: { reconnectSeconds: 2 } };
+const SHORT = { policy: { reconnectSeconds: 2, rebootTimeoutSeconds: 6 } };
 const ENDS = ['verifyUpdate', 'awaitNodeReady', 'commitUpdate', 'goBack', 'completeNode'];
 
 /** It is asked whether it has committed before it is rolled back. */
@@ -28,10 +30,10 @@ function ends(world: FakeWorld, node: string): readonly string[] {
 
 /** Its host does not answer the commit: `isDone` = it has carried it out. */
 async function silentAtCommit(options: { readonly isDone?: true } = {}) {
-  const world = await temporal.world({ nodes: 1, ...SHORT });
+  const world = await temporal.world(SHORT);
   const node = world.name(1);
   const committing = world.hold('commitUpdate', node);
-  await world.startRollout();
+  await world.startUpdate(node);
   await committing.reached;
   const committed = { config: 'c2', applied: undefined, staged: undefined, rebooted: false };
   if (options.isDone === true) Object.assign(world.host(node), committed);
@@ -43,7 +45,7 @@ it('a host that was silent for a moment proves itself once more, commits, and on
   const proving = world.hold('verifyUpdate', node);
   await proving.reached;
 
-  expect(await world.update(node).query(statusQuery)).toMatchObject({
+  expect(await world.status(node)).toMatchObject({
     phase: 'Verifying',
     blocker: 'the host to verify what it has: the host has not said that it has committed',
   });
@@ -52,13 +54,12 @@ it('a host that was silent for a moment proves itself once more, commits, and on
   committing.open();
   proving.open();
 
-  await expect(world.rollout().result()).resolves.toMatchObject({ updated: 1 });
+  expect(await world.ended(node)).toMatchObject({ outcome: 'updated' });
   expect(ends(world, node)).toEqual([
     ...['verifyUpdate', 'awaitNodeReady', 'commitUpdate'],
     ...['verifyUpdate', 'awaitNodeReady', 'commitUpdate', 'completeNode'],
   ]);
   expect(world.leftovers()).toEqual([]);
-  expect(world.violations).toEqual([]);
 });
 
 it.each([
@@ -67,43 +68,38 @@ it.each([
 ])(
   'a machine that went back by itself meanwhile, %s, has failed on the config',
   async (_how, how) => {
-    const world = await temporal.world({ nodes: 1, ...SHORT, ...how });
+    const world = await temporal.world({ ...SHORT, ...how });
     const node = world.name(1);
     const committing = world.hold('commitUpdate', node);
-    await world.startRollout();
+    await world.startUpdate(node);
     await committing.reached;
     world.failWith('verifyUpdate', node, 'VerifyFailed', 'nobody was in reach');
 
-    const { reports } = await world.progressUntil(({ failed }) => failed.length === 1);
+    const ended = await world.ended(node);
     committing.open();
 
-    expect(reports).toMatchObject([{ outcome: 'failed', failure: 'VerifyFailed' }]);
+    expect(ended).toMatchObject({ outcome: 'failed', failure: 'VerifyFailed' });
     expect(ends(world, node).slice(-4)).toEqual(['verifyUpdate', ...BACK]);
     expect(world.annotation(node, ANNOTATION.CURRENT_CONFIG)).toBe('c1');
     expect(world.annotation(node, ANNOTATION.REASON)).toContain('nobody was in reach');
     expect(world.cordoned()).toEqual([]);
     expect(world.leftovers()).toEqual([]);
-    await world.rollout().terminate();
   },
 );
 
 it('a host that cannot commit is taken back', async () => {
-  const world = await temporal.world({ nodes: 1 });
+  const world = await temporal.world();
   const node = world.name(1);
   world.failWith('commitUpdate', node, 'JournalFailed', 'the disk is gone');
-  await world.startRollout();
+  await world.startUpdate(node);
 
-  const { reports } = await world.progressUntil(({ failed }) => failed.length === 1);
+  const ended = await world.ended(node);
 
-  expect(reports).toMatchObject([
-    { outcome: 'failed', failure: 'JournalFailed', phase: 'Completing' },
-  ]);
+  expect(ended).toMatchObject({ outcome: 'failed', failure: 'JournalFailed' });
   expect(ends(world, node).slice(-4)).toEqual(['commitUpdate', ...BACK]);
   expect(world.annotation(node, ANNOTATION.CURRENT_CONFIG)).toBe('c1');
   expect(world.annotation(node, ANNOTATION.REASON)).toContain('the disk is gone');
   expect(world.cordoned()).toEqual([]);
-  expect(world.violations).toEqual([]);
-  await world.rollout().terminate();
 });
 
 it('a host that stays silent has failed on its config, which counts, and is waited for', async () => {
@@ -112,43 +108,40 @@ it('a host that stays silent has failed on its config, which counts, and is wait
   await proving.reached;
   world.failWith('goBack', node, 'RollbackFailed', 'not to be reached');
 
-  const { reports } = await world.progressUntil(({ failed }) => failed.length === 1);
+  const ended = await world.ended(node);
   proving.open();
   committing.open();
 
   const reason = containing('it may have committed');
-  expect(reports).toMatchObject([{ outcome: 'failed', failure: 'RollbackFailed', reason }]);
-  expect(reports).toMatchObject([{ reason: containing('VerifyFailed: ') }]);
+  expect(ended).toMatchObject({ outcome: 'failed', failure: 'RollbackFailed', reason });
+  expect(ended).toMatchObject({ reason: containing('VerifyFailed: ') });
   expect(world.cordoned()).toEqual([node]);
-  await world.rollout().terminate();
 });
 
 it('a host that answers in between, and never the commit, is taken back after five of them', async () => {
   const { world, node, committing } = await silentAtCommit();
 
-  const { reports } = await world.progressUntil(({ failed }) => failed.length === 1);
+  const ended = await world.ended(node);
   committing.open();
 
-  expect(reports).toMatchObject([{ outcome: 'failed', phase: 'Completing' }]);
+  expect(ended).toMatchObject({ outcome: 'failed' });
   expect(world.stepsOf(node).filter((step) => step === 'commitUpdate').length).toBeGreaterThan(4);
   expect(world.stepsOf(node).filter((step) => step === 'verifyUpdate')).toHaveLength(5);
   expect(world.annotation(node, ANNOTATION.CURRENT_CONFIG)).toBe('c1');
   expect(world.cordoned()).toEqual([]);
   expect(world.leftovers()).toEqual([]);
-  await world.rollout().terminate();
 });
 
 it('a node that is not Ready any more when its host answers again has failed on its config', async () => {
   const { world, node, committing } = await silentAtCommit();
   world.failWith('awaitNodeReady', node, 'NodeNotReady', 'the kubelet is silent', 1);
 
-  const { reports } = await world.progressUntil(({ failed }) => failed.length === 1);
+  const ended = await world.ended(node);
   committing.open();
 
-  expect(reports).toMatchObject([{ outcome: 'failed', failure: 'NodeNotReady' }]);
+  expect(ended).toMatchObject({ outcome: 'failed', failure: 'NodeNotReady' });
   expect(world.annotation(node, ANNOTATION.CURRENT_CONFIG)).toBe('c1');
   expect(world.cordoned()).toEqual([]);
-  await world.rollout().terminate();
 });
 
 describe('a host that has committed, and whose answer was lost,', () => {
@@ -156,7 +149,7 @@ describe('a host that has committed, and whose answer was lost,', () => {
     const { world, node, committing } = await silentAtCommit({ isDone: true });
     world.failWith('verifyUpdate', node, 'VerifyFailed', 'cannot be told');
 
-    await expect(world.rollout().result()).resolves.toMatchObject({ updated: 1, failed: [] });
+    expect(await world.ended(node)).toMatchObject({ outcome: 'updated' });
     committing.open();
 
     expect(ends(world, node).slice(-3)).toEqual(['goBack', 'awaitNodeReady', 'completeNode']);
@@ -170,16 +163,15 @@ describe('a host that has committed, and whose answer was lost,', () => {
     world.failWith('verifyUpdate', node, 'VerifyFailed', 'cannot be told');
     world.failWith('awaitNodeReady', node, 'NodeNotReady', 'the kubelet is silent');
 
-    const { reports } = await world.progressUntil(({ failed }) => failed.length === 1);
+    const ended = await world.ended(node);
     committing.open();
 
-    expect(reports).toMatchObject([{ outcome: 'failed', failure: 'NodeNotReady' }]);
+    expect(ended).toMatchObject({ outcome: 'failed', failure: 'NodeNotReady' });
     expect(world.annotation(node, ANNOTATION.CURRENT_CONFIG)).toBe('c2');
     expect(world.annotation(node, ANNOTATION.STATE)).toBe(NodeState.DEGRADED);
     expect(world.annotation(node, ANNOTATION.REASON)).toContain(
       'has committed c2, so it stays on it',
     );
     expect(world.cordoned()).toEqual([]);
-    await world.rollout().terminate();
   });
 });

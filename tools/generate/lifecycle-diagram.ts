@@ -1,9 +1,9 @@
-import { isEnd, needsSlot, NodePhase, TRANSITIONS } from '../../core/node/lifecycle';
+import { isEnd, needsGrant, NodePhase, TRANSITIONS } from '../../core/node/lifecycle';
 
 const PHASES: readonly NodePhase[] = Object.values(NodePhase);
 
 /**
- * `docs/lifecycle.dot`, for Graphviz: phases that hold a slot are filled, ends have a double
+ * `docs/lifecycle.dot`, for Graphviz: phases with a grant are filled, ends have a double
  * border, rollbacks are dashed.
  */
 export function lifecycleGraph(): string {
@@ -31,7 +31,7 @@ function leadsBack(from: NodePhase, to: NodePhase): boolean {
 function dotAttributes(phase: NodePhase): string {
   const attributes = [
     ...(isEnd(phase) ? ['peripheries=2'] : []),
-    ...(needsSlot(phase) ? ['style="rounded,filled"', 'fillcolor="#dbe9f6"'] : []),
+    ...(needsGrant(phase) ? ['style="rounded,filled"', 'fillcolor="#dbe9f6"'] : []),
   ];
   return attributes.length === 0 ? '' : ` [${attributes.join(', ')}]`;
 }

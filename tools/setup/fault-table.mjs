@@ -8,7 +8,7 @@ const NOT_NOTED = 'not noted';
 const AS_TESTED = 'as `npm test`';
 /** Boundaries in the order of an update; other names of suites follow. */
 const PHASES = [
-  ...['Preparing', 'WaitingForSlot', 'Cordoning', 'Draining', 'Applying', 'Reloading'],
+  ...['Preparing', 'WaitingForGrant', 'Cordoning', 'Draining', 'Applying', 'Reloading'],
   ...['Rebooting', 'Verifying', 'Completing', 'GoingBack', 'RebootingBack', 'VerifyingBack'],
 ];
 /** For suites in which nothing is evicted. */
@@ -31,8 +31,7 @@ const SHOWN = [...ROWS, 'outcome', 'checks'];
 
 /**
  * @param {readonly object[]} faults - survived ones, as the suites record them
- * @returns {{ rows: string[][], runs: string[][] }} a row for each suite, process and fault, and a run for each
- * suite
+ * @returns {{ rows: string[][], runs: string[][] }} a row for each suite and process, and a run for each suite
  */
 export function tablesOf(faults) {
   const suites = Map.groupBy(faults, ({ suite }) => suite);
@@ -44,20 +43,19 @@ export function tablesOf(faults) {
 
 function rowsOf(suite, faults) {
   const blows = [...new Set(faults.map(({ blow }) => blow))];
-  return [...Map.groupBy(faults, ({ victim }) => victim)].flatMap(([victim, those]) =>
-    blows
-      .map((blow) => [blow, those.filter((fault) => fault.blow === blow)])
-      .filter(([, struck]) => struck.length > 0)
-      .map(([blow, struck]) => [suite, victim, `${blow}: ${struck.length}`, placesOf(struck)]),
-  );
+  return [...Map.groupBy(faults, ({ victim }) => victim)].map(([victim, struck]) => [
+    ...[suite, victim],
+    countsOf(struck, ({ blow }) => blow, blows, ': '),
+    countsOf(struck, ({ boundary = 'at random' }) => boundary, PHASES, ' ×'),
+  ]);
 }
 
-/** Each boundary with its count: `Preparing ×3, Draining ×1`. */
-function placesOf(struck) {
-  const rank = (place) => (PHASES.includes(place) ? PHASES.indexOf(place) : PHASES.length);
-  return [...Map.groupBy(struck, ({ boundary = 'at random' }) => boundary)]
+/** `kill: 3, freeze: 1`; in the given order, and others after that. */
+function countsOf(faults, valueOf, order, sign) {
+  const rank = (value) => (order.includes(value) ? order.indexOf(value) : order.length);
+  return [...Map.groupBy(faults, valueOf)]
     .sort(([one], [other]) => rank(one) - rank(other))
-    .map(([place, times]) => `${place} ×${times.length}`)
+    .map(([value, times]) => `${value}${sign}${times.length}`)
     .join(', ');
 }
 

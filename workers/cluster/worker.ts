@@ -8,7 +8,10 @@ import { hostname } from 'node:os';
 import { join, resolve } from 'node:path';
 import { Client } from '@temporalio/client';
 import { bundleWorkflowCode, NativeConnection, Worker } from '@temporalio/worker';
-import { clusterActivitiesForWorker } from '../../activities/cluster/cluster-activities';
+import {
+  clusterActivitiesForWorker,
+  stepActivitiesForWorker,
+} from '../../activities/cluster/cluster-activities';
 import { currentRun } from '../../activities/cluster/activity-run';
 import type { ClusterPorts } from '../../activities/cluster/ports';
 import { connectKube, type KubeClient } from '../../adapters/kube/client';
@@ -20,6 +23,7 @@ import {
 } from '../../adapters/kube/cluster-caches';
 import { findMco } from '../../adapters/kube/mco-presence';
 import { NodePods } from '../../adapters/kube/node-pods';
+import { PoolRolloutStore } from '../../adapters/kube/pool-rollouts';
 import { MACHINE_CONFIGS } from '../../adapters/kube/resources';
 import {
   EventWriter,
@@ -27,14 +31,15 @@ import {
   NodeWriter,
   PoolWriter,
 } from '../../adapters/kube/writers';
-import { fail, failureName } from '../../core/errors';
+import { fail, failureName, messageOf } from '../../core/errors';
 import { SEARCH_ATTRIBUTE_NAMES } from '../../workflows/contracts/search-attributes';
-import { CLUSTER_QUEUE, FIELD_MANAGER } from '../../core/names';
+import { CLUSTER_QUEUE, FIELD_MANAGER, STEP_QUEUE } from '../../core/names';
 import { createWorkerMetrics, type WorkerMetrics } from './metrics';
 import type { ClusterWorkerSettings } from './settings';
 import { freeLoopbackPort, startHealthServer } from '../../process/health-server';
 import { createLogger, type Logger } from '../../process/logging';
-import { OpenUpdates } from '../../process/temporal/open-updates';
+import { NodeUpdates } from '../../process/temporal/node-updates';
+import { RolloutWaker } from '../../process/temporal/rollout-waker';
 import { TemporalConnection, tellSilence } from '../../process/temporal/connection';
 import { installTemporalRuntime } from '../../process/temporal/runtime';
 import {
@@ -44,6 +49,9 @@ import {
 import { UNREPLAYABLE_FAILS } from './unreplayable';
 import { untilAvailable } from '../../process/until-available';
 import { whenAborted } from '../../process/when-aborted';
+
+/** One for each pool, as a rule. */
+const STEPS_AT_ONCE = 50;
 
 /** For an embedding process. */
 interface ClusterWorkerOptions {
@@ -158,11 +166,10 @@ async function serve(
       namespace: settings.temporalNamespace,
       identity,
     });
-    const activities = state.metrics.timed(
-      clusterActivitiesForWorker(portsOf(state, new OpenUpdates(client))),
-    );
+    const ports = portsOf(state, client);
     await pollUntilAborted(settings, {
-      activities,
+      activities: state.metrics.timed(clusterActivitiesForWorker(ports)),
+      stepActivities: state.metrics.timed(stepActivitiesForWorker(ports)),
       identity,
       link,
       log,
@@ -209,6 +216,7 @@ function linkOptions(settings: ClusterWorkerSettings, log: Logger) {
 
 interface Polling {
   readonly activities: object;
+  readonly stepActivities: object;
   readonly identity: string;
   readonly link: TemporalConnection<NativeConnection>;
   readonly log: Logger;
@@ -227,32 +235,42 @@ async function pollUntilAborted(settings: ClusterWorkerSettings, polling: Pollin
   const workflows = await workflowCode(settings, log);
   while (!signal.aborted) {
     await link.untilSetUp(signal);
-    const worker = await untilAvailable(
+    const workers = await untilAvailable(
       temporal,
-      () => createWorker(settings, workflows, polling),
+      () => createWorkers(settings, workflows, polling),
       { log, signal },
     );
     const unfollow = link.follow((connection) => {
-      worker.connection = connection;
+      for (const worker of workers) worker.connection = connection;
     });
-    const stop = (): void => {
-      worker.shutdown();
-    };
-    if (signal.aborted) stop();
-    else signal.addEventListener('abort', stop);
     waitingFor.clear();
     log.info({ taskQueue: CLUSTER_QUEUE, namespace: settings.temporalNamespace }, 'polling');
     polling.onReady();
     try {
-      await worker.run();
+      await runTogether(workers, signal);
     } catch (error) {
       if (signal.aborted) throw error;
       log.error({ err: error }, 'worker ended; starting it again');
       waitingFor.add(temporal);
     } finally {
       unfollow();
-      signal.removeEventListener('abort', stop);
     }
+  }
+}
+
+/** Until the signal aborts, or one of them ends: then the others end, too. */
+async function runTogether(workers: readonly Worker[], signal: AbortSignal): Promise<void> {
+  const stop = (): void => {
+    for (const worker of workers) if (worker.getState() === 'RUNNING') worker.shutdown();
+  };
+  const runs = workers.map((worker) => worker.run().finally(stop));
+  if (signal.aborted) stop();
+  else signal.addEventListener('abort', stop);
+  try {
+    const ended = await Promise.allSettled(runs);
+    for (const run of ended) if (run.status === 'rejected') throw run.reason;
+  } finally {
+    signal.removeEventListener('abort', stop);
   }
 }
 
@@ -274,32 +292,46 @@ async function workflowCode(settings: ClusterWorkerSettings, log: Logger): Promi
   return { code };
 }
 
-function createWorker(
+/** Steps have a worker of their own: those that wait for a grant may fill the other one, and a step gives it. */
+async function createWorkers(
   settings: ClusterWorkerSettings,
   workflowBundle: WorkflowCode,
-  { activities, identity, link }: Polling,
-): Promise<Worker> {
-  return Worker.create({
+  { activities, stepActivities, identity, link }: Polling,
+): Promise<readonly Worker[]> {
+  const common = {
     connection: link.connection,
     identity,
+    namespace: settings.temporalNamespace,
+    // A cancellation comes with the reply to a heartbeat.
+    maxHeartbeatThrottleInterval: '2s',
+    shutdownGraceTime: `${settings.shutdownGraceSeconds}s`,
+    shutdownForceTime: `${settings.shutdownGraceSeconds + 10}s`,
+  } as const;
+  const worker = await Worker.create({
+    ...common,
     workflowBundle,
     activities,
-    namespace: settings.temporalNamespace,
     taskQueue: CLUSTER_QUEUE,
     maxConcurrentActivityTaskExecutions: settings.maxActivities,
     maxConcurrentLocalActivityExecutions: settings.maxActivities,
     maxConcurrentWorkflowTaskExecutions: settings.maxWorkflowTasks,
     maxCachedWorkflows: settings.maxCachedWorkflows,
+    // Workflows of a worker that has died go on elsewhere after this time.
+    stickyQueueScheduleToStartTimeout: '5s',
     ...UNREPLAYABLE_FAILS,
-    // A cancellation comes with the reply to a heartbeat.
-    maxHeartbeatThrottleInterval: '2s',
-    shutdownGraceTime: `${settings.shutdownGraceSeconds}s`,
-    shutdownForceTime: `${settings.shutdownGraceSeconds + 10}s`,
   });
+  const steps = await Worker.create({
+    ...common,
+    activities: stepActivities,
+    taskQueue: STEP_QUEUE,
+    maxConcurrentActivityTaskExecutions: STEPS_AT_ONCE,
+  });
+  return [worker, steps];
 }
 
-function portsOf({ kube, caches, metrics, log }: WorkerState, updates: OpenUpdates): ClusterPorts {
+function portsOf({ kube, caches, metrics, log }: WorkerState, client: Client): ClusterPorts {
   const manager = FIELD_MANAGER.CLUSTER_WORKER;
+  const waker = new RolloutWaker(client.workflow);
   return {
     view: caches,
     nodes: new NodeWriter(kube, caches.nodes, manager),
@@ -307,7 +339,16 @@ function portsOf({ kube, caches, metrics, log }: WorkerState, updates: OpenUpdat
     pools: new PoolWriter(kube, caches.pools, manager),
     pods: new NodePods(kube, log),
     configs: { read: (name) => kube.get(MACHINE_CONFIGS, { name }) },
-    updates,
+    poolRollouts: new PoolRolloutStore(kube, manager),
+    nodeUpdates: new NodeUpdates(client),
+    rollouts: {
+      wake: (pool, seen) => {
+        waker.wake(pool, seen).catch((error: unknown) => {
+          const text = 'the rollout was not woken; it looks again by itself in ten seconds';
+          log.warn({ pool, reason: messageOf(error) }, text);
+        });
+      },
+    },
     events: new EventWriter(kube, manager),
     run: metrics.watched(currentRun),
     now: Date.now,

@@ -30,17 +30,12 @@ export function sentence({ name, reason }: Failure): string {
 const MEANING_OF_DELAY: Partial<
   Record<keyof HostActivities | keyof ClusterActivities, FailureName>
 > = {
-  cordonNode: 'ApiUnavailable',
+  takeOutOfService: 'ApiUnavailable',
+  cordonAgain: 'ApiUnavailable',
   drainNode: 'DrainTimedOut',
   awaitNodeReady: 'NodeNotReady',
   completeNode: 'ApiUnavailable',
   releaseNode: 'ApiUnavailable',
-  holdNode: 'ApiUnavailable',
-  setPoolPaused: 'ApiUnavailable',
-  selectNodes: 'ApiUnavailable',
-  markRolloutCancelled: 'ApiUnavailable',
-  markRolloutStarted: 'ApiUnavailable',
-  findRunningUpdates: 'TemporalUnavailable',
 };
 
 /**

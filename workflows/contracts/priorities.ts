@@ -6,7 +6,7 @@
 import type { Priority } from '@temporalio/common';
 
 export const PRIORITY = {
-  /** The rollout: a slot stands empty until it has heard of it and looked at its pool. */
+  /** The rollout: its grants keep the pool going. */
   rollout: { priorityKey: 1 },
   /** What puts a node back into service. */
   back: { priorityKey: 2 },

@@ -1,7 +1,7 @@
 /** What a rollout hears, what it asks of its activities, and what it answers. Everything is plain JSON. */
 
 import { defineQuery, defineSignal, defineUpdate } from '@temporalio/workflow';
-import type { RolloutState } from '../../core/rollout/index';
+import type { RolloutEnd, RolloutState } from '../../core/rollout/index';
 
 /** Versions that a picture must show at least, by kind. */
 export interface SeenVersions {
@@ -15,6 +15,8 @@ export interface StepInput {
   readonly pool: string;
   /** An older picture would show things undone that were seen. */
   readonly atLeast?: SeenVersions;
+  /** A person has cancelled the rollout, whatever config its pool has by now. */
+  readonly isCancelled?: true;
 }
 
 /** At most 1 KiB: the history keeps it once per step. */
@@ -28,7 +30,7 @@ export interface StepResult {
   readonly granted: readonly string[];
   readonly grantedCount: number;
   /** Absent = the rollout goes on. */
-  readonly ended?: 'completed' | 'cancelled' | 'pool deleted';
+  readonly ended?: RolloutEnd | 'pool deleted';
   readonly lookAgainSeconds: number;
   readonly versions: SeenVersions;
 }
@@ -54,8 +56,10 @@ export interface RolloutActivities {
 
 export interface PoolRolloutInput {
   readonly pool: string;
+  /** Started by news and not by a person: a rollout that a person cancelled, or has to start, does not begin. */
+  readonly isWoken?: true;
   /** It goes on from an earlier run; never set by a person. */
-  readonly goesOn?: { readonly atLeast: SeenVersions; readonly isCancelled: boolean };
+  readonly goesOn?: { readonly atLeast: SeenVersions };
 }
 
 /** A reason for the record; `by` names the person when known. */
@@ -70,6 +74,7 @@ export interface NodeRequest extends Reason {
 
 export const wakeSignal = defineSignal<[{ readonly atLeast?: SeenVersions }]>('wake');
 export const progressQuery = defineQuery<StepResult | undefined>('progress');
+export const startUpdate = defineUpdate<StepResult, [Reason]>('start');
 export const pauseUpdate = defineUpdate<StepResult, [Reason]>('pause');
 export const resumeUpdate = defineUpdate<StepResult, [Reason]>('resume');
 export const retryNodeUpdate = defineUpdate<StepResult, [NodeRequest]>('retryNode');

@@ -20,6 +20,7 @@ import type { HostActivities } from './host';
 
 const MINUTE = 60;
 const HOUR = 60 * MINUTE;
+const YEAR = 365 * 24 * HOUR;
 
 /** Seconds. */
 export interface Limits {
@@ -80,23 +81,26 @@ export function hostLimits(policy: PolicyTimes): Readonly<Record<keyof HostActiv
   };
 }
 
-type RolloutActivity = keyof typeof ROLLOUT_LIMITS | 'selectNodes';
-type NodeActivity = Exclude<keyof ClusterActivities, RolloutActivity | 'reportNodePhase'>;
+type NodeActivity = Exclude<keyof ClusterActivities, 'reportNodePhase'>;
 
 /** Limits of the cluster activities. A Kubernetes API server may be away for a long time. */
 export function clusterLimits(policy: PolicyTimes): Readonly<Record<NodeActivity, Limits>> {
   const drain = policy.drain.timeoutSeconds;
   const ready = policy.readySeconds + policy.reconnectSeconds;
   return {
-    // A cordon of a person means hands off: the slot is given back instead of waiting for them. So it
-    // is when the slot was only good for a node that is unavailable.
-    // It has no heartbeat that a cancellation could come back with, so an attempt under way is waited for,
-    // 30 s at most; what wakes after that writes nothing (`still-wanted.ts`). A step that waits to be tried
-    // again is over at once.
-    cordonNode: {
+    // It waits for as long as it takes; what it waits for is in its heartbeat. A cancellation waits until no
+    // attempt is under way any more. A cordon of a person means hands off.
+    takeOutOfService: {
+      attempt: YEAR,
+      total: YEAR,
+      heartbeat: 15,
+      giveUpOn: ['CordonedByUser'],
+      cancellationType: AWAITED,
+    },
+    cordonAgain: {
       attempt: 30,
       total: HOUR,
-      giveUpOn: ['CordonedByUser', 'SlotNeeded'],
+      giveUpOn: ['CordonedByUser'],
       cancellationType: AWAITED,
     },
     // No pod is evicted from a node that was given back, nor under a cordon that a person took over. It
@@ -117,37 +121,9 @@ export function clusterLimits(policy: PolicyTimes): Readonly<Record<NodeActivity
     // their Node cancels them.
     completeNode: { attempt: 30, total: 24 * HOUR },
     releaseNode: { attempt: 30, total: 24 * HOUR },
+    whyCancelled: { attempt: 5, total: 10 },
   };
 }
-
-/** Limits of what a rollout asks for on behalf of a person. */
-export const ROLLOUT_LIMITS = {
-  holdNode: { attempt: 10, total: MINUTE },
-  setPoolPaused: { attempt: 10, total: MINUTE },
-  // Forgotten, it would start once more by itself.
-  markRolloutCancelled: { attempt: 30, total: 24 * HOUR },
-  // Forgotten, nobody would take up its nodes when it is lost; or it would take up others by itself. What is said
-  // next is written when no attempt is under way any more.
-  markRolloutStarted: { attempt: 30, total: 24 * HOUR, cancellationType: AWAITED },
-  findRunningUpdates: { attempt: 2 * MINUTE, total: 10 * MINUTE },
-} as const satisfies Partial<Record<keyof ClusterActivities, Limits>>;
-
-/**
- * Which of a few silent updates still run: the rollout waits for it, so it is given up before that
- * waits for long, and asked again a minute later.
- */
-export const STILL_RUNNING: Limits = { attempt: 15, total: 40 };
-
-/**
- * A look at the pool: from memory, so tried again soon and then given back to the rollout, which says why it waits.
- * Before its time is over: so what is said is what the last try has failed for.
- */
-export const LOOK = {
-  startToCloseTimeout: '10s',
-  scheduleToCloseTimeout: '45s',
-  retry: { initialInterval: '500ms', maximumInterval: '5s', maximumAttempts: 6 },
-  cancellationType: GONE_ON,
-} as const satisfies ActivityOptions;
 
 /**
  * What is only shown holds up the next step for no longer than this, and no cancellation: it is written
@@ -185,17 +161,8 @@ export function verifyAgainLimits(policy: PolicyTimes): Limits {
  */
 export const SILENT_KUBELET_SECONDS = 60;
 
-/**
- * How long an update that was refused for the hold of a person waits to be told so. A living rollout says it as
- * soon as it has written the hold; an update whose rollout is lost gives its node back after it.
- */
-export const TOLD_OF_HOLD_SECONDS = 10;
-
 /** Clocks of hosts may differ by this much before an order counts as expired. */
 export const CLOCK_SKEW_SECONDS = 5 * MINUTE;
-
-/** How long a prepared update waits for its slot before it says again that it is ready. */
-export const REMIND_SECONDS = 10 * MINUTE;
 
 /** Turns limits into what the SDK takes, with the sentence that the Temporal UI shows. */
 export function optionsFor(limits: Limits, summary: string): ActivityOptions {

@@ -1,6 +1,9 @@
-/** What an update of a node is started with. Everything is plain JSON. */
+/** What an update of a node is started with, answers, and returns. Everything is plain JSON. */
+
+import { defineQuery } from '@temporalio/workflow';
 
 import type { NodeDisruptionPolicy } from '../../core/disruption/types';
+import type { NodePhase } from '../../core/node/lifecycle';
 import type { ResolvedPolicy } from '../../core/pool/types';
 import type { ConfigReference } from './host';
 
@@ -31,3 +34,40 @@ export interface NodeUpdateMemo {
   readonly uid: string;
   readonly takesBack?: true;
 }
+
+export type UpdateOutcome = 'updated' | 'failed' | 'cancelled';
+
+/** How an update ended. */
+export interface NodeReport {
+  readonly node: string;
+  readonly config: string;
+  readonly outcome: UpdateOutcome;
+  /** Phase in which it failed or was cancelled. */
+  readonly phase?: NodePhase;
+  readonly reason?: string;
+  /** Catalogue name of the first cause. */
+  readonly failure?: string;
+  /** Seconds per phase that ran, in order. */
+  readonly phases: readonly { readonly phase: NodePhase; readonly seconds: number }[];
+  /** Drain and reboot happened or not. */
+  readonly disruption: 'none' | 'services' | 'drain' | 'reboot';
+  readonly startedAt: string;
+  readonly finishedAt: string;
+}
+
+/** What `updateNode` answers to `status`. */
+export interface NodeStatus {
+  readonly node: string;
+  readonly pool: string;
+  readonly config: string;
+  readonly phase: NodePhase;
+  /** RFC 3339. */
+  readonly since: string;
+  /** What the update does, once planned. */
+  readonly summary?: string;
+  /** What it waits for. */
+  readonly blocker?: string;
+  readonly pastPointOfNoReturn: boolean;
+}
+
+export const statusQuery = defineQuery<NodeStatus>('status');

@@ -3,8 +3,14 @@
 import { proxyActivities } from '@temporalio/workflow';
 import { CLUSTER_QUEUE, STEP_QUEUE } from '../../core/names';
 import { PRIORITY } from '../contracts/priorities';
-import { brief } from '../contracts/timeouts';
-import type { RolloutActivities, SeenVersions, StepResult, Word } from '../contracts/rollout';
+import { AWAITED, brief } from '../contracts/timeouts';
+import type {
+  RolloutActivities,
+  SeenVersions,
+  StepInput,
+  StepResult,
+  Word,
+} from '../contracts/rollout';
 
 /** Tried until it succeeds: what it fails for is seen as its pending activity. */
 const steps = proxyActivities<Pick<RolloutActivities, 'step'>>({
@@ -22,17 +28,16 @@ const words = proxyActivities<Pick<RolloutActivities, 'writeWord'>>({
   retry: { initialInterval: '500ms', maximumInterval: '5s' },
 });
 
-/** Nobody waits for it, and forgotten it would be done anew. */
+/** Nobody waits for it, and forgotten it would be done anew. A start that is under way is not to undo a cancellation. */
 const lasting = proxyActivities<Pick<RolloutActivities, 'writeWord'>>({
   taskQueue: CLUSTER_QUEUE,
   startToCloseTimeout: '10s',
+  cancellationType: AWAITED,
   retry: { initialInterval: '500ms', maximumInterval: '20s' },
 });
 
-export function step(pool: string, atLeast: SeenVersions): Promise<StepResult> {
-  return steps.step.executeWithOptions({ summary: 'look, decide, grant, start' }, [
-    { pool, atLeast },
-  ]);
+export function step(input: StepInput): Promise<StepResult> {
+  return steps.step.executeWithOptions({ summary: 'look, decide, grant, start' }, [input]);
 }
 
 export function writeWord(pool: string, word: Word): Promise<SeenVersions> {

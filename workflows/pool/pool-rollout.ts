@@ -5,6 +5,7 @@ import {
   CancellationScope,
   condition,
   continueAsNew,
+  log,
   setCurrentDetails,
   setHandler,
   upsertSearchAttributes,
@@ -15,7 +16,12 @@ import { isCancellation, refuse } from '../contracts/failures';
 import { SEARCH_ATTRIBUTE } from '../contracts/search-attributes';
 import { brief } from '../contracts/timeouts';
 import { step, writeWord } from './activities';
-import { progressQuery, wakeSignal, type PoolRolloutInput, type StepResult } from '../contracts/rollout';
+import {
+  progressQuery,
+  wakeSignal,
+  type PoolRolloutInput,
+  type StepResult,
+} from '../contracts/rollout';
 import { detailsOf, summaryOf } from './shown';
 import { newest, readVersions } from './versions';
 import { ask, type RolloutRun } from './run';
@@ -24,12 +30,12 @@ import { answerWords } from './words';
 /**
  * Rolls a pool to its rendered config. Runs as `pool-rollout/<pool>`: at most one per pool. Every decision is one
  * activity, `step`, which reads and writes PoolRollout/<pool>. Hears `wake`; answers `progress`; takes the updates
- * `pause`, `resume`, `retryNode`, `skipNode` and `cancelNode`.
+ * `start`, `pause`, `resume`, `retryNode`, `skipNode` and `cancelNode`.
  *
  * Cancelling it takes back every node that is not past its point of no return, waits for the others, and remembers on
  * the pool that this config was cancelled.
  *
- * @returns the last step's summary, when every node is on the config
+ * @returns the last step's summary: every node is on the config, or the rollout is cancelled or not started
  * @throws `WrongWorkflowId` or `RefusedRequest` at once; `ObjectNotFound` when the pool is deleted
  */
 export async function poolRollout(input: PoolRolloutInput): Promise<StepResult> {
@@ -38,7 +44,7 @@ export async function poolRollout(input: PoolRolloutInput): Promise<StepResult> 
   const run: RolloutRun = {
     ...{ pool, asked: 1, stepped: 0, last: undefined },
     atLeast: goesOn?.atLeast ?? {},
-    isCancelled: goesOn?.isCancelled === true,
+    isCancelled: false,
   };
   setHandler(progressQuery, () => run.last, { description: 'The last step of the rollout' });
   setHandler(wakeSignal, (news: unknown) => ask(run, readVersions(news)), {
@@ -46,14 +52,14 @@ export async function poolRollout(input: PoolRolloutInput): Promise<StepResult> 
   });
   answerWords(run);
   try {
-    if (run.isCancelled) return await untilTakenBack(run);
-    if (goesOn === undefined) ask(run, await writeWord(pool, { kind: 'start' }));
+    const isWanted = goesOn === undefined && input.isWoken !== true;
+    if (isWanted) await writeDown(run, 'start');
     return await untilEnded(run);
   } catch (error) {
-    if (!isCancellation(error) || run.isCancelled) throw error;
+    if (!isCancellation(error)) throw error;
     run.isCancelled = true;
     await CancellationScope.nonCancellable(async () => {
-      ask(run, await writeWord(pool, { kind: 'cancel' }));
+      await writeDown(run, 'cancel');
       await untilEnded(run);
     });
     throw error;
@@ -62,31 +68,53 @@ export async function poolRollout(input: PoolRolloutInput): Promise<StepResult> 
 
 async function untilEnded(run: RolloutRun): Promise<StepResult> {
   for (;;) {
-    const { asked, pool, atLeast } = run;
-    const result = await step(pool, atLeast);
+    const { asked } = run;
+    const result = await stepOf(run);
     show(run, result);
     run.last = result;
-    run.atLeast = newest(run.atLeast, result.versions);
     run.stepped = asked;
     if (result.ended !== undefined && run.asked === asked) {
       // A word that is being written asks for one step more.
       await condition(() => allHandlersFinished() || run.asked !== asked);
       if (run.asked === asked) return endOf(run, result);
     }
-    // A word that is being written waits for a step of this run.
-    if (workflowInfo().continueAsNewSuggested && allHandlersFinished()) await goOn(run);
+    if (mayGoOnAnew(run)) await goOn(run);
     const summary = brief(summaryOf(result));
     await condition(() => run.asked !== asked, result.lookAgainSeconds * 1000, { summary });
   }
 }
 
-/** A cancelled rollout that goes on in a new run: its cancellation reached the run before. */
-async function untilTakenBack(run: RolloutRun): Promise<StepResult> {
-  return CancellationScope.nonCancellable(() => untilEnded(run));
+/** What a step has seen is asked of the next one, and what was told meanwhile. */
+async function stepOf(run: RolloutRun): Promise<StepResult> {
+  const { pool, atLeast, isCancelled } = run;
+  run.atLeast = {};
+  try {
+    const result = await step({ pool, atLeast, ...(isCancelled ? { isCancelled } : {}) });
+    run.atLeast = newest(run.atLeast, result.versions);
+    return result;
+  } catch (error) {
+    run.atLeast = newest(run.atLeast, atLeast);
+    throw error;
+  }
 }
 
-async function goOn({ pool, atLeast, isCancelled }: RolloutRun): Promise<void> {
-  await continueAsNew<typeof poolRollout>({ pool, goesOn: { atLeast, isCancelled } });
+/** A pool that is gone cannot remember it: then the next step says so, and takes its nodes back. */
+async function writeDown(run: RolloutRun, kind: 'start' | 'cancel'): Promise<void> {
+  try {
+    ask(run, await writeWord(run.pool, { kind }));
+  } catch (error) {
+    if (isCancellation(error)) throw error;
+    log.warn('the pool does not remember what a person said', { kind, error });
+  }
+}
+
+/** A word that is being written waits for a step of this run, and only this run can end as cancelled. */
+function mayGoOnAnew({ isCancelled }: RolloutRun): boolean {
+  return workflowInfo().continueAsNewSuggested && allHandlersFinished() && !isCancelled;
+}
+
+async function goOn({ pool, atLeast }: RolloutRun): Promise<void> {
+  await continueAsNew<typeof poolRollout>({ pool, goesOn: { atLeast } });
 }
 
 function endOf({ pool }: RolloutRun, result: StepResult): StepResult {

@@ -11,6 +11,7 @@ import {
   resumeUpdate,
   retryNodeUpdate,
   skipNodeUpdate,
+  startUpdate,
   type NodeRequest,
   type Reason,
   type StepResult,
@@ -43,6 +44,12 @@ export function answerWords(run: RolloutRun): void {
     setHandler(update, (request) => say(wordOf(request)), { validator: checked, description });
   };
 
+  hear(
+    startUpdate,
+    () => ({ kind: 'start' }),
+    () => undefined,
+    'Roll the pool to its config, also where its policy says Manual or a person cancelled it. Example: {}',
+  );
   hear(
     pauseUpdate,
     (request) => ({ kind: 'pause', reason: reasonOf(request, 'paused') }),

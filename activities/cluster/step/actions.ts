@@ -1,16 +1,16 @@
 import { failureName } from '../../../core/errors';
 import { ANNOTATION } from '../../../core/names';
-import { annotationOf } from '../../../core/node/predicates';
-import { lastRunOf, overMarkOf } from '../../../core/node/turn';
 import type { Node } from '../../../core/node/types';
-import { isCordonedBySlipway, isSameNode } from '../../../core/rollout';
+import type { MachineConfigPool } from '../../../core/pool/types';
 import type { Decision } from '../../../core/rollout/decide';
+import type { OpenUpdate } from '../../../core/rollout/picture';
 import type { Grant } from '../../../core/rollout/pool-rollout';
 import type { WantedUpdate } from '../../../core/rollout/running';
+import { markToClose } from '../../../core/rollout/standing';
 import type { ConfigReference } from '../../../workflows/contracts/host';
 import { ConfigDigests } from '../config-digests';
 import { inParallel } from '../../../core/concurrency-limit';
-import type { NodeChange } from '../ports';
+import type { NodeChange, PoolChange } from '../ports';
 import type { SeenPool } from './look';
 import type { RequestSaver } from './request-saver';
 import type { StepPorts } from './ports';
@@ -31,50 +31,59 @@ export class Actions {
   }
 
   /**
-   * @param running - nodes with an update, as far as is known
+   * @param open - updates, as they are listed
    * @returns whether nothing is left to be started
    */
   async follow(
-    { close, cancel, start, done }: Decision,
-    running: ReadonlySet<string>,
+    { close, cancel, start, ended }: Decision,
+    open: readonly OpenUpdate[],
     seen: SeenPool,
   ): Promise<boolean> {
     const { nodeUpdates } = this.ports;
     await inParallel(close, PARALLEL, (grant) => this.#close(grant));
     await inParallel(cancel, PARALLEL, (update) => nodeUpdates.cancel(update));
-    const toStart = start.filter(({ node }) => !running.has(node) && !this.saver.wasStarted(node));
+    const listed = new Map(open.map(({ node, run }) => [node, run]));
+    const toStart = start.filter(({ node, after }) => {
+      const run = listed.get(node);
+      return !this.saver.wasStarted(node) && (run === undefined || run === after);
+    });
     const now = toStart.slice(0, STARTS_AT_MOST);
-    await inParallel(now, PARALLEL, (wanted) => this.#start(wanted, seen));
-    if (done) await this.#forgetStart(seen);
-    return now.length === toStart.length;
+    let isFinished = now.length === toStart.length;
+    await inParallel(now, PARALLEL, async (wanted) => {
+      const run = await this.#start(wanted, seen);
+      // The one before has yet to end.
+      if (run !== undefined && run === wanted.after) isFinished = false;
+      else if (run !== undefined) this.saver.hasStarted(wanted.node);
+    });
+    if (ended === 'completed') await this.#forgetStart(seen);
+    return isFinished;
   }
 
   /** Says on the Node that a run is over that has ended without a word; whatever it still writes is refused then. */
   async #close({ node: name, uid, run, startedAt }: Grant): Promise<void> {
     const change = (node: Node): NodeChange | undefined => {
-      if (!isSameNode(node, uid) || isCordonedBySlipway(node)) return undefined;
-      const last = lastRunOf(annotationOf(node, ANNOTATION.UPDATE_RUN));
-      const isSaid = last?.id === run && last.isOver;
-      const isTakenByAnother = last !== undefined && last.id !== run && !last.isOver;
-      if (isSaid || isTakenByAnother) return undefined;
-      return { annotations: { [ANNOTATION.UPDATE_RUN]: overMarkOf({ id: run, startedAt }) } };
+      const mark = markToClose(node, { id: run, startedAt }, uid);
+      return mark === undefined ? undefined : { annotations: { [ANNOTATION.UPDATE_RUN]: mark } };
     };
     await unlessGone(() => this.ports.nodes.change(name, change));
   }
 
-  async #start(wanted: WantedUpdate, { pool, observation, disruptionPolicies }: SeenPool) {
+  /** @returns its run; undefined = it has to wait for its config */
+  async #start(
+    wanted: WantedUpdate,
+    { pool, observation, disruptionPolicies }: SeenPool,
+  ): Promise<string | undefined> {
     const config = await this.#reference(wanted.config);
     // Its pool says so, too; a later step tries again.
-    if (config === undefined) return;
+    if (config === undefined) return undefined;
     const { node, uid, currentConfig: current, found, takesBack } = wanted;
     const currentConfig = current === undefined ? undefined : await this.#reference(current);
-    await this.ports.nodeUpdates.start({
+    return this.ports.nodeUpdates.start({
       ...{ node, uid, found, pool: pool.metadata.name, config, disruptionPolicies },
       policy: observation.policy,
       ...(currentConfig === undefined ? {} : { currentConfig }),
       ...(takesBack === undefined ? {} : { takesBack }),
     });
-    this.saver.hasStarted(node);
   }
 
   /** Undefined = there is no such config any more. */
@@ -87,12 +96,13 @@ export class Actions {
     const { name, annotations } = pool.metadata;
     const started = annotations?.[ANNOTATION.ROLLOUT_STARTED];
     if (started === undefined) return;
-    await this.ports.pools.change(name, (known) => {
+    const forget = (known: MachineConfigPool): Promise<PoolChange | undefined> => {
       const isSame = known.metadata.annotations?.[ANNOTATION.ROLLOUT_STARTED] === started;
       return Promise.resolve(
         isSame ? { annotations: { [ANNOTATION.ROLLOUT_STARTED]: null } } : undefined,
       );
-    });
+    };
+    await unlessGone(() => this.ports.pools.change(name, forget));
   }
 }
 

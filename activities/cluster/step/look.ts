@@ -11,6 +11,8 @@ import type { SeenVersions, StepInput } from '../../../workflows/contracts/rollo
 import type { StepPorts } from './ports';
 
 const CATCH_UP_MS = 5_000;
+/** A version that no cache has reached for so long is none of this cluster: its database was restored. */
+const NEVER_MS = 180_000;
 const KINDS = ['nodes', 'pools', 'policies', 'machineConfigNodes'] as const;
 
 /** MCO's name for the one MachineConfiguration of a cluster. */
@@ -30,6 +32,8 @@ export type SeenPool = Seen & { readonly pool: MachineConfigPool };
 export class Look {
   readonly #membersOf: ReturnType<typeof membershipOf>;
   readonly #picture: SilentPicture;
+  /** By pool and kind: the version that was not reached last, and since when. */
+  readonly #missing = new Map<string, { readonly version: number; readonly since: number }>();
 
   constructor(private readonly ports: StepPorts) {
     this.#membersOf = membershipOf(ports);
@@ -41,7 +45,7 @@ export class Look {
     const { view, now } = this.ports;
     await whenSynced(Object.values(view));
     await this.#picture.bringUpToDate();
-    await this.#untilShown(atLeast ?? {});
+    await this.#untilShown(name, atLeast ?? {});
     const versions = versionsOf(view);
     const pool = view.pools.get(name);
     const spec = view.machineConfigurations.get(MACHINE_CONFIGURATION)?.spec;
@@ -61,17 +65,26 @@ export class Look {
   }
 
   /** Caches of processes are of different age; one that is behind usually catches up within moments. */
-  async #untilShown(atLeast: SeenVersions): Promise<void> {
+  async #untilShown(pool: string, atLeast: SeenVersions): Promise<void> {
     await Promise.all(
       KINDS.map(async (kind) => {
         const version = atLeast[kind] ?? 0;
-        if (await this.ports.view[kind].reached(version, CATCH_UP_MS)) return;
+        const isReached = await this.ports.view[kind].reached(version, CATCH_UP_MS);
+        if (isReached || this.#isNever(`${pool}/${kind}`, version)) return;
         throw fail(
           'WatchBehind',
           `the watch of ${kind} is behind: version ${version} was seen already`,
         );
       }),
     );
+  }
+
+  #isNever(what: string, version: number): boolean {
+    const now = performance.now();
+    const known = this.#missing.get(what);
+    if (known?.version === version) return now - known.since > NEVER_MS;
+    this.#missing.set(what, { version, since: now });
+    return false;
   }
 }
 

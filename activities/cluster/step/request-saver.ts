@@ -5,6 +5,8 @@ import type { NodeUpdates } from '../ports';
 
 /** How long an answer of Temporal, and a start, are not asked for again. */
 const VALID_MS = 10_000;
+/** An older answer is asked for again while it still holds, so that no step has to wait for it. */
+const RENEWED_AFTER_MS = 5_000;
 const COUNTS_EVERY_MS = 1_000;
 const PARALLEL_QUESTIONS = 10;
 
@@ -19,6 +21,7 @@ interface SaverPorts {
  */
 export class RequestSaver {
   readonly #open = new Recent<OpenUpdates>();
+  readonly #listing = new Map<string, Promise<OpenUpdates>>();
   /** By node. */
   readonly #started = new Recent<true>();
   /** By run: Temporal has said that it is open. */
@@ -32,11 +35,30 @@ export class RequestSaver {
   async openUpdates(pool: string): Promise<OpenUpdates> {
     const now = this.ports.now();
     const known = this.#open.get(pool, now);
-    if (known !== undefined) return known;
-    const updates = await this.ports.nodeUpdates.listOpen(pool);
-    const open = { listedAt: new Date(now).toISOString(), updates };
-    this.#open.set(pool, open, now);
-    return open;
+    if (known === undefined) return this.#list(pool);
+    const isAging = Math.abs(now - Date.parse(known.listedAt)) >= RENEWED_AFTER_MS;
+    // A failure is that of the step that has to wait for an answer.
+    if (isAging && !this.#listing.has(pool)) void this.#list(pool).catch(() => undefined);
+    return known;
+  }
+
+  /** One question at a time. */
+  #list(pool: string): Promise<OpenUpdates> {
+    const asked = this.#listing.get(pool) ?? this.#ask(pool);
+    this.#listing.set(pool, asked);
+    return asked;
+  }
+
+  async #ask(pool: string): Promise<OpenUpdates> {
+    const now = this.ports.now();
+    try {
+      const updates = await this.ports.nodeUpdates.listOpen(pool);
+      const open = { listedAt: new Date(now).toISOString(), updates };
+      this.#open.set(pool, open, now);
+      return open;
+    } finally {
+      this.#listing.delete(pool);
+    }
   }
 
   /**

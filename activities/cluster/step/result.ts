@@ -14,9 +14,8 @@ const PARALLEL = 10;
 
 /** @param isFinished - everything that was decided is written, and all acts are done */
 export function resultOf(decision: Decision, seen: Seen, isFinished: boolean): StepResult {
-  const { status, granted, lookAgainSeconds, done } = decision;
+  const { status, granted, lookAgainSeconds, ended } = decision;
   const { config, state, blocker, counts } = status;
-  const hasEnded = done && isFinished;
   return {
     ...(config === undefined ? {} : { config }),
     state,
@@ -24,7 +23,7 @@ export function resultOf(decision: Decision, seen: Seen, isFinished: boolean): S
     updated: `${counts.updated} of ${counts.machines}`,
     granted: granted.slice(0, NODES_NAMED),
     grantedCount: granted.length,
-    ...(hasEnded ? { ended: state === 'Completed' ? 'completed' : 'cancelled' } : {}),
+    ...(ended !== undefined && isFinished ? { ended } : {}),
     lookAgainSeconds: isFinished ? lookAgainSeconds : UNFINISHED_SECONDS,
     versions: seen.versions,
   };

@@ -27,19 +27,37 @@ export function createStep(ports: StepPorts): (input: StepInput) => Promise<Step
   const looks = new Look(ports);
   const actions = new Actions(ports, saver);
   return async (input) => {
-    const seen = await looks.at(input);
-    if (seen.pool === undefined) return withoutPool(ports, saver, seen, input.pool);
-    const { pool } = seen;
-    const open = await saver.openUpdates(input.pool);
-    const running = new Set(open.updates.map(({ node }) => node));
-    const { decision, isWritten } = await untilWritten(async () => {
-      const rollout = await readOrCreate(ports.poolRollouts, pool);
-      const decided = await decideOn(saver, { ...seen, pool }, rollout, open);
-      return { decision: decided, isWritten: await write(ports, saver, rollout, decided) };
-    });
-    const isFinished = await actions.follow(decision, running, { ...seen, pool });
+    const { seen, written } = await untilWritten(() =>
+      decideAndWrite(ports, { saver, looks }, input),
+    );
+    if (written === undefined) return withoutPool(ports, saver, seen, input.pool);
+    const { pool, decision, open, isWritten } = written;
+    const isFinished = await actions.follow(decision, open.updates, { ...seen, pool });
     return resultOf(decision, seen, isWritten && isFinished);
   };
+}
+
+/**
+ * The PoolRollout is read before everything else: whoever stands still after that, and has an old picture of the
+ * cluster, loses the write if anybody has stepped meanwhile.
+ *
+ * @returns `written` is absent where there is no such pool
+ */
+async function decideAndWrite(
+  ports: StepPorts,
+  { saver, looks }: { readonly saver: RequestSaver; readonly looks: Look },
+  input: StepInput,
+) {
+  const { poolRollouts } = ports;
+  const known = await poolRollouts.read(input.pool);
+  const seen = await looks.at(input);
+  const { pool } = seen;
+  if (pool === undefined) return { seen };
+  const open = await saver.openUpdates(input.pool);
+  const rollout = await ofThisPool(poolRollouts, known, pool);
+  const decision = await decideOn(saver, { ...seen, pool }, rollout, open, input);
+  const isWritten = await write(ports, saver, rollout, decision);
+  return { seen, written: { pool, open, decision, isWritten } };
 }
 
 /** A PoolRollout that another worker has written meanwhile, or a person has deleted, is read and decided on anew. */
@@ -54,12 +72,12 @@ async function untilWritten<T>(attempt: () => Promise<T>): Promise<T> {
   }
 }
 
-/** One of an earlier pool of the same name says nothing about this one. */
-async function readOrCreate(
+/** There is none yet, or it is of an earlier pool of the same name, and says nothing about this one. */
+async function ofThisPool(
   store: PoolRolloutStore,
+  known: PoolRollout | undefined,
   { metadata: { name, uid = '' } }: MachineConfigPool,
 ): Promise<PoolRollout> {
-  const known = await store.read(name);
   const isOurs = known?.metadata.ownerReferences?.some((owner) => owner.uid === uid) === true;
   if (known !== undefined && isOurs) return known;
   if (known !== undefined) await store.delete(known);
@@ -72,9 +90,11 @@ async function decideOn(
   { observation }: SeenPool,
   rollout: PoolRollout,
   open: OpenUpdates,
+  { isCancelled }: StepInput,
 ): Promise<Decision> {
   const before = rollout.status === undefined ? {} : { before: rollout.status };
-  const observed = { ...observation, ...before, open };
+  const cancelled = isCancelled === undefined ? {} : { isCancelled };
+  const observed = { ...observation, ...before, ...cancelled, open };
   const decision = decide({ ...observed, closed: new Set() });
   const closed = await saver.closedOf(decision.inDoubt);
   return closed.size === 0 ? decision : decide({ ...observed, closed });

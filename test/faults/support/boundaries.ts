@@ -6,7 +6,7 @@ import { PATIENCE_MS } from './strike';
 /** In the order of an update with a reboot; a boundary is the moment at which its phase begins. */
 export const BOUNDARIES = [
   'Preparing',
-  'WaitingForSlot',
+  'WaitingForGrant',
   'Cordoning',
   'Draining',
   'Applying',
@@ -20,11 +20,11 @@ export type Boundary = (typeof BOUNDARIES)[number];
 export const SERVICE_BOUNDARIES = ['Applying', 'Reloading', 'Verifying'] as const;
 export type AnyBoundary = Boundary | (typeof SERVICE_BOUNDARIES)[number];
 
-/** By phase; an empty list = the update waits for a message. */
+/** By phase. */
 const ORDERED: Readonly<Record<AnyBoundary, readonly string[]>> = {
   Preparing: ['prepareUpdate'],
-  WaitingForSlot: [],
-  Cordoning: ['cordonNode'],
+  WaitingForGrant: ['takeOutOfService'],
+  Cordoning: ['takeOutOfService'],
   Draining: ['drainNode'],
   Applying: ['applyUpdate'],
   Reloading: ['performServiceActions'],
@@ -112,7 +112,7 @@ export class BoundaryWatch {
     const rebooted = bootID !== this.#boots.get(name);
     switch (boundary) {
       case 'Preparing':
-      case 'WaitingForSlot':
+      case 'WaitingForGrant':
         return !targeted;
       case 'Cordoning':
       case 'Draining':
@@ -136,6 +136,5 @@ export class BoundaryWatch {
 }
 
 function isIn(boundary: AnyBoundary, steps: readonly string[]): boolean {
-  const ordered = ORDERED[boundary];
-  return ordered.length === 0 ? steps.length === 0 : steps.some((step) => ordered.includes(step));
+  return steps.some((step) => ORDERED[boundary].includes(step));
 }

@@ -7,7 +7,7 @@ import { SEARCH_ATTRIBUTE } from '../../../workflows/contracts/search-attributes
 
 interface OpenUpdate {
   readonly config: string;
-  /** Not completed; none = the update waits for a message. */
+  /** Not completed. */
   readonly steps: readonly string[];
 }
 

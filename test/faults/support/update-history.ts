@@ -7,8 +7,8 @@ type HistoryEvent = temporal.api.history.v1.IHistoryEvent;
 const LOOKS = 2_000;
 
 /**
- * @returns the activities that were not completed when the update was cancelled, or that completed
- *   only because they saw the person's hold, which is written a moment before
+ * @returns the activities that were not completed when the update heard that it is cancelled: from Temporal, or from
+ *   one of them that saw the person's hold, which is written a moment before
  */
 export async function stepsWhenCancelled(client: Client, node: string): Promise<readonly string[]> {
   const update = client.workflow.getHandle(`update-node/${node}`);
@@ -22,8 +22,14 @@ export async function stepsWhenCancelled(client: Client, node: string): Promise<
 
 /** Undefined = it was not cancelled. */
 function eventsBeforeCancel(events: readonly HistoryEvent[]): readonly HistoryEvent[] | undefined {
-  const at = events.findIndex((event) => event.workflowExecutionCancelRequestedEventAttributes);
+  const at = events.findIndex(
+    (event) => event.workflowExecutionCancelRequestedEventAttributes ?? isHeldSeen(event),
+  );
   return at < 0 ? undefined : events.slice(0, at);
+}
+
+function isHeldSeen({ activityTaskFailedEventAttributes: failed }: HistoryEvent): boolean {
+  return failed?.failure?.applicationFailureInfo?.type === 'HeldByUser';
 }
 
 function openSteps(events: readonly HistoryEvent[]): readonly string[] {
@@ -31,11 +37,9 @@ function openSteps(events: readonly HistoryEvent[]): readonly string[] {
   for (const event of events) {
     const ordered = event.activityTaskScheduledEventAttributes;
     if (ordered) open.set(String(event.eventId), ordered.activityType?.name ?? '');
-    const failed = event.activityTaskFailedEventAttributes;
-    const sawHold = failed?.failure?.applicationFailureInfo?.type === 'HeldByUser';
     const ended =
       event.activityTaskCompletedEventAttributes ??
-      (sawHold ? undefined : failed) ??
+      event.activityTaskFailedEventAttributes ??
       event.activityTaskTimedOutEventAttributes ??
       event.activityTaskCanceledEventAttributes;
     if (ended) open.delete(String(ended.scheduledEventId));

@@ -9,7 +9,7 @@ import { rootOf } from './picture';
 import type { World } from './world';
 
 /**
- * Hosts that wait for a slot have changed nothing yet.
+ * Hosts that wait for a grant have changed nothing yet.
  *
  * @returns all violations; empty = each machine has the config byte for byte, also by its own
  *   record, and keeps nothing for rollback

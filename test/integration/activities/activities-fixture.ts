@@ -3,6 +3,7 @@
 import { createClusterActivities } from '../../../activities/cluster/cluster-activities';
 import type { ActivityRun, ClusterPorts } from '../../../activities/cluster/ports';
 import { NodePods } from '../../../adapters/kube/node-pods';
+import { PoolRolloutStore } from '../../../adapters/kube/pool-rollouts';
 import { MACHINE_CONFIGS } from '../../../adapters/kube/resources';
 import {
   EventWriter,
@@ -11,7 +12,8 @@ import {
   PoolWriter,
 } from '../../../adapters/kube/writers';
 import { FIELD_MANAGER } from '../../../core/names';
-import type { DrainProgress, NodeStep } from '../../../workflows/contracts/cluster';
+import type { DrainProgress, NodeStep, TakeOutInput } from '../../../workflows/contracts/cluster';
+import type { SeenVersions } from '../../../workflows/contracts/rollout';
 import type { ClusterCaches } from '../../../adapters/kube/cluster-caches';
 import { createNodes } from '../../../tools/cluster';
 import { applyManifest, inCache, type KubeFixture } from '../kube/fixture';
@@ -57,10 +59,18 @@ export function playedRun(): PlayedRun {
   };
 }
 
+/** That a rollout is to look again, and what it has to see. */
+export interface Wake {
+  readonly pool: string;
+  readonly seen: SeenVersions;
+}
+
+/** @param wakes - receives each */
 export function portsFor(
   fixture: KubeFixture,
   caches: ClusterCaches,
   run: () => ActivityRun,
+  wakes: Wake[] = [],
 ): ClusterPorts {
   const { worker, log } = fixture;
   const manager = FIELD_MANAGER.CLUSTER_WORKER;
@@ -71,11 +81,15 @@ export function portsFor(
     pools: new PoolWriter(worker, caches.pools, manager),
     pods: new NodePods(worker, log),
     configs: { read: (name) => worker.get(MACHINE_CONFIGS, { name }) },
-    updates: {
-      isRunning: () => Promise.resolve(false),
-      isOpen: () => Promise.resolve(false),
-      ofPool: () => Promise.resolve([]),
+    poolRollouts: new PoolRolloutStore(worker, manager),
+    // As Temporal without any workflow.
+    nodeUpdates: {
+      listOpen: () => Promise.resolve([]),
+      isClosed: () => Promise.resolve(true),
+      start: () => Promise.resolve(''),
+      cancel: () => Promise.resolve(),
     },
+    rollouts: { wake: (pool, seen) => wakes.push({ pool, seen }) },
     events: new EventWriter(worker, manager),
     run,
     now: Date.now,
@@ -86,8 +100,50 @@ export function activitiesFor(fixture: KubeFixture, caches: ClusterCaches, run =
   return createClusterActivities(portsFor(fixture, caches, () => run));
 }
 
+const NO_COUNTS = {
+  ...{ machines: 0, updated: 0, outOfService: 0, mayBeOut: 0 },
+  ...{ waiting: 0, failed: 0, held: 0, blocked: 0 },
+};
+
+/** These updates have the grants of their pool, in this order, as a step of its rollout writes it. */
+export async function giveGrants(
+  { worker }: Pick<KubeFixture, 'worker'>,
+  caches: ClusterCaches,
+  ...steps: readonly [NodeStep, ...NodeStep[]]
+): Promise<void> {
+  const [{ pool }] = steps;
+  const store = new PoolRolloutStore(worker, FIELD_MANAGER.CLUSTER_WORKER);
+  const { uid = '' } = (await inCache(caches.pools, pool, () => true)).metadata;
+  const rollout = (await store.read(pool)) ?? (await store.create({ name: pool, uid }));
+  const grantedAt = new Date().toISOString();
+  const grants = steps.map(({ node, uid: of = '', run, config }) => ({
+    ...{ node, uid: of, run: run.id, startedAt: run.startedAt, config, grantedAt },
+  }));
+  const written = await store.writeStatus(rollout, {
+    ...{ state: 'Rolling', done: '0/0', counts: NO_COUNTS },
+    ...{ failed: [], held: [], grants },
+  });
+  const version = written.metadata.resourceVersion;
+  await inCache(caches.poolRollouts, pool, (one) => one.metadata.resourceVersion === version);
+}
+
+export function takeOutInput(step: NodeStep): TakeOutInput {
+  return { ...step, cordon: true, summary: 'reboot: a test' };
+}
+
+/** Gives an update its grant, and takes its node out of service. */
+export async function takeOut(
+  fixture: KubeFixture,
+  caches: ClusterCaches,
+  step: NodeStep,
+): Promise<{ readonly cordoned: boolean }> {
+  await giveGrants(fixture, caches, step);
+  return activitiesFor(fixture, caches).takeOutOfService(takeOutInput(step));
+}
+
 /**
- * A pool of all workers with a slot for each of them, and one node outside of it, so that no node is the only one.
+ * A pool of all workers that may all be out of service at once, and one node outside of it, so that no
+ * node is the only one.
  */
 export async function theWorkerPool(fixture: KubeFixture, caches: ClusterCaches): Promise<void> {
   const role = 'worker';

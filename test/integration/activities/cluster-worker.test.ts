@@ -97,7 +97,7 @@ it('waits for both servers, works when they are there, says when one goes, and s
   const rollout = client.workflow.execute('poolRollout', {
     workflowId: poolRolloutId('nowhere'),
     taskQueue: CLUSTER_QUEUE,
-    args: [{ pool: 'nowhere' }],
+    args: [{ pool: 'nowhere', isWoken: true }],
   });
   await expect(rollout).rejects.toThrow(WorkflowFailedError);
   await expect(rollout).rejects.toMatchObject({ cause: { type: 'ObjectNotFound' } });
@@ -105,7 +105,7 @@ it('waits for both servers, works when they are there, says when one goes, and s
   const { body } = await get(`${metrics}/metrics`);
   expect(body).toContain('slipway_cluster_cached_objects{resource="nodes"} 0');
   expect(body).toContain(
-    'slipway_cluster_activity_duration_seconds_count{activity="selectNodes",outcome="completed"}',
+    'slipway_cluster_activity_duration_seconds_count{activity="step",outcome="completed"}',
   );
   expect(body).toContain('temporal_');
 

@@ -18,6 +18,7 @@ import {
   DRAIN,
   playedRun,
   stepFor,
+  takeOut,
   theWorkerPool,
 } from './activities-fixture';
 
@@ -57,12 +58,7 @@ const onNode = (node: string): readonly Pod[] =>
   pods.list().filter(({ spec }) => spec?.nodeName === node);
 
 async function cordoned(node: string, config = 'rendered-worker-1'): Promise<void> {
-  await activitiesFor(fixture, caches).cordonNode({
-    ...stepFor(node, config),
-    run: RUN,
-    cordon: true,
-    summary: 'reboot: a test',
-  });
+  await takeOut(fixture, caches, { ...stepFor(node, config), run: RUN });
 }
 
 async function runningOn(node: string, count: number): Promise<void> {

@@ -2,7 +2,7 @@
 
 import { createClusterActivities } from '../../../activities/cluster/cluster-activities';
 import type { ClusterCaches } from '../../../adapters/kube/cluster-caches';
-import { NODES, PODS } from '../../../adapters/kube/resources';
+import { MACHINE_CONFIG_POOLS, NODES, PODS } from '../../../adapters/kube/resources';
 import { ANNOTATION, FIELD_MANAGER } from '../../../core/names';
 import type { Node } from '../../../core/node/types';
 import {
@@ -19,10 +19,13 @@ import {
   aWorker,
   aWorkload,
   DRAIN,
+  giveGrants,
   playedRun,
   type PlayedRun,
   portsFor,
   stepFor,
+  takeOut,
+  takeOutInput,
   theWorkerPool,
 } from './activities-fixture';
 
@@ -61,8 +64,9 @@ const how = { unreconcilable: false, reason: 'a test', hostIsBack: true };
 
 /** A late step of the earlier update, which by its own clock has just begun. */
 const LATE = {
-  cordonNode: (node: string) =>
-    activities().cordonNode({ ...first(node), cordon: true, summary: 'reboot: a test' }),
+  takeOutOfService: (node: string) => takeOut(fixture, caches, first(node)),
+  cordonAgain: (node: string) =>
+    activities().cordonAgain({ ...takeOutInput(first(node)), isGoingBack: true }),
   completeNode: (node: string) => activities().completeNode(first(node)),
   'releaseNode of a failed update': (node: string) =>
     activities().releaseNode({ ...first(node), ...how, outcome: 'failed' }),
@@ -71,14 +75,16 @@ const LATE = {
 } as const;
 const steps = Object.entries(LATE).map(([step, late], index) => [step, late, index] as const);
 
+const ON_OLD = {
+  [ANNOTATION.CURRENT_CONFIG]: OLD,
+  [ANNOTATION.DESIRED_CONFIG]: OLD,
+  [ANNOTATION.STATE]: 'Done',
+};
+
 async function updatedOnce(node: string): Promise<void> {
-  await aWorker(fixture, node, {
-    [ANNOTATION.CURRENT_CONFIG]: OLD,
-    [ANNOTATION.DESIRED_CONFIG]: OLD,
-    [ANNOTATION.STATE]: 'Done',
-  });
+  await aWorker(fixture, node, ON_OLD);
   await inCache(caches.nodes, node, () => true);
-  await LATE.cordonNode(node);
+  await LATE.takeOutOfService(node);
   await LATE.completeNode(node);
 }
 
@@ -97,7 +103,7 @@ function writtenByUs({ metadata, spec }: Node): object {
 it.each(steps)('writes nothing while the next update runs: %s', async (_step, late, index) => {
   const node = `late-${index}`;
   await updatedOnce(node);
-  await activities().cordonNode({ ...second(node), cordon: true, summary: 'reboot: a test' });
+  await takeOut(fixture, caches, second(node));
 
   await expectSuperseded(node, late(node));
 
@@ -122,16 +128,15 @@ it.each(steps)('writes nothing after the next update: %s', async (_step, late, i
 it('does not cordon a node that its own update has uncordoned', async () => {
   await updatedOnce('given-back');
 
-  await expectSuperseded('given-back', LATE.cordonNode('given-back'));
+  await expectSuperseded('given-back', LATE.takeOutOfService('given-back'));
 });
 
 it('lets a later update take a node whose update was lost', async () => {
   await updatedOnce('lost');
-  const order = { cordon: true, summary: 'reboot: a test' };
-  await activities().cordonNode({ ...second('lost'), ...order });
+  await takeOut(fixture, caches, second('lost'));
 
   const third = { ...second('lost'), run: THIRD };
-  await activities().cordonNode({ ...third, ...order });
+  await takeOut(fixture, caches, third);
   await activities().completeNode(third);
 
   const { spec, metadata } = await readNode('lost');
@@ -147,30 +152,27 @@ describe('a mark that is ahead of the clock of the Temporal server', () => {
   /** As Temporal says it: one run of a node is open, or none. */
   const askedOf = (open: string | undefined) => {
     const asked: string[] = [];
-    const isOpen = (node: string, runId: string): Promise<boolean> => {
+    const isClosed = (node: string, runId: string): Promise<boolean> => {
       asked.push(`${node} ${runId}`);
-      return Promise.resolve(runId === open);
+      return Promise.resolve(runId !== open);
     };
-    const updates = { isRunning: () => Promise.resolve(true), isOpen };
     const run = playedRun();
     const ports = portsFor(fixture, caches, () => run);
-    return {
-      asked,
-      steps: createClusterActivities({ ...ports, updates: { ...ports.updates, ...updates } }),
-    };
+    const nodeUpdates = { ...ports.nodeUpdates, isClosed };
+    return { asked, steps: createClusterActivities({ ...ports, nodeUpdates }) };
   };
   async function aNodeAhead(node: string): Promise<void> {
     await updatedOnce(node);
     const mark = { metadata: { annotations: { [ANNOTATION.UPDATE_RUN]: AHEAD } } };
     await fixture.admin.patch(NODES, { name: node }, mark);
   }
-  const order = { cordon: true, summary: 'reboot: a test' };
 
   it('keeps the open update of the node from nothing', async () => {
     await aNodeAhead('ahead');
     const { steps: open, asked } = askedOf(SECOND.id);
 
-    await open.cordonNode({ ...second('ahead'), ...order });
+    await giveGrants(fixture, caches, second('ahead'));
+    await open.takeOutOfService(takeOutInput(second('ahead')));
     expect((await readNode('ahead')).spec?.unschedulable).toBe(true);
     await open.completeNode(second('ahead'));
 
@@ -206,7 +208,10 @@ describe('a mark that is ahead of the clock of the Temporal server', () => {
     await aNodeAhead('ahead-late');
     const { steps: closed } = askedOf(undefined);
 
-    await expectSuperseded('ahead-late', closed.cordonNode({ ...second('ahead-late'), ...order }));
+    await giveGrants(fixture, caches, second('ahead-late'));
+    const late = closed.takeOutOfService(takeOutInput(second('ahead-late')));
+
+    await expectSuperseded('ahead-late', late);
   });
 });
 
@@ -262,8 +267,7 @@ describe('a drain that comes late', () => {
   it('evicts nothing from a node that the next update has', async () => {
     await updatedOnce('drained-next');
     await aPodOn('drained-next');
-    const order = { cordon: true, summary: 'reboot: a test' };
-    await activities().cordonNode({ ...second('drained-next'), ...order });
+    await takeOut(fixture, caches, second('drained-next'));
 
     const late = activities().drainNode({ ...first('drained-next'), ...drain });
 
@@ -285,7 +289,7 @@ describe('a drain that comes late', () => {
     await aWorker(fixture, node);
     await aPodOn(node, 1);
     await inCache(caches.nodes, node, () => true);
-    await LATE.cordonNode(node);
+    await LATE.takeOutOfService(node);
     const stale = await startCaches(fixture.worker, fixture.log);
     await stale.stop();
     const run = playedRun();
@@ -311,6 +315,7 @@ it('does not cordon a node once more that a person put back into service after i
   const node = 'late-cordon';
   await aWorker(fixture, node, { [ANNOTATION.CURRENT_CONFIG]: OLD });
   await inCache(caches.nodes, node, () => true);
+  await LATE.takeOutOfService(node);
   const lost = { ...how, outcome: 'failed', hostIsBack: false } as const;
   const release = (run: PlayedRun) =>
     activitiesFor(fixture, caches, run).releaseNode({ ...first(node), ...lost });
@@ -327,36 +332,49 @@ it('does not cordon a node once more that a person put back into service after i
   expect((await readNode(node)).spec?.unschedulable).toBeUndefined();
 });
 
-describe.each([
-  ['a hold', 'skipped by ada', {}],
-  ['the release of a hold', undefined, { [ANNOTATION.HELD_FOR]: NEW }],
-] as const)('%s that comes late', (what, reason, since) => {
+describe.each<readonly [string, 'skipNode' | 'retryNode', Readonly<Record<string, string>>]>([
+  ['a hold', 'skipNode', {}],
+  ['the end of a hold', 'retryNode', { [ANNOTATION.HELD_FOR]: NEW }],
+])('%s that comes late', (what, kind, since) => {
   const slug = what.replaceAll(' ', '-');
-  const { [ANNOTATION.HELD_FOR]: heldFor }: Readonly<Record<string, string>> = since;
-  const hold = (run: PlayedRun, node: string) =>
-    activitiesFor(fixture, caches, run).holdNode({
-      ...{ node, pool: 'worker', config: NEW },
-      ...(reason === undefined ? {} : { reason }),
+  const say = (run: PlayedRun, node: string) =>
+    activitiesFor(fixture, caches, run).writeWord({
+      pool: 'worker',
+      word: { kind, node, reason: 'by ada' },
     });
+
+  beforeAll(async () => {
+    const pool = { name: 'worker' };
+    const spec = { configuration: { name: NEW } };
+    await fixture.admin.patch(MACHINE_CONFIG_POOLS, pool, { spec });
+    await inCache(caches.pools, 'worker', (known) => known.spec.configuration?.name === NEW);
+  });
+
+  async function aNodeSince(node: string): Promise<void> {
+    await aWorker(fixture, node, { ...ON_OLD, ...since });
+    await inCache(caches.nodes, node, () => true);
+  }
+
+  async function expectAsBefore(node: string): Promise<void> {
+    // The controller manager also writes to new Nodes, so their version says nothing.
+    const { annotations = {} } = (await readNode(node)).metadata;
+    expect(annotations[ANNOTATION.HELD_FOR]).toBe(since[ANNOTATION.HELD_FOR]);
+    expect(annotations[ANNOTATION.HELD_REASON]).toBeUndefined();
+  }
 
   it('writes nothing over a later change by a person', async () => {
     const node = `late-${slug}`;
-    await aWorker(fixture, node, { [ANNOTATION.CURRENT_CONFIG]: OLD, ...since });
-    await inCache(caches.nodes, node, () => true);
+    await aNodeSince(node);
 
     const run = { ...playedRun(), isAwaited: () => Promise.resolve(false) };
-    await expect(hold(run, node)).rejects.toMatchObject({ name: 'Conflict' });
+    await expect(say(run, node)).rejects.toMatchObject({ name: 'Conflict' });
 
-    // The controller manager also writes to new Nodes, so their version says nothing.
-    const { annotations = {} } = (await readNode(node)).metadata;
-    expect(annotations[ANNOTATION.HELD_FOR]).toBe(heldFor);
-    expect(annotations[ANNOTATION.HELD_REASON]).toBeUndefined();
+    await expectAsBefore(node);
   });
 
   it('is decided again when the Node is changed after Temporal was asked', async () => {
     const node = `contended-${slug}`;
-    await aWorker(fixture, node, { [ANNOTATION.CURRENT_CONFIG]: OLD, ...since });
-    await inCache(caches.nodes, node, () => true);
+    await aNodeSince(node);
     let asked = 0;
     const isAwaited = async (): Promise<boolean> => {
       asked += 1;
@@ -364,12 +382,22 @@ describe.each([
       return asked === 1;
     };
 
-    await expect(hold({ ...playedRun(), isAwaited }, node)).rejects.toMatchObject({
+    await expect(say({ ...playedRun(), isAwaited }, node)).rejects.toMatchObject({
       name: 'Conflict',
     });
 
     expect(asked).toBe(2);
-    const { annotations = {} } = (await readNode(node)).metadata;
-    expect(annotations[ANNOTATION.HELD_FOR]).toBe(heldFor);
+    await expectAsBefore(node);
+  });
+
+  it('is written while somebody waits for it', async () => {
+    const node = `wanted-${slug}`;
+    await aNodeSince(node);
+
+    const seen = await say(playedRun(), node);
+
+    const { annotations = {}, resourceVersion } = (await readNode(node)).metadata;
+    expect(annotations[ANNOTATION.HELD_FOR]).toBe(kind === 'skipNode' ? NEW : undefined);
+    expect(Number(resourceVersion)).toBeGreaterThanOrEqual(seen.nodes ?? Infinity);
   });
 });

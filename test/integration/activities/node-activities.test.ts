@@ -3,12 +3,12 @@ import type { ClusterCaches } from '../../../adapters/kube/cluster-caches';
 import {
   MACHINE_CONFIG_NODES,
   MACHINE_CONFIG_POOLS,
-  MACHINE_CONFIGS,
   NODES,
 } from '../../../adapters/kube/resources';
 import { ANNOTATION } from '../../../core/names';
 import { isReady } from '../../../core/node/predicates';
 import type { MachineConfigNode, Node } from '../../../core/node/types';
+import type { GrantProgress, NodeStep } from '../../../workflows/contracts/cluster';
 import { isCordonedByPerson } from '../../../core/rollout';
 import {
   applyManifest,
@@ -23,10 +23,15 @@ import {
   activitiesFor,
   aWorker,
   DRAIN,
+  giveGrants,
   playedRun,
+  type PlayedRun,
   portsFor,
   stepFor,
+  takeOut,
+  takeOutInput,
   theWorkerPool,
+  type Wake,
 } from './activities-fixture';
 
 jest.setTimeout(240_000);
@@ -68,8 +73,7 @@ async function adopted(name: string): Promise<void> {
   await inCache(caches.nodes, name, () => true);
 }
 
-const cordon = (name: string, config = NEW) =>
-  activities().cordonNode({ ...stepFor(name, config), cordon: true, summary: 'reboot: a test' });
+const cordon = (name: string) => takeOut(fixture, caches, stepFor(name, NEW));
 
 /** The run of a later update. */
 const NEXT = { id: 'run-2', startedAt: '2026-01-01T00:10:00.000Z' };
@@ -171,11 +175,8 @@ it('writes no phase over what another worker has shown while this one stood stil
     },
   });
 
-  const attempt = activity.cordonNode({
-    ...stepFor('frozen', NEW),
-    cordon: true,
-    summary: 'reboot: a test',
-  });
+  await giveGrants(fixture, caches, stepFor('frozen', NEW));
+  const attempt = activity.takeOutOfService(takeOutInput(stepFor('frozen', NEW)));
 
   await expect(attempt).rejects.toMatchObject({ name: 'Conflict' });
   expect(conditionsOf(end as MachineConfigNode)).toMatchObject({ Updated: 'True' });
@@ -203,6 +204,7 @@ it('reads a MachineConfigNode again that changed since the cache showed it', asy
 
 it('leaves a node alone that a person cordoned, also when the cache is older than the cordon', async () => {
   await adopted('person');
+  await giveGrants(fixture, caches, stepFor('person', NEW));
   // The watch is stopped first, so that the activity decides on an outdated Node.
   const stale = await startCaches(fixture.worker, fixture.log);
   await stale.stop();
@@ -211,11 +213,9 @@ it('leaves a node alone that a person cordoned, also when the cache is older tha
   });
   const before = await readNode('person');
 
-  const attempt = activitiesFor(fixture, stale.caches).cordonNode({
-    ...stepFor('person', NEW),
-    cordon: true,
-    summary: 'reboot: a test',
-  });
+  const attempt = activitiesFor(fixture, stale.caches).takeOutOfService(
+    takeOutInput(stepFor('person', NEW)),
+  );
 
   await expect(attempt).rejects.toMatchObject({
     name: 'CordonedByUser',
@@ -286,7 +286,10 @@ it('takes a cordon away that its own cache does not show yet', async () => {
   await cordon('behind');
   const cordonedAt = Number((await readNode('behind')).metadata.resourceVersion);
 
-  const written = await activitiesFor(fixture, stale.caches).releaseNode({
+  const wakes: Wake[] = [];
+  const run = playedRun();
+  const release = createClusterActivities(portsFor(fixture, stale.caches, () => run, wakes));
+  await release.releaseNode({
     ...stepFor('behind', NEW),
     outcome: 'cancelled',
     unreconcilable: false,
@@ -298,8 +301,8 @@ it('takes a cordon away that its own cache does not show yet', async () => {
   expect(node.spec?.unschedulable).toBeUndefined();
   expect(annotationsOf(node)).toMatchObject(onOld);
   // No stricter check: the controller manager removes the taint of the cordon a moment later.
-  expect(written?.inService).toBe(true);
-  expect(Number(written?.resourceVersion)).toBeGreaterThan(cordonedAt);
+  expect(wakes.map(({ pool }) => pool)).toEqual(['worker']);
+  expect(wakes[0]?.seen.nodes).toBeGreaterThan(cordonedAt);
 });
 
 it('completes a node that its owner uncordoned meanwhile, and takes only its own mark away', async () => {
@@ -379,8 +382,8 @@ it.each(['completes', 'releases'])(
     });
     await expectLeftCordoned(how, step);
     await inCache(caches.nodes, name, isCordonedByPerson);
-    const next = { ...stepFor(name, OLD), run: NEXT, cordon: true, summary: 'the next update' };
-    await expect(activities().cordonNode(next)).rejects.toMatchObject({ name: 'CordonedByUser' });
+    const next = takeOut(fixture, caches, { ...stepFor(name, OLD), run: NEXT });
+    await expect(next).rejects.toMatchObject({ name: 'CordonedByUser' });
   },
 );
 
@@ -549,59 +552,63 @@ it('leaves pods that it cannot see to a drain, and does not wait for them during
   await expect(checkCordon({ ...step, isGoingBack: true })).resolves.toEqual({ isEmpty: true });
 });
 
-it('does not cordon one more node than the pool has room for now', async () => {
-  await aNarrowPool('narrow', ['one', 'two']);
-  const cordonOf = (name: string) =>
-    activities().cordonNode({
-      ...{ ...stepFor(name, NEW), pool: 'narrow' },
-      ...{ cordon: true, summary: 'reboot: a test' },
-    });
-  await cordonOf('one');
+/** Takes each of them out of service; all of them wait at the same time. */
+function takeAllOut(pool: string, ...names: readonly [string, ...string[]]) {
+  const steps = names.map((name) => ({ ...stepFor(name, NEW), pool }));
+  const all = steps.map((step) => {
+    const run = playedRun();
+    const ended = activitiesFor(fixture, caches, run).takeOutOfService(takeOutInput(step));
+    // Awaited later.
+    ended.catch(() => undefined);
+    return { run, ended };
+  });
+  return { steps: steps as [NodeStep, ...NodeStep[]], all };
+}
 
-  await expect(cordonOf('two')).rejects.toMatchObject({
-    name: 'SlotNeeded',
-    message: 'pool narrow has no free slot: maxUnavailable is 1, and out of service are one',
+const blockersOf = ({ heartbeats }: PlayedRun) =>
+  (heartbeats as GrantProgress[]).map(({ blocker }) => blocker);
+
+it('says that it is prepared, and cordons when it has its grant and the pool has room', async () => {
+  await aNarrowPool('narrow', ['one', 'two']);
+  const { steps, all } = takeAllOut('narrow', 'one', 'two');
+  const [one, two] = all;
+  const isSaid = ({ metadata }: MachineConfigNode) =>
+    metadata.annotations?.[ANNOTATION.PREPARED] ===
+    'v1/2026-01-01T00:00:00.000Z/run-1 rendered-worker-1';
+  for (const name of ['one', 'two']) await inCache(caches.machineConfigNodes, name, isSaid);
+  expect((await readMcn('two')).spec.configVersion).toEqual({ desired: OLD });
+
+  await giveGrants(fixture, caches, ...steps);
+
+  await expect(one?.ended).resolves.toEqual({ cordoned: true });
+  const blocked = 'waiting for room: maxUnavailable is 1; out of service: one';
+  await eventually(() => expect(blockersOf(two?.run as PlayedRun)).toContain(blocked));
+  expect((await readNode('two')).spec?.unschedulable).toBeUndefined();
+  // One that is cordoned already takes no room.
+  await expect(activities().takeOutOfService(takeOutInput(steps[0]))).resolves.toEqual({
+    cordoned: true,
   });
 
-  expect((await readNode('two')).spec?.unschedulable).toBeUndefined();
-  // A node that is cordoned already takes no further slot.
-  await expect(cordonOf('one')).resolves.toEqual({ cordoned: true });
+  await activities().completeNode(steps[0]);
+  await giveGrants(fixture, caches, steps[1] as NodeStep);
+
+  await expect(two?.ended).resolves.toEqual({ cordoned: true });
   await fixture.admin.delete(MACHINE_CONFIG_POOLS, { name: 'narrow' });
 });
 
-it('does not cordon two at once where one more may go', async () => {
+it('cordons as many as there is room for now, when several have their grants', async () => {
   await aNarrowPool('tight', ['left', 'right']);
-  const both = activities();
-  const cordonOf = (name: string) =>
-    both.cordonNode({
-      ...{ ...stepFor(name, NEW), pool: 'tight' },
-      ...{ cordon: true, summary: 'reboot: a test' },
-    });
+  const { steps, all } = takeAllOut('tight', 'left', 'right');
 
-  const ended = await Promise.allSettled(['left', 'right'].map(cordonOf));
+  await giveGrants(fixture, caches, ...steps);
 
-  const nodes = await Promise.all(['left', 'right'].map(readNode));
-  expect(nodes.filter(({ spec }) => spec?.unschedulable === true)).toHaveLength(1);
-  expect(ended.filter(({ status }) => status === 'rejected')).toEqual([
-    { status: 'rejected', reason: expect.objectContaining({ name: 'SlotNeeded' }) as unknown },
-  ]);
+  await expect(all[0]?.ended).resolves.toEqual({ cordoned: true });
+  const right = all[1]?.run as PlayedRun;
+  await eventually(() => expect(blockersOf(right).at(-1)).toMatch(/^waiting for room: .*left$/));
+  expect((await readNode('right')).spec?.unschedulable).toBeUndefined();
+  right.cancel();
+  await expect(all[1]?.ended).rejects.toMatchObject({ name: 'CancelledFailure' });
   await fixture.admin.delete(MACHINE_CONFIG_POOLS, { name: 'tight' });
-});
-
-it('does not cordon two at once by two workers where the limit was lowered to one', async () => {
-  await aNarrowPool('lowered', ['east', 'west']);
-  const cordonOf = (name: string, slotNumber: number) =>
-    activities().cordonNode({
-      ...{ ...stepFor(name, NEW), pool: 'lowered' },
-      ...{ cordon: true, slotNumber, summary: 'reboot: a test' },
-    });
-
-  const ended = await Promise.allSettled([cordonOf('east', 1), cordonOf('west', 2)]);
-
-  expect((await readNode('east')).spec?.unschedulable).toBe(true);
-  expect((await readNode('west')).spec?.unschedulable).toBeUndefined();
-  expect(ended[1]).toMatchObject({ reason: { name: 'SlotNeeded' } });
-  await fixture.admin.delete(MACHINE_CONFIG_POOLS, { name: 'lowered' });
 });
 
 it('keeps the cordon of a node whose host could not be rolled back', async () => {
@@ -667,8 +674,9 @@ describe('a node that was deleted, and of whose name there is another one now', 
   it('is not written by the update of the one before', async () => {
     await adopted('namesake');
 
+    await giveGrants(fixture, caches, other('namesake'));
     const attempts = [
-      activities().cordonNode({ ...other('namesake'), cordon: true, summary: 'a test' }),
+      activities().takeOutOfService(takeOutInput(other('namesake'))),
       activities().completeNode(other('namesake')),
       activities().awaitNodeReady({
         ...other('namesake'),
@@ -697,16 +705,13 @@ describe('a node that was deleted, and of whose name there is another one now', 
 
   it('is said to be deleted when there is none, also while a cache still shows it', async () => {
     await adopted('vanished');
+    await giveGrants(fixture, caches, stepFor('vanished', NEW));
     const stale = await startCaches(fixture.worker, fixture.log);
     await stale.stop();
     await fixture.cluster.admin.call('DELETE', '/api/v1/nodes/vanished');
     const old = activitiesFor(fixture, stale.caches);
 
-    const cordoning = old.cordonNode({
-      ...stepFor('vanished', NEW),
-      cordon: true,
-      summary: 'a test',
-    });
+    const cordoning = old.takeOutOfService(takeOutInput(stepFor('vanished', NEW)));
     await expect(cordoning).rejects.toMatchObject({ name: 'NodeDeleted' });
     const completing = old.completeNode(stepFor('vanished', NEW));
     await expect(completing).rejects.toMatchObject({ name: 'NodeDeleted' });
@@ -759,219 +764,15 @@ it('waits until a node is Ready on the new boot, and says what is missing when i
   await expect(waiting).resolves.toBeUndefined();
 });
 
-it('holds a node and clears the hold', async () => {
-  await adopted('held');
+it('does not take a node out of service that was moved to another pool meanwhile', async () => {
+  await aNarrowPool('blue', ['stays']);
+  await aWorker(fixture, 'elsewhere', onOld);
+  await inCache(caches.nodes, 'elsewhere', () => true);
+  const step = { ...stepFor('elsewhere', NEW), pool: 'blue' };
+  await giveGrants(fixture, caches, step);
 
-  await activities().holdNode({
-    node: 'held',
-    pool: 'worker',
-    config: NEW,
-    reason: 'skipped by ada',
-  });
-  expect(annotationsOf(await readNode('held'))).toMatchObject({
-    [ANNOTATION.HELD_FOR]: NEW,
-    [ANNOTATION.HELD_REASON]: 'skipped by ada',
-  });
+  const cordoning = activities().takeOutOfService(takeOutInput(step));
 
-  await activities().holdNode({ node: 'held', pool: 'worker', config: NEW });
-  expect(annotationsOf(await readNode('held'))).not.toHaveProperty([ANNOTATION.HELD_FOR]);
+  await expect(cordoning).rejects.toMatchObject({ name: 'NodeMoved' });
+  expect((await readNode('elsewhere')).spec?.unschedulable).toBeUndefined();
 });
-
-describe('a pool', () => {
-  beforeAll(async () => {
-    await applyManifest(fixture.admin, {
-      apiVersion: 'machineconfiguration.openshift.io/v1',
-      kind: 'MachineConfigPool',
-      metadata: { name: 'blue' },
-      spec: {
-        nodeSelector: { matchLabels: { color: 'blue' } },
-        machineConfigSelector: {
-          matchLabels: { 'machineconfiguration.openshift.io/role': 'worker' },
-        },
-      },
-    });
-    await inCache(caches.pools, 'blue', () => true);
-  });
-
-  const look = (limit = 10) =>
-    activities().selectNodes({ pool: 'blue', inFlight: [], retry: [], limit });
-
-  it('that does not exist is said not to', async () => {
-    await expect(
-      activities().selectNodes({ pool: 'green', inFlight: [], retry: [], limit: 1 }),
-    ).resolves.toEqual({ exists: false });
-  });
-
-  it('says which remembered nodes have left it, and asks the server before it does', async () => {
-    const member = { labels: { color: 'blue' } };
-    for (const name of ['stays', 'moves', 'goes']) {
-      await applyManifest(fixture.admin, {
-        apiVersion: 'v1',
-        kind: 'Node',
-        metadata: { name, ...member },
-      });
-      await inCache(caches.nodes, name, () => true);
-    }
-    const uid = (await readNode('stays')).metadata.uid ?? '';
-    const remembered = ['stays', 'moves', 'goes', 'joins'].map((node) => ({ node }));
-    const stale = await startCaches(fixture.worker, fixture.log);
-    await stale.stop();
-    await fixture.cluster.admin.call('DELETE', '/api/v1/nodes/goes');
-    await fixture.cluster.admin.call('PATCH', '/api/v1/nodes/moves', {
-      metadata: { labels: { color: null } },
-    });
-    await inCache(
-      caches.nodes,
-      'moves',
-      ({ metadata }) => metadata.labels?.['color'] === undefined,
-    );
-    // Known to the server, and not yet to the cache below.
-    await applyManifest(fixture.admin, {
-      apiVersion: 'v1',
-      kind: 'Node',
-      metadata: { name: 'joins', ...member },
-    });
-
-    const ask = (from: ClusterCaches, nodes: readonly { node: string; uid?: string }[]) =>
-      activitiesFor(fixture, from).selectNodes({
-        ...{ pool: 'blue', inFlight: [], retry: [], limit: 1 },
-        remembered: nodes,
-      });
-
-    await expect(ask(caches, remembered)).resolves.toMatchObject({
-      departed: [
-        { node: 'moves', deleted: false, reason: 'node moves was moved to no pool' },
-        { node: 'goes', deleted: true, reason: 'node goes was deleted' },
-      ],
-    });
-    // A cache that is behind does not report a node as gone that has joined meanwhile.
-    const behind = await ask(stale.caches, [{ node: 'joins' }]);
-    expect(behind).not.toHaveProperty('departed');
-    const twice = await ask(caches, [
-      { node: 'stays', uid },
-      { node: 'joins', uid: 'of-another' },
-    ]);
-    expect(twice).toMatchObject({ departed: [{ node: 'joins', deleted: true }] });
-    for (const name of ['stays', 'joins']) {
-      await fixture.cluster.admin.call('DELETE', `/api/v1/nodes/${name}`);
-      await eventually(() => expect(caches.nodes.get(name)).toBeUndefined());
-    }
-  });
-
-  it('refuses its slot to a node that was moved away meanwhile', async () => {
-    await aWorker(fixture, 'elsewhere', onOld);
-    await inCache(caches.nodes, 'elsewhere', () => true);
-
-    const cordoning = activities().cordonNode({
-      ...stepFor('elsewhere', NEW),
-      ...{ pool: 'blue', cordon: true, summary: 'a test' },
-    });
-
-    await expect(cordoning).rejects.toMatchObject({ name: 'NodeMoved' });
-    expect((await readNode('elsewhere')).spec?.unschedulable).toBeUndefined();
-  });
-
-  it('is paused with a reason, resumed without one, and remembers a cancelled rollout', async () => {
-    await activities().setPoolPaused({ pool: 'blue', paused: true, reason: 'lunch' });
-    await expect(look()).resolves.toMatchObject({ paused: true, pausedReason: 'lunch' });
-
-    await activities().setPoolPaused({ pool: 'blue', paused: false, reason: 'back' });
-    const resumed = await look();
-    expect(resumed).toMatchObject({ paused: false });
-    expect(resumed).not.toHaveProperty('pausedReason');
-
-    await activities().markRolloutCancelled({ pool: 'blue', config: NEW });
-    const pool = await fixture.admin.get(MACHINE_CONFIG_POOLS, { name: 'blue' });
-    expect(pool.metadata.annotations).toMatchObject({ [ANNOTATION.ROLLOUT_CANCELLED]: NEW });
-  });
-
-  it('remembers a started rollout until it is over or cancelled', async () => {
-    await activities().markRolloutStarted({ pool: 'blue', config: NEW });
-    await inCache(caches.pools, 'blue', ({ metadata }) => isStarted(metadata.annotations));
-    await expect(look()).resolves.toMatchObject({ startedConfig: NEW });
-
-    await activities().markRolloutStarted({ pool: 'blue' });
-    await inCache(caches.pools, 'blue', ({ metadata }) => !isStarted(metadata.annotations));
-    expect(await look()).not.toHaveProperty('startedConfig');
-
-    await activities().markRolloutStarted({ pool: 'blue', config: NEW });
-    await activities().markRolloutCancelled({ pool: 'blue', config: NEW });
-    const pool = await fixture.admin.get(MACHINE_CONFIG_POOLS, { name: 'blue' });
-    expect(pool.metadata.annotations).toMatchObject({ [ANNOTATION.ROLLOUT_CANCELLED]: NEW });
-    expect(isStarted(pool.metadata.annotations)).toBe(false);
-  });
-
-  it('has its candidates with the digest of the config, and none before the config exists', async () => {
-    await applyManifest(fixture.admin, {
-      apiVersion: 'machineconfiguration.openshift.io/v1',
-      kind: 'MachineConfigPool',
-      metadata: { name: 'blue' },
-      spec: {
-        configuration: { name: 'rendered-blue-1' },
-        nodeSelector: { matchLabels: { color: 'blue' } },
-        machineConfigSelector: {
-          matchLabels: { 'machineconfiguration.openshift.io/role': 'worker' },
-        },
-      },
-    });
-    await aWorker(fixture, 'blue-1', onOld);
-    await fixture.cluster.admin.call('PATCH', '/api/v1/nodes/blue-1', {
-      metadata: { labels: { color: 'blue' } },
-    });
-    await inCache(caches.nodes, 'blue-1', ({ metadata }) => metadata.labels?.['color'] === 'blue');
-    await inCache(caches.pools, 'blue', ({ spec }) => spec.configuration?.name !== undefined);
-    const early = await look();
-    expect(early).toMatchObject({ machineCount: 1, candidates: [], candidateCount: 1 });
-    expect(early).not.toHaveProperty('config');
-
-    const config = {
-      apiVersion: 'machineconfiguration.openshift.io/v1',
-      kind: 'MachineConfig',
-      metadata: { name: 'rendered-blue-1' },
-      spec: { config: { ignition: { version: '3.5.0' } }, kernelArguments: ['nosmt'] },
-    };
-    await applyManifest(fixture.admin, config);
-    await eventually(() => fixture.admin.get(MACHINE_CONFIGS, { name: 'rendered-blue-1' }));
-
-    const seen = await look();
-    expect(seen).toMatchObject({
-      exists: true,
-      config: {
-        name: 'rendered-blue-1',
-        digest: expect.stringMatching(/^[0-9a-f]{64}$/) as string,
-      },
-      candidates: [{ node: 'blue-1', repair: false }],
-    });
-    await expect(look(0)).resolves.toMatchObject({ candidates: [], candidateCount: 1 });
-  });
-
-  it('names the failed nodes that its rollout remembers first', async () => {
-    const failed = {
-      ...onOld,
-      [ANNOTATION.DESIRED_CONFIG]: 'rendered-blue-1',
-      [ANNOTATION.STATE]: 'Degraded',
-    };
-    for (const node of ['blue-3', 'blue-4']) {
-      await aWorker(fixture, node, failed);
-      await fixture.cluster.admin.call('PATCH', `/api/v1/nodes/${node}`, {
-        metadata: { labels: { color: 'blue' } },
-      });
-      await inCache(caches.nodes, node, ({ metadata }) => metadata.labels?.['color'] === 'blue');
-    }
-
-    const question = { pool: 'blue', inFlight: [], retry: [], limit: 0 };
-    const remembering = await activities().selectNodes({
-      ...question,
-      remembered: [{ node: 'blue-4' }],
-    });
-
-    expect(await activities().selectNodes(question)).toMatchObject({
-      failed: [{ node: 'blue-3' }, { node: 'blue-4' }],
-    });
-    expect(remembering).toMatchObject({ failed: [{ node: 'blue-4' }, { node: 'blue-3' }] });
-  });
-});
-
-function isStarted(annotations: Readonly<Record<string, string>> | undefined): boolean {
-  return annotations?.[ANNOTATION.ROLLOUT_STARTED] !== undefined;
-}

@@ -1,7 +1,15 @@
 import type { Client } from '@temporalio/client';
 import { type Connections, openConnections } from '../../../cli/connections';
 import { EXIT } from '../../../cli/exit-codes';
-import { CLUSTER_QUEUE, hostQueue, poolRolloutId, SIMULATED_HOST } from '../../../core/names';
+import {
+  CLUSTER_QUEUE,
+  hostQueue,
+  poolRolloutId,
+  SIMULATED_HOST,
+  updateNodeId,
+} from '../../../core/names';
+import { DEFAULT_POLICY } from '../../../core/rollout';
+import { NodeUpdates } from '../../../process/temporal/node-updates';
 import { startTemporal, temporalClient, type TemporalServer } from '../../../tools/temporal';
 import { until } from '../tools/until';
 
@@ -43,8 +51,8 @@ it('a namespace that Temporal does not have is a wrong flag, whatever is asked',
     message: expect.stringMatching(/no namespace nope.*--temporal-namespace/) as unknown,
   };
 
-  await expect(wrong.progress('worker')).rejects.toMatchObject(refusal);
-  await expect(wrong.start('worker', 'rendered-worker-1')).rejects.toMatchObject(refusal);
+  await expect(wrong.openRollout('worker')).rejects.toMatchObject(refusal);
+  await expect(wrong.start('worker')).rejects.toMatchObject(refusal);
   await expect(wrong.rollouts({ limit: 5 })).rejects.toMatchObject(refusal);
 });
 
@@ -63,14 +71,60 @@ it('a rollout that a person paused in Temporal is named so, and takes no request
     'pool-rollout/paused is paused in Temporal by ana (a look at the machines)',
   ) as unknown;
 
-  await expect(cli.progress('paused')).resolves.toEqual({ pausedInTemporal: sentence });
+  await expect(cli.openRollout('paused')).resolves.toEqual({ pausedInTemporal: sentence });
   for (const request of [
     () => cli.pause('paused', 'lunch'),
-    () => cli.start('paused', 'rendered-paused-1'),
+    () => cli.start('paused'),
+    () => cli.node('retryNode', 'paused', { node: 'n1' }),
     () => cli.cancel('paused'),
   ]) {
     await expect(request()).rejects.toMatchObject({ exitCode: EXIT.PAUSED, message: sentence });
   }
+});
+
+it('a rollout whose steps nobody makes says so', async () => {
+  const workflowId = poolRolloutId('idle');
+  const { firstExecutionRunId } = await client.workflow.start('poolRollout', {
+    ...{ workflowId, taskQueue: CLUSTER_QUEUE },
+  });
+  const cli = await temporal();
+
+  await expect(cli.openRollout('idle')).resolves.toEqual({ runId: firstExecutionRunId });
+  await until(
+    async () => {
+      const rollout = await cli.openRollout('idle');
+      return rollout !== undefined && 'blocker' in rollout;
+    },
+    'somebody misses the worker',
+    20_000,
+  );
+  await expect(cli.openRollout('idle')).resolves.toMatchObject({
+    blocker: 'no cluster worker has picked it up yet',
+  });
+});
+
+it('the updates of a pool are those that have not ended', async () => {
+  await new NodeUpdates(client).start({
+    ...{ node: 'n1', uid: 'uid-n1', pool: 'updating', found: 'whole' },
+    ...{ config: { name: 'rendered-updating-1', digest: 'x' }, disruptionPolicies: {} },
+    policy: DEFAULT_POLICY,
+  });
+  const cli = await temporal();
+  await until(
+    async () => (await cli.openUpdates('updating')).length > 0,
+    'the update is listed',
+    20_000,
+  );
+
+  await expect(cli.openUpdates('updating')).resolves.toMatchObject([
+    { node: 'n1', uid: 'uid-n1', config: 'rendered-updating-1' },
+  ]);
+  await client.workflow.getHandle(updateNodeId('n1')).terminate();
+  await until(
+    async () => (await cli.openUpdates('updating')).length === 0,
+    'the update has ended',
+    20_000,
+  );
 });
 
 it('the host worker of a node is known by the poller of its queue', async () => {
@@ -104,10 +158,10 @@ it('the host worker of a node is known by the poller of its queue', async () => 
 
 it('a server that goes away is out of reach', async () => {
   const cli = await temporal();
-  await expect(cli.progress('worker')).resolves.toBeUndefined();
+  await expect(cli.openRollout('worker')).resolves.toBeUndefined();
   await server.kill();
 
-  await expect(cli.progress('worker')).rejects.toMatchObject({
+  await expect(cli.openRollout('worker')).rejects.toMatchObject({
     exitCode: EXIT.UNREACHABLE,
     message: expect.stringContaining(`Temporal at ${server.address} does not answer`) as unknown,
   });

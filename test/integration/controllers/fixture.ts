@@ -23,7 +23,6 @@ import type { MachineConfig } from '../../../core/machine-config/types';
 import type { MachineConfigNode, Node } from '../../../core/node/types';
 import type { Condition } from '../../../core/object-meta';
 import type { MachineConfigPool } from '../../../core/pool/types';
-import type { ClusterNews } from '../../../workflows/messages';
 import { QUIET, takeApiServer, type TestApiServer } from '../crds/api-server';
 
 /** Time limit of every wait. */
@@ -36,25 +35,13 @@ export class FakeRollouts implements RolloutGateway {
   readonly asked: string[] = [];
   /** Requests while it was away. */
   readonly unanswered: string[] = [];
-  readonly open = new Map<string, string>();
+  readonly open = new Set<string>();
   away = false;
   #listeners = new Set<() => void>();
 
-  async retarget(pool: string, target: string): Promise<boolean> {
-    if (!this.away && !this.open.has(pool)) return false;
-    this.#ask(`retarget ${pool} ${target}`);
-    this.open.set(pool, target);
-    return true;
-  }
-
-  async start(pool: string, target: string): Promise<void> {
-    this.#ask(`start ${pool} ${target}`);
-    this.open.set(pool, target);
-  }
-
-  async wake(pool: string, { reason }: ClusterNews): Promise<boolean> {
-    this.#ask(`wake ${pool}: ${reason}`);
-    return this.open.has(pool);
+  async wake(pool: string): Promise<void> {
+    this.#ask(`wake ${pool}`);
+    this.open.add(pool);
   }
 
   async isOpen(pool: string): Promise<boolean> {
@@ -195,6 +182,19 @@ export interface RunningControllers {
   stop(): Promise<void>;
   /** Settles when `runControllers` ends by itself. */
   readonly ended: Promise<void>;
+}
+
+/** Why the rollout of a pool was woken, by the log. */
+export function wokenFor(
+  { lines }: Pick<RunningControllers, 'lines'>,
+  pool: string,
+  sinceLine = 0,
+): readonly string[] {
+  return lines
+    .slice(sinceLine)
+    .map((line) => JSON.parse(line) as { msg: string; pool?: string; reason?: string })
+    .filter((told) => told.msg === 'woke the rollout' && told.pool === pool)
+    .map(({ reason = '' }) => reason);
 }
 
 type Started = Parameters<NonNullable<ControllerParts['onStarted']>>[0];

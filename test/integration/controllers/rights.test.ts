@@ -68,7 +68,7 @@ it('the rights in deploy/rbac are enough for everything that the controllers do'
     fixture.observer.events,
     () => fixture.observer.events.list().length >= 2,
   );
-  await rollouts.until((asked) => asked.startsWith('start worker '));
+  await rollouts.until((asked) => asked === 'wake worker');
 
   await fixture.api.client.create(
     MACHINE_CONFIGS,

@@ -10,8 +10,10 @@ import { createLogger } from '../../../process/logging';
 import { connectRollouts, type RolloutConnection } from '../../../controllers/rollout';
 import { controllerSettings } from '../../../controllers/settings';
 import { CLUSTER_QUEUE, poolRolloutId } from '../../../core/names';
+import { startByPerson } from '../../../process/temporal/start-rollout';
 import { startTemporal, temporalClient, type TemporalServer } from '../../../tools/temporal';
 import { UNREPLAYABLE_FAILS } from '../../../workers/cluster/unreplayable';
+import { until } from '../tools/until';
 import { endSignal, toldQuery } from './waiting-rollout';
 
 // A call that Temporal does not answer ends with its own deadline, and two tests wait for some.
@@ -19,12 +21,12 @@ jest.setTimeout(180_000);
 
 let server: TemporalServer;
 let bundle: WorkflowBundle;
-let bundleOfLater: WorkflowBundle;
+let bundleOfBroken: WorkflowBundle;
 let rollouts: RolloutConnection;
 let client: Client;
 
 /** Versions in the controllers' cache. */
-const SEEN = { nodes: 12, pools: 7, policies: 0 };
+const SEEN = { nodes: 12, pools: 7 };
 
 const silent = (): void => undefined;
 const QUIET = {
@@ -39,10 +41,10 @@ const QUIET = {
 beforeAll(async () => {
   Runtime.install({ logger: QUIET });
   const bundled = (workflowsPath: string) => bundleWorkflowCode({ workflowsPath, logger: QUIET });
-  [server, bundle, bundleOfLater] = await Promise.all([
+  [server, bundle, bundleOfBroken] = await Promise.all([
     startTemporal({ ui: false }),
     bundled(require.resolve('./waiting-rollout')),
-    bundled(require.resolve('./sleeping-rollout')),
+    bundled(require.resolve('./broken-rollout')),
   ]);
   rollouts = connectRollouts(
     controllerSettings({ temporalAddress: server.address }, {}),
@@ -72,14 +74,15 @@ async function withWorker(work: () => Promise<void>, workflowBundle = bundle): P
 
 const rolloutOf = (pool: string) => client.workflow.getHandle(poolRolloutId(pool));
 
-it('starts the one rollout of a pool, with what people see of it, and retargets it later', async () => {
+it('starts the one rollout of a pool, with what people see of it, and wakes it later', async () => {
   await withWorker(async () => {
-    await rollouts.gateway.start('worker', 'rendered-worker-1', SEEN);
-    expect(await rollouts.gateway.retarget('worker', 'rendered-worker-2', SEEN)).toBe(true);
+    await rollouts.gateway.wake('worker', SEEN);
+    await rollouts.gateway.wake('worker', { nodes: 13 });
 
     expect(await rolloutOf('worker').query(toldQuery)).toEqual([
-      `retarget worker rendered-worker-1 ${JSON.stringify(SEEN)}`,
-      `retarget worker rendered-worker-2 ${JSON.stringify(SEEN)}`,
+      'started {"pool":"worker","isWoken":true}',
+      `wake {"atLeast":${JSON.stringify(SEEN)}}`,
+      'wake {"atLeast":{"nodes":13}}',
     ]);
     const described = await rolloutOf('worker').describe();
     expect(await described.staticSummary()).toBe('roll pool worker to its rendered config');
@@ -89,60 +92,48 @@ it('starts the one rollout of a pool, with what people see of it, and retargets 
   });
 });
 
-it('wakes an open rollout, and says when none is open', async () => {
+it('says whether a rollout is open', async () => {
   await withWorker(async () => {
-    await rollouts.gateway.start('infra', 'rendered-infra-1', SEEN);
-
-    expect(await rollouts.gateway.wake('infra', { reason: 'node n1 joined', versions: SEEN })).toBe(
-      true,
-    );
+    expect(await rollouts.gateway.isOpen('infra')).toBe(false);
+    await rollouts.gateway.wake('infra', SEEN);
     expect(await rollouts.gateway.isOpen('infra')).toBe(true);
-    expect(await rolloutOf('infra').query(toldQuery)).toContain(
-      `wake: node n1 joined ${JSON.stringify(SEEN)}`,
-    );
 
     await rolloutOf('infra').signal(endSignal);
     await rolloutOf('infra').result();
-    expect(await rollouts.gateway.wake('infra', { reason: 'late', versions: SEEN })).toBe(false);
     expect(await rollouts.gateway.isOpen('infra')).toBe(false);
-    expect(await rollouts.gateway.retarget('infra', 'rendered-infra-2', SEEN)).toBe(false);
-    expect(await rollouts.gateway.retarget('never', 'rendered-never-1', SEEN)).toBe(false);
-    expect(await rollouts.gateway.isOpen('never')).toBe(false);
   });
 });
 
-it('passes on what a rollout that is ending refuses', async () => {
+it('is started by a person, who gets the answer', async () => {
   await withWorker(async () => {
-    await rollouts.gateway.start('ending', 'rendered-ending-1', SEEN);
+    const answer = await startByPerson(client.workflow, 'asked', { reason: 'now' });
 
-    await expect(rollouts.gateway.retarget('ending', 'refused', SEEN)).rejects.toMatchObject({
-      name: 'RefusedRequest',
-      message: expect.stringContaining('it is ending') as string,
-    });
+    expect(answer).toMatchObject({ state: 'Rolling' });
+    expect(await rolloutOf('asked').query(toldQuery)).toEqual([
+      'started {"pool":"asked"}',
+      'start: now',
+    ]);
   });
 });
 
-it('ends a rollout whose history does not fit the worker that gets the target with it', async () => {
+it('ends a rollout whose task fails again and again, so that the next wake starts another', async () => {
   const { gateway } = rollouts;
-  await withWorker(() => gateway.start('stuck', 'rendered-stuck-1', SEEN));
-  const stuck = client.workflow.getHandle(
-    poolRolloutId('stuck'),
-    (await rolloutOf('stuck').describe()).runId,
-  );
-
   await withWorker(async () => {
-    // Each call that is not answered ends with its deadline, as the controllers repeat it.
-    const aim = () => gateway.retarget('stuck', 'rendered-stuck-2', SEEN).catch(() => true);
-    while (await aim());
-    await gateway.start('stuck', 'rendered-stuck-2', SEEN);
-  }, bundleOfLater);
+    await gateway.wake('stuck', SEEN);
+    const { runId } = await rolloutOf('stuck').describe();
+    expect(await gateway.isOpen('stuck')).toBe(true);
 
-  expect((await stuck.describe()).status.name).toBe('TERMINATED');
-  expect(await gateway.isOpen('stuck')).toBe(true);
+    await until(async () => !(await gateway.isOpen('stuck')), 'it is ended', 120_000);
+
+    const stuck = client.workflow.getHandle(poolRolloutId('stuck'), runId);
+    expect((await stuck.describe()).status.name).toBe('TERMINATED');
+    await gateway.wake('stuck', SEEN);
+    expect(await gateway.isOpen('stuck')).toBe(true);
+  }, bundleOfBroken);
 });
 
 it('starts again after Temporal has lost everything', async () => {
-  await withWorker(() => rollouts.gateway.start('lost', 'rendered-lost-1', SEEN));
+  await withWorker(() => rollouts.gateway.wake('lost', SEEN));
   await server.kill();
   await expect(rollouts.gateway.isOpen('lost')).rejects.toThrow();
 
@@ -150,7 +141,7 @@ it('starts again after Temporal has lost everything', async () => {
   await withWorker(async () => {
     await untilAnswers(() => rollouts.gateway.isOpen('lost'));
     expect(await rollouts.gateway.isOpen('lost')).toBe(false);
-    await rollouts.gateway.start('lost', 'rendered-lost-1', SEEN);
+    await rollouts.gateway.wake('lost', SEEN);
     expect(await rollouts.gateway.isOpen('lost')).toBe(true);
   });
 });

@@ -11,6 +11,7 @@ import {
   FakeRollouts,
   putOn,
   useControllers,
+  wokenFor,
 } from './fixture';
 
 jest.setTimeout(60_000);
@@ -73,8 +74,8 @@ const names = 'abcdefghijkl'.split('').map((letter) => `node-${letter}`);
 
 it('comes on every node that is behind, next in line first, beside the taints of others', async () => {
   for (const name of names) await aMember('worker', name, name === 'node-c' ? [RACK] : []);
-  const config = await aPoolBehind('worker');
-  await rollouts.until((asked) => asked === `start worker ${config}`);
+  await aPoolBehind('worker');
+  await rollouts.until((asked) => asked === 'wake worker');
 
   await until(() => names.every((name) => taintsOf(name).length > 0));
 
@@ -113,7 +114,8 @@ it('is on no node that has come to the target, whoever wrote it there, and wakes
   await until(() => !isTainted(nodes.get('node-a') as Node));
   expect(taintsOf('node-a')).toEqual([RACK]);
 
-  const ofTaints = rollouts.asked.filter((asked) => asked.includes('taints of'));
+  const woken = wokenFor(fixture.controllers, 'worker');
+  const ofTaints = woken.filter((reason) => reason.startsWith('taints of'));
   // Only the node with another program's taint.
-  expect(ofTaints.every((asked) => asked.includes('node-a'))).toBe(true);
+  expect(ofTaints.every((reason) => reason.endsWith('node-a'))).toBe(true);
 });

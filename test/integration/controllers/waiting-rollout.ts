@@ -2,36 +2,31 @@
 
 import { condition, defineQuery, defineSignal, setHandler } from '@temporalio/workflow';
 import {
-  clusterChangedSignal,
-  retargetUpdate,
+  startUpdate,
+  wakeSignal,
   type PoolRolloutInput,
-  type RolloutProgress,
-} from '../../../workflows/messages';
+  type StepResult,
+} from '../../../workflows/contracts/rollout';
 
 export const toldQuery = defineQuery<string[]>('told');
 export const endSignal = defineSignal('end');
 
 export async function poolRollout(input: PoolRolloutInput): Promise<void> {
-  const told: string[] = [];
+  const told = [`started ${JSON.stringify(input)}`];
   let ended = false;
   setHandler(toldQuery, () => told);
   setHandler(endSignal, () => {
     ended = true;
   });
-  setHandler(
-    retargetUpdate,
-    ({ config, versions }) => {
-      told.push(`retarget ${input.pool} ${config} ${JSON.stringify(versions)}`);
-      return {} as RolloutProgress;
-    },
-    {
-      validator: ({ config }) => {
-        if (config === 'refused') throw new Error('it is ending');
-      },
-    },
-  );
-  setHandler(clusterChangedSignal, ({ reason, versions }) => {
-    told.push(`wake: ${reason} ${JSON.stringify(versions)}`);
+  setHandler(wakeSignal, (news) => {
+    told.push(`wake ${JSON.stringify(news)}`);
+  });
+  setHandler(startUpdate, ({ reason = '' }): StepResult => {
+    told.push(`start: ${reason}`);
+    return {
+      ...{ state: 'Rolling', updated: '0 of 1', granted: [], grantedCount: 0 },
+      ...{ lookAgainSeconds: 10, versions: {} },
+    };
   });
   await condition(() => ended);
 }

@@ -15,7 +15,10 @@ let client: Client;
 let updates: NodeUpdates;
 
 beforeAll(async () => {
-  server = await startTemporal({ ui: false });
+  server = await startTemporal({
+    ui: false,
+    dynamicConfig: { 'frontend.WorkflowPauseEnabled': true },
+  });
   client = await temporalClient(server);
   updates = new NodeUpdates(client);
 }, 300_000);
@@ -61,11 +64,27 @@ it('lists what it starts, with what a step decides on', async () => {
   ]);
 });
 
-it('lets an update go on that runs already', async () => {
-  await updates.start(input('twice'));
-  const run = await runOf('twice');
-  await updates.start(input('twice', { config: { name: 'rendered-c', digest: 'd' } }));
+it('counts one that a person has paused as open', async () => {
+  await updates.start(input('p', { pool: 'paused' }));
+  const run = await runOf('p');
+  await client.workflowService.pauseWorkflowExecution({
+    namespace: server.namespace,
+    workflowId: updateNodeId('p'),
+    identity: 'test',
+    reason: 'a look at the machine',
+    requestId: 'pause-p',
+  });
 
+  expect((await handleOf('p').describe()).status.name).toBe('PAUSED');
+  expect(await updates.isClosed('p', run)).toBe(false);
+  expect(await listed('paused', 1)).toMatchObject([{ node: 'p' }]);
+});
+
+it('lets an update go on that runs already', async () => {
+  const run = await updates.start(input('twice'));
+  const again = input('twice', { config: { name: 'rendered-c', digest: 'd' } });
+
+  expect(await updates.start(again)).toBe(run);
   expect(await runOf('twice')).toBe(run);
 });
 

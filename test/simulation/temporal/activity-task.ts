@@ -52,6 +52,9 @@ export class ActivityTask {
   private attempts = 0;
   private cancelRequested = false;
   private lastFailure: Failure | undefined;
+  /** Details of the last heartbeat of the attempt that ended last. */
+  private lastHeartbeat: unknown;
+  private saidNow: unknown;
   private readonly scheduledAt: number;
   private readonly whole: Planned | undefined;
   private step: Planned[] = [];
@@ -79,6 +82,11 @@ export class ActivityTask {
   /** Nobody carries it out now, or somebody who was struck by the weather. */
   get isStruck(): boolean {
     return this.state !== 'running' || this.attempt?.isStruck !== false;
+  }
+
+  /** What its attempt says now of how far it is; undefined = nothing yet. */
+  get said(): unknown {
+    return this.saidNow;
   }
 
   /** The workflow asks for it; a worker hears of it with the answer to a heartbeat, or not at all. */
@@ -131,8 +139,12 @@ export class ActivityTask {
       this.timedOut('START_TO_CLOSE');
     });
     if (late !== undefined) this.step = [late];
+    this.saidNow = undefined;
     this.host
       .perform(attempt)
+      .finally(() => {
+        attempt.hasEnded();
+      })
       .then((value) => this.succeeded(attempt, value))
       .catch((error: unknown) => this.failedWith(attempt, error));
   }
@@ -146,9 +158,12 @@ export class ActivityTask {
       attempt: this.attempts,
       scheduledAt: this.scheduledAt,
       attemptMs: ms(this.scheduled.startToCloseTimeout),
+      lastHeartbeat: this.lastHeartbeat,
       isLocal: false,
     };
+    let isSilent = false;
     const silence = (): void => {
+      isSilent = true;
       if (!this.hasHeartbeats()) return;
       const timer = this.timer(this.scheduled.heartbeatTimeout, () => {
         if (this.attempt !== attempt || this.state !== 'running') return;
@@ -158,7 +173,16 @@ export class ActivityTask {
       if (timer !== undefined) this.step.push(timer);
     };
     const awaited = (): boolean => this.attempt === attempt && this.state === 'running';
-    const attempt: Attempt = new Attempt(call, this.host.clock, silence, silence, awaited);
+    const heard = (details: unknown): void => {
+      if (isSilent || !awaited()) return;
+      this.lastHeartbeat = details;
+      this.saidNow = details;
+    };
+    const stops = (forMs: number): void => {
+      if (forMs > ms(this.scheduled.heartbeatTimeout)) silence();
+    };
+    const { clock } = this.host;
+    const attempt: Attempt = new Attempt(call, clock, silence, silence, awaited, heard, stops);
     return attempt;
   }
 
@@ -205,6 +229,7 @@ export class ActivityTask {
   private retryOr(failure: Failure, isFinal: boolean, delay: number | undefined): void {
     this.clearStep();
     this.attempt = undefined;
+    this.saidNow = undefined;
     if (isFinal) return this.giveUp(failure, 'NON_RETRYABLE_FAILURE');
     if (this.cancelRequested) return this.giveUp(failure, 'CANCEL_REQUESTED');
     const policy = this.scheduled.retryPolicy ?? {};

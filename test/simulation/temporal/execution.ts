@@ -10,7 +10,7 @@
 import type { Planned } from '../clock';
 import { isAwaited, type ActivityTask } from './activity-task';
 import { LocalActivity, type ScheduledLocally } from './local-activity';
-import { cancelled, failureOf, fromPayload, errorOf, type ActivityResult } from './payloads';
+import { cancelled, fromPayload, errorOf, type ActivityResult } from './payloads';
 import {
   WorkflowTaskFailure,
   type Answer,
@@ -23,8 +23,6 @@ import {
 import type { TemporalModel } from './server';
 
 type Status = 'running' | 'completed' | 'failed' | 'cancelled' | 'terminated' | 'continued';
-
-type SignalCommand = Command['signalExternalWorkflowExecution'];
 
 interface Recorded {
   jobs: Job[];
@@ -58,12 +56,6 @@ export class Execution {
   events = 3;
   readonly timers = new Map<number, Planned>();
   readonly activities = new Map<number, ActivityTask>();
-  /** Signals to others that are not confirmed yet. */
-  messages = 0;
-  /** Those that it has told to start, and of which it was not confirmed. */
-  readonly startingChildren = new Set<string>();
-  /** Tells whoever started it as a child. */
-  onClose: ((result: object) => void) | undefined;
   private inbox: Job[] = [];
   private history: Recorded[] = [];
   /** Updates that are in the history, however they end. */
@@ -91,14 +83,15 @@ export class Execution {
   }
 
   /** Types of the activities that are out, and whether something keeps one of them from being carried out. */
-  underWay(): {
-    readonly steps: readonly string[];
-    readonly messages: number;
-    readonly isStruck: boolean;
-  } {
+  underWay(): { readonly steps: readonly string[]; readonly isStruck: boolean } {
     const isStruck = [...this.activities.values()].some((activity) => activity.isStruck);
     const steps = [...this.activities.values(), ...this.locals.values()].map(({ type }) => type);
-    return { steps, messages: this.messages, isStruck };
+    return { steps, isStruck };
+  }
+
+  /** What the attempt of an activity says in its heartbeats; undefined = none is under way, or it has said nothing. */
+  saidBy(type: string): unknown {
+    return [...this.activities.values()].find((activity) => activity.type === type)?.said;
   }
 
   /** An event arrives. False = the run is closed. */
@@ -123,7 +116,7 @@ export class Execution {
   /** Ends it from outside: it never gets to say anything. */
   async terminate(): Promise<void> {
     this.server.note(this.id, 'is terminated');
-    await this.close('terminated', { failed: { failure: failureOf(new Error('terminated')) } });
+    await this.close('terminated');
   }
 
   /** The worker forgets it, or dies, in the middle of whatever it does. */
@@ -146,7 +139,7 @@ export class Execution {
   }
 
   /** The run is over; the server goes on from here. */
-  async close(status: Status, forParent: object): Promise<void> {
+  async close(status: Status): Promise<void> {
     if (this.status !== 'running') return;
     this.status = status;
     for (const timer of this.timers.values()) timer.cancel();
@@ -158,7 +151,7 @@ export class Execution {
     this.inbox = [];
     this.history = [];
     await this.evict();
-    this.server.closed(this, forParent);
+    this.server.closed(this);
   }
 
   private planTask(delay = this.server.chance.latency(10, 500)): void {
@@ -323,24 +316,11 @@ export class Execution {
       );
       if (jobs.length > 0 || step.commands !== '') this.history.push({ ...step, jobs });
     }
-    const unsent = new Set(task.commands.map(({ cancelSignalWorkflow: one }) => one?.seq ?? 0));
     for (const command of task.commands) {
-      const signal = command.signalExternalWorkflowExecution;
-      if (signal && unsent.has(signal.seq ?? 0)) {
-        this.keepBack(signal);
-        continue;
-      }
       this.events += 1;
       await this.server.carryOut(this, command);
       if (this.status !== 'running') return;
     }
-  }
-
-  /** As Core does it: who sends and cancels in the same task sends nothing. */
-  private keepBack({ seq, signalName }: NonNullable<SignalCommand>): void {
-    this.server.note(this.id, `${signalName ?? ''} is cancelled before it is sent`);
-    const failure = { message: 'Signal was cancelled before being sent', canceledFailureInfo: {} };
-    this.push({ resolveSignalExternalWorkflow: { seq: seq ?? 0, failure } });
   }
 
   /** Everything since the last commit is lost, and comes again. */

@@ -21,14 +21,7 @@ export type Command = coresdk.workflow_commands.IWorkflowCommand;
 const { WorkflowActivation } = coresdk.workflow_activation;
 
 /** What a worker has registered, and workflows may therefore run as local activities. */
-const LOCAL = new Set([
-  'selectNodes',
-  'checkCordon',
-  'cordonNode',
-  'awaitNodeReady',
-  'completeNode',
-  'reportNodePhase',
-]);
+const LOCAL = new Set(['reportNodePhase']);
 
 /** Longer than any activation takes, also on a busy machine. */
 const STUCK_MS = 60_000;
@@ -38,7 +31,6 @@ export interface Identity {
   readonly type: string;
   readonly workflowId: string;
   readonly runId: string;
-  readonly parentId: string | undefined;
   readonly startedAt: number;
   readonly seed: number;
 }
@@ -171,7 +163,7 @@ function inCoresOrder(jobs: readonly Job[]): Job[] {
   return [...jobs].sort((a, b) => rank(a) - rank(b));
 }
 
-function infoOf({ type, workflowId, runId, parentId, startedAt }: Identity): WorkflowInfo {
+function infoOf({ type, workflowId, runId, startedAt }: Identity): WorkflowInfo {
   const started = new Date(startedAt);
   return {
     workflowType: type,
@@ -190,9 +182,6 @@ function infoOf({ type, workflowId, runId, parentId, startedAt }: Identity): Wor
     targetWorkerDeploymentVersionChanged: false,
     startTime: started,
     runStartTime: started,
-    ...(parentId === undefined
-      ? {}
-      : { parent: { workflowId: parentId, runId: parentId, namespace: 'simulation' } }),
     // The SDK fills in what only it can give; workflows of Slipway use none of it.
     unsafe: {
       now: () => startedAt,

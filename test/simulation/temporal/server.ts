@@ -2,25 +2,14 @@
 
 import type { Chance, VirtualClock } from '../clock';
 import { tsToMs } from '@temporalio/common/lib/time';
-import { coresdk } from '@temporalio/proto';
+import type { coresdk } from '@temporalio/proto';
+import type { OpenUpdate } from '../../../core/rollout/picture';
 import { ActivityTask, type ActivityHost } from './activity-task';
 import type { Perform } from './attempt';
 import { Execution } from './execution';
-import {
-  errorOf,
-  failureOf,
-  fromPayload,
-  fromPayloads,
-  toPayloadList,
-  type ActivityResult,
-} from './payloads';
+import { errorOf, fromPayload, fromPayloads, toPayloadList, type ActivityResult } from './payloads';
 import type { Command, Identity, Job, Sandbox } from './sandbox';
-
-const { WORKFLOW_ALREADY_EXISTS } = {
-  WORKFLOW_ALREADY_EXISTS:
-    coresdk.child_workflow.StartChildWorkflowExecutionFailedCause
-      .START_CHILD_WORKFLOW_EXECUTION_FAILED_CAUSE_WORKFLOW_ALREADY_EXISTS,
-};
+import { Visibility, type VisibleUpdate } from './visibility';
 
 /** Who watches; told of everything that a workflow does to the outside. */
 export interface Observer {
@@ -28,8 +17,6 @@ export interface Observer {
   logged(execution: Execution, level: string, message: string): void;
   started(execution: Execution, input: unknown): void;
   closed(execution: Execution): void;
-  /** A workflow sends a signal to another one; not yet delivered, and never when the run that it is for has ended. */
-  signals(from: Execution, to: string, name: string, input: unknown, isForOpenRun: boolean): void;
 }
 
 /** What goes wrong with workers and histories. */
@@ -37,8 +24,6 @@ interface WorkflowFaults {
   losesTask(): boolean;
   /** @param steps - how many the replay would have */
   forgets(steps: number): boolean;
-  /** How long a message between workflows is held up, as when the part of the server that has one of them moves; 0 = not. */
-  holdsUpMs(): number;
   /** Events after which the server suggests a new run. */
   readonly longHistory: number;
 }
@@ -74,10 +59,12 @@ export class TemporalModel implements ActivityHost {
       answer(answer: UpdateAnswer): void;
     }
   >();
+  private readonly visibility: Visibility;
   private runs = 0;
   private requests = 0;
 
   constructor(private readonly parts: ServerParts) {
+    this.visibility = new Visibility(parts.clock, parts.chance.fork());
     ({
       clock: this.clock,
       chance: this.chance,
@@ -114,15 +101,31 @@ export class TemporalModel implements ActivityHost {
     return [...this.executions.values()].filter(({ status }) => status === 'running');
   }
 
-  /** Undefined = one with this ID runs already. */
-  start(
-    type: string,
-    workflowId: string,
-    input: unknown,
-    parentId?: string,
-  ): Execution | undefined {
-    if (this.isRunning(workflowId)) return undefined;
-    return this.newRun(type, workflowId, input, parentId);
+  /** One with this ID that runs already goes on. @param shown - how it is listed; absent = it is not */
+  start(type: string, workflowId: string, input: unknown, shown?: VisibleUpdate): void {
+    if (this.isRunning(workflowId)) return;
+    const { runId } = this.newRun(type, workflowId, input);
+    if (shown !== undefined) this.visibility.opened(runId, shown);
+  }
+
+  signalWithStart(
+    start: { readonly type: string; readonly workflowId: string; readonly input: unknown },
+    signalName: string,
+    ...args: readonly unknown[]
+  ): void {
+    this.start(start.type, start.workflowId, start.input);
+    this.signal(start.workflowId, signalName, ...args);
+  }
+
+  /** The open updates of a pool, as they are listed. */
+  openUpdatesOf(pool: string): readonly OpenUpdate[] {
+    return this.visibility.openOf(pool);
+  }
+
+  /** The database is lost, and everything that runs with it. */
+  async loseDatabase(): Promise<void> {
+    for (const execution of this.open()) await execution.terminate();
+    this.visibility.forget();
   }
 
   signal(workflowId: string, signalName: string, ...args: readonly unknown[]): boolean {
@@ -164,14 +167,14 @@ export class TemporalModel implements ActivityHost {
   }
 
   /** A run is over: whoever waits for it hears so. */
-  closed(execution: Execution, forParent: object): void {
+  closed(execution: Execution): void {
+    this.visibility.closed(execution.runId);
     for (const [id, { of, answer }] of this.updates) {
       if (of !== execution) continue;
       this.updates.delete(id);
       answer({ ok: false, error: new Error(`${execution.id} closed before it answered`) });
     }
     if (execution.status === 'continued') return;
-    execution.onClose?.(forParent);
     this.observer.closed(execution);
   }
 
@@ -182,25 +185,17 @@ export class TemporalModel implements ActivityHost {
     else if (command.scheduleActivity) this.schedule(of, command.scheduleActivity);
     else if (command.requestCancelActivity) {
       cancelActivity(of, command.requestCancelActivity.seq ?? 0);
-    } else if (command.startChildWorkflowExecution) {
-      this.startChild(of, command.startChildWorkflowExecution);
-    } else if (command.signalExternalWorkflowExecution) {
-      this.signalExternal(of, command.signalExternalWorkflowExecution);
-    } else if (command.requestCancelExternalWorkflowExecution) {
-      this.cancelExternal(of, command.requestCancelExternalWorkflowExecution);
     } else if (command.updateResponse) this.answerUpdate(command.updateResponse);
     else if (command.upsertWorkflowSearchAttributes || command.modifyWorkflowProperties) return;
     // Kept in the history, from which the run is told again.
     else if (command.setPatchMarker) return;
-    // Sent already; the server takes no signal back.
-    else if (command.cancelSignalWorkflow) return;
     else await this.end(of, command);
   }
 
-  private newRun(type: string, workflowId: string, input: unknown, parentId?: string): Execution {
+  private newRun(type: string, workflowId: string, input: unknown): Execution {
     this.runs += 1;
     const identity: Identity = {
-      ...{ type, workflowId, parentId },
+      ...{ type, workflowId },
       runId: `run-${this.runs}`,
       startedAt: this.clock.now,
       seed: this.runs,
@@ -250,82 +245,6 @@ export class TemporalModel implements ActivityHost {
     of.activities.set(seq, task);
   }
 
-  private startChild(
-    of: Execution,
-    child: coresdk.workflow_commands.IStartChildWorkflowExecution,
-  ): void {
-    const { seq, workflowId, workflowType } = child;
-    const [id, type] = [workflowId ?? '', workflowType ?? ''];
-    const input = fromPayloads(child.input)[0];
-    of.startingChildren.add(id);
-    this.soon(() => {
-      const started = this.start(type, id, input, of.id);
-      const answer =
-        started === undefined
-          ? { failed: { workflowId: id, workflowType: type, cause: WORKFLOW_ALREADY_EXISTS } }
-          : { succeeded: { runId: started.runId } };
-      let isConfirmed = false;
-      let ended: (() => void) | undefined;
-      this.soon(() => {
-        of.startingChildren.delete(id);
-        of.push({ resolveChildWorkflowExecutionStart: { seq: seq ?? 0, ...answer } });
-        isConfirmed = true;
-        ended?.();
-      });
-      if (started === undefined) return;
-      started.onClose = (result) => {
-        // After the start was confirmed, as in a history.
-        ended = () => {
-          this.soon(() => {
-            this.soon(() => {
-              this.clock.after(LONGEST_CONFIRMATION_MS, () => {
-                of.push({ resolveChildWorkflowExecution: { seq: seq ?? 0, result } });
-              });
-            });
-          });
-        };
-        if (isConfirmed) ended();
-      };
-    });
-  }
-
-  private signalExternal(
-    of: Execution,
-    command: coresdk.workflow_commands.ISignalExternalWorkflowExecution,
-  ): void {
-    const seq = command.seq ?? 0;
-    const to = command.workflowExecution?.workflowId ?? command.childWorkflowId ?? '';
-    const runId = command.workflowExecution?.runId ?? '';
-    const [name, args] = [command.signalName ?? '', command.args ?? []];
-    const isForOpenRun = runId === '' || this.find(to)?.runId === runId;
-    this.observer.signals(of, to, name, fromPayload(args[0]), isForOpenRun && this.isRunning(to));
-    of.messages += 1;
-    this.soon(() => {
-      const job = { signalWorkflow: { signalName: name, input: args, identity: of.id } };
-      const failure = this.deliver(to, job, runId) ? undefined : notFound(to);
-      this.soon(() => {
-        of.messages -= 1;
-        of.push({ resolveSignalExternalWorkflow: { seq, ...(failure ? { failure } : {}) } });
-      });
-    });
-  }
-
-  private cancelExternal(
-    of: Execution,
-    command: coresdk.workflow_commands.IRequestCancelExternalWorkflowExecution,
-  ): void {
-    const seq = command.seq ?? 0;
-    const to = command.workflowExecution?.workflowId ?? '';
-    const runId = command.workflowExecution?.runId ?? '';
-    this.note(of.id, `cancels ${to}`);
-    this.soon(() => {
-      const failure = this.cancel(to, runId) ? undefined : notFound(to);
-      this.soon(() => {
-        of.push({ resolveRequestCancelExternalWorkflow: { seq, ...(failure ? { failure } : {}) } });
-      });
-    });
-  }
-
   private answerUpdate(response: coresdk.workflow_commands.IUpdateResponse): void {
     const id = response.protocolInstanceId ?? '';
     const request = this.updates.get(id);
@@ -341,49 +260,24 @@ export class TemporalModel implements ActivityHost {
   private async end(of: Execution, command: Command): Promise<void> {
     const { completeWorkflowExecution, failWorkflowExecution, continueAsNewWorkflowExecution } =
       command;
-    const childFailure = (cause: object): object => ({
-      failure: {
-        message: 'child workflow did not complete',
-        cause,
-        childWorkflowExecutionFailureInfo: {
-          namespace: 'simulation',
-          workflowExecution: { workflowId: of.id, runId: of.runId },
-          workflowType: { name: of.identity.type },
-        },
-      },
-    });
     if (completeWorkflowExecution) {
       const { result } = completeWorkflowExecution;
       of.result = fromPayload(result);
-      await of.close('completed', { completed: { result } });
+      await of.close('completed');
     } else if (failWorkflowExecution) {
       const failure = failWorkflowExecution.failure ?? {};
       of.failure = errorOf(failure);
-      await of.close('failed', { failed: childFailure(failure) });
+      await of.close('failed');
     } else if (command.cancelWorkflowExecution) {
-      await of.close('cancelled', { cancelled: childFailure({ canceledFailureInfo: {} }) });
+      await of.close('cancelled');
     } else if (continueAsNewWorkflowExecution) {
       const { workflowType, arguments: args } = continueAsNewWorkflowExecution;
       this.note(of.id, `continues as new after ${of.events} events`);
-      await of.close('continued', {});
-      const next = this.newRun(
-        workflowType ?? '',
-        of.id,
-        fromPayloads(args)[0],
-        of.identity.parentId,
-      );
-      next.onClose = of.onClose;
+      await of.close('continued');
+      this.newRun(workflowType ?? '', of.id, fromPayloads(args)[0]);
     } else throw new Error(`unknown command ${JSON.stringify(command)}`);
   }
-
-  private soon(work: () => void): void {
-    const usual = this.chance.latency(20, LONGEST_CONFIRMATION_MS);
-    this.clock.after(usual + this.faults.holdsUpMs(), work);
-  }
 }
-
-/** Messages between workflows take this long at most. */
-const LONGEST_CONFIRMATION_MS = 1_500;
 
 function cancelTimer(of: Execution, seq: number): void {
   of.timers.get(seq)?.cancel();
@@ -394,9 +288,4 @@ function cancelTimer(of: Execution, seq: number): void {
 function cancelActivity(of: Execution, seq: number): void {
   of.activities.get(seq)?.requestCancel();
   of.withdrawResult(seq);
-}
-
-function notFound(workflowId: string): object {
-  const gone = Object.assign(new Error(`workflow ${workflowId} not found`), { name: 'NotFound' });
-  return failureOf(gone);
 }

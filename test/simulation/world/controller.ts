@@ -10,27 +10,29 @@ import { firstStatus } from '../../../controllers/nodes/first-status';
 import { unsaidEnd } from '../../../controllers/nodes/unsaid-end';
 import { decideRollout } from '../../../controllers/rollout/decision';
 import { newsFor } from '../../../controllers/rollout/node-interest';
-import { ANNOTATION, NodeState, poolRolloutId } from '../../../core/names';
+import { failureName } from '../../../core/errors';
+import { ANNOTATION, NodeState } from '../../../core/names';
 import type { Node } from '../../../core/node/types';
-import { nodesOfPool, poolsForNode, primaryPoolForNode } from '../../../core/pool/membership';
+import { nodesOfPool, poolsForNode } from '../../../core/pool/membership';
 import { poolStatus, type PoolStatus } from '../../../core/pool/status';
 import type { MachineConfigPool, RolloutPolicy } from '../../../core/pool/types';
-import type { PictureVersions } from '../../../workflows/contracts/cluster';
-import type { ClusterNews } from '../../../workflows/messages';
+import type { RolloutWaker } from '../../../process/temporal/rollout-waker';
+import type { SeenVersions } from '../../../workflows/contracts/rollout';
 import type { Chance, VirtualClock } from '../clock';
-import type { TemporalModel, UpdateAnswer } from '../temporal/server';
+import type { TemporalClient } from '../temporal/client';
 import type { Cluster } from './cluster';
 import type { ActivityPlants } from './plants';
 import { Taints } from './taints';
 
 /** How often it is looked whether the rollout is still open. */
-const CHECK_MS = 30_000;
+const CHECK_MS = 10_000;
 
 interface ControllerParts {
   readonly clock: VirtualClock;
   readonly chance: Chance;
   readonly cluster: Cluster;
-  readonly temporal: TemporalModel;
+  readonly client: TemporalClient;
+  readonly waker: RolloutWaker;
   readonly plants: ActivityPlants;
 }
 
@@ -46,8 +48,8 @@ export class Controllers {
     );
     cluster.watch.nodes.onChange = (change) => {
       this.taints.plan();
-      const news = newsFor(change);
-      if (news !== undefined) for (const pool of this.concerned(change)) this.hear(pool, news);
+      const isNews = newsFor(change) !== undefined;
+      if (isNews) for (const pool of this.concerned(change)) this.hear(pool);
       if (change.current !== undefined && isCordonMarkLeftOver(change.current)) {
         this.clearMark(change.current.metadata.name);
       }
@@ -55,13 +57,13 @@ export class Controllers {
     cluster.watch.pools.onChange = ({ previous, current }) => {
       this.taints.plan();
       const pool = (current ?? previous)?.metadata.name;
-      if (pool !== undefined) this.hear(pool, 'the pool changed');
+      if (pool !== undefined) this.hear(pool);
     };
   }
 
   begin(): void {
     this.taints.plan();
-    for (const rollout of this.rollouts.values()) rollout.plan();
+    for (const rollout of this.rollouts.values()) rollout.hear();
     const check = (): void => {
       this.parts.clock.after(CHECK_MS, () => {
         for (const rollout of this.rollouts.values()) rollout.plan();
@@ -73,14 +75,9 @@ export class Controllers {
     check();
   }
 
-  hear(pool: string, news: string): void {
+  hear(pool: string): void {
     this.taints.plan();
-    this.rollouts.get(pool)?.hear(news);
-  }
-
-  /** Starts the rollout, or aims the open one at the config: `updateWithStart`. */
-  retarget(pool: string, config: string): Promise<UpdateAnswer> {
-    return retarget(this.parts.temporal, pool, config);
+    this.rollouts.get(pool)?.hear();
   }
 
   /** What the product says of the pool, from everything that there is. */
@@ -113,8 +110,7 @@ export class Controllers {
   }): ReadonlySet<string> {
     const pools = this.parts.cluster.watch.pools.list();
     const nodes = [change.previous, change.current].filter((node) => node !== undefined);
-    const found = nodes.flatMap((node) => poolsForNode(node, pools).pools);
-    return new Set(found.map(({ metadata }) => metadata.name));
+    return new Set(nodes.flatMap((node) => poolNames(node, pools)));
   }
 
   /** MachineConfigNodes of nodes that joined, or whose update was lost, and the pool of those that were moved. */
@@ -124,7 +120,8 @@ export class Controllers {
     const pools = [...cluster.pools.values()];
     for (const node of cluster.nodes.values()) {
       const { name, uid = name, annotations = {} } = node.metadata;
-      const pool = primaryPoolForNode(node, pools)?.metadata.name ?? '';
+      const [pool] = poolNames(node, pools);
+      if (pool === undefined) continue;
       const known = cluster.machineConfigNodes.get(name);
       const desired = annotations[ANNOTATION.DESIRED_CONFIG] ?? 'NotYetSet';
       if (known === undefined) {
@@ -159,11 +156,20 @@ export class Controllers {
   }
 }
 
+/** The primary one first; none where several custom pools claim the node. */
+function poolNames(node: Node, pools: readonly MachineConfigPool[]): readonly string[] {
+  try {
+    return poolsForNode(node, pools).pools.map(({ metadata }) => metadata.name);
+  } catch (error) {
+    if (failureName(error) !== 'NodeInSeveralPools') throw error;
+    return [];
+  }
+}
+
 /** What the rollout controller knows and does of one pool. */
 class RolloutOfPool {
-  private announced: string | undefined;
-  private wasMissing = false;
-  private news: ClusterNews | undefined;
+  /** What the next picture has to show; undefined = nothing has changed. */
+  private news: SeenVersions | undefined;
   private isPlanned = false;
 
   constructor(
@@ -171,22 +177,23 @@ class RolloutOfPool {
     private readonly parts: ControllerParts,
   ) {}
 
-  hear(reason: string): void {
-    this.news = { reason, versions: this.versions() };
+  hear(): void {
+    this.news = this.versions();
     this.plan();
   }
 
-  plan(): void {
+  plan(afterMs = this.parts.chance.between(100, 600)): void {
     if (this.isPlanned) return;
     this.isPlanned = true;
-    this.parts.clock.after(this.parts.chance.between(100, 600), () => {
+    this.parts.clock.after(afterMs, () => {
       this.isPlanned = false;
-      this.sync();
+      // Not awaited: its requests take time, which does not pass before this event is over.
+      void this.sync();
     });
   }
 
-  private sync(): void {
-    const { cluster } = this.parts;
+  private async sync(): Promise<void> {
+    const { cluster, client, waker } = this.parts;
     const { watch } = cluster;
     const pool = watch.pools.get(this.pool);
     const { news } = this;
@@ -195,56 +202,24 @@ class RolloutOfPool {
     const spec = cluster.policy(this.pool);
     const policy = { metadata: pool.metadata, spec } as RolloutPolicy;
     const nodes = nodesOfPool(pool, watch.nodes.list(), watch.pools.list());
-    const decision = decideRollout({ pool, nodes, policy });
-    if (decision.kind !== 'roll') {
-      this.announced = undefined;
-      this.wasMissing = false;
-      if (news !== undefined) this.wake(news);
-      return;
+    const { kind } = decideRollout({ pool, nodes, policy });
+    const mustBeOpen = kind === 'roll' || kind === 'finish';
+    try {
+      // Without news it is only looked for, and with them it is started only where it must be open.
+      if (news === undefined ? !mustBeOpen : mustBeOpen) {
+        if (news !== undefined) await waker.wake(this.pool, news);
+        return;
+      }
+      const isOpen = await client.isOpen(this.pool);
+      if (isOpen === (news !== undefined)) await waker.wake(this.pool, news ?? this.versions());
+    } catch {
+      this.news ??= news;
+      this.plan(2_000);
     }
-    if (this.announced !== decision.target) this.aim(decision.target);
-    else if (news === undefined ? this.isOpen() : this.wake(news)) this.wasMissing = false;
-    else if (this.wasMissing) this.aim(decision.target);
-    else {
-      this.wasMissing = true;
-      this.parts.clock.after(1_000, () => this.plan());
-    }
   }
 
-  private aim(target: string): void {
-    this.announced = target;
-    this.wasMissing = false;
-    void retarget(this.parts.temporal, this.pool, target, this.versions()).then((answer) => {
-      if (answer.ok) return;
-      this.announced = undefined;
-      this.parts.clock.after(2_000, () => this.plan());
-    });
-  }
-
-  private wake(news: ClusterNews): boolean {
-    return this.parts.temporal.signal(poolRolloutId(this.pool), 'clusterChanged', news);
-  }
-
-  private versions(): PictureVersions {
+  private versions(): SeenVersions {
     const { nodes, pools } = this.parts.cluster.watch;
-    // Whoever looks has policies of no version.
-    return { nodes: nodes.newest, pools: pools.newest, policies: 0 };
+    return { nodes: nodes.newest, pools: pools.newest };
   }
-
-  private isOpen(): boolean {
-    return this.parts.temporal.isRunning(poolRolloutId(this.pool));
-  }
-}
-
-/** @param versions - absent = a person does it */
-function retarget(
-  temporal: TemporalModel,
-  pool: string,
-  config: string,
-  versions?: PictureVersions,
-): Promise<UpdateAnswer> {
-  const id = poolRolloutId(pool);
-  temporal.start('poolRollout', id, { pool });
-  const seenIn = versions === undefined ? {} : { versions };
-  return temporal.update(id, 'retarget', { config, ...seenIn });
 }

@@ -15,7 +15,7 @@ const STALLED: Readonly<Record<string, readonly FailureName[]>> = {
   verifyUpdate: ['VerifyFailed'],
   goBack: ['RollbackFailed'],
   verifyBack: ['VerifyFailed'],
-  cordonNode: ['ApiRefused'],
+  takeOutOfService: ['ApiRefused'],
 };
 const WAITING: Readonly<Record<string, FailureName>> = {
   drainNode: 'DrainBlocked',
@@ -24,6 +24,9 @@ const WAITING: Readonly<Record<string, FailureName>> = {
 };
 const TRANSIENT_ON_HOST: readonly FailureName[] = ['ConfigFetchFailed', 'PullFailed'];
 const TRANSIENT_IN_CLUSTER: readonly FailureName[] = ['ApiUnavailable', 'Conflict', 'ApiForbidden'];
+/** A step may die between what it writes and what it does then, and stand still in between. */
+const STEPS: ReadonlySet<string> = new Set(['step', 'takeOutOfService']);
+const STEP_MS = 8_000;
 
 /** Longer than any single attempt may take. */
 const FOR_EVER_MS = 7 * 24 * 3_600_000;
@@ -33,14 +36,13 @@ const FOR_EVER_MS = 7 * 24 * 3_600_000;
  * writes down the word of a person, who may have said the opposite since.
  */
 const WRITES: ReadonlySet<string> = new Set([
-  ...['cordonNode', 'completeNode', 'releaseNode'],
-  ...['holdNode', 'setPoolPaused', 'markRolloutCancelled', 'markRolloutStarted'],
+  ...['takeOutOfService', 'cordonAgain', 'completeNode', 'releaseNode', 'writeWord', 'step'],
 ]);
 
 /** Long enough for the next update of the node to be under way. */
 const LONG_STOP_MS = 10 * 60_000;
 
-/** With its confirmation longer than a rollout waits before it asks which updates still run. */
+/** Longer than whoever sends it waits for the answer. */
 const LONG_MESSAGE_MS = 90_000;
 
 /** How bad the weather is: chances per attempt. */
@@ -51,7 +53,7 @@ export interface Weather {
   readonly task: number;
   /** A worker forgets a workflow that it has in memory. */
   readonly memory: number;
-  /** A message between two workflows is held up. */
+  /** A request to Temporal is held up. */
   readonly message: number;
 }
 
@@ -64,6 +66,8 @@ export class Faults {
     readonly longHistory: number,
     /** Numbers of its own: what is drawn from the other is the same with messages that are held up and without. */
     private readonly own: Chance,
+    /** The worker that carries an attempt out dies, with all that it does. */
+    private readonly killWorkerOf: (attempt: Attempt) => void,
   ) {}
 
   losesTask(): boolean {
@@ -117,14 +121,14 @@ export class Faults {
         await attempt.sleep(FOR_EVER_MS);
         return undefined;
       case 'dies':
+        if (STEPS.has(type)) return this.dieMeanwhile(attempt, carryOut);
         await attempt.sleep(this.chance.latency(200, 5_000));
-        if (!isLocal) attempt.die();
+        if (!isLocal) this.killWorkerOf(attempt);
         return attempt.never();
       case 'hangs':
-        if (!isLocal && WRITES.has(type)) {
-          await attempt.standStill(this.chance.between(4_000, LONG_STOP_MS));
-          return carryOut();
-        }
+        if (!isLocal && WRITES.has(type)) return this.stopMeanwhile(attempt, carryOut);
+        // Nobody hears a process that does nothing.
+        attempt.fallSilent();
         await attempt.sleep(this.chance.is(0.5) ? FOR_EVER_MS : this.chance.between(4_000, 60_000));
         return carryOut();
       case 'silent':
@@ -137,6 +141,26 @@ export class Faults {
         await attempt.sleep(this.chance.latency(200, 5_000));
         throw new CancelledFailure('worker is shutting down');
     }
+  }
+
+  /** Its worker ends in the middle of it. */
+  private dieMeanwhile(attempt: Attempt, carryOut: () => Promise<unknown>): Promise<unknown> {
+    attempt.timer(this.chance.between(0, STEP_MS), () => {
+      this.killWorkerOf(attempt);
+    });
+    return carryOut();
+  }
+
+  /** Its process stands still before it begins, or in the middle of it. */
+  private async stopMeanwhile(
+    attempt: Attempt,
+    carryOut: () => Promise<unknown>,
+  ): Promise<unknown> {
+    const forMs = this.chance.between(4_000, LONG_STOP_MS);
+    if (STEPS.has(attempt.call.type) && this.chance.is(0.7)) {
+      attempt.timer(this.chance.between(0, STEP_MS), () => void attempt.standStill(forMs));
+    } else await attempt.standStill(forMs);
+    return carryOut();
   }
 
   private failure(step: string, transient: readonly FailureName[]): Error {

@@ -2,6 +2,7 @@
 
 import { ANNOTATION, NodeState } from '../../../core/names';
 import type { Node } from '../../../core/node/types';
+import type { PoolRolloutStatus } from '../../../core/rollout/pool-rollout';
 import { labelsFor } from './pools';
 
 /** A Node in service, on its config. */
@@ -35,8 +36,17 @@ export function describeNode(node: {
     `${told[ANNOTATION.CURRENT_CONFIG] ?? '-'} > ${told[ANNOTATION.DESIRED_CONFIG] ?? '-'}`,
     told[ANNOTATION.CORDONED_BY] === undefined ? '' : 'ours',
     told[ANNOTATION.HELD_FOR] === undefined ? '' : 'held',
+    told[ANNOTATION.RETRY_FOR] === undefined ? '' : 'told to try',
+    (told[ANNOTATION.UPDATE_RUN] ?? '').split('/').slice(2).join('/'),
     told[ANNOTATION.REASON] ?? '',
   ]
     .filter((word) => word !== '')
     .join(' ');
+}
+
+/** One line of a PoolRollout. */
+export function describeRollout({ state, done, blocker, grants }: PoolRolloutStatus): string {
+  const given = grants.map(({ node, run, serves }) => `${node}/${run}${serves ? '/serves' : ''}`);
+  const list = given.length === 0 ? 'no grants' : given.join(', ');
+  return `${state} ${done}, ${list}${blocker === undefined ? '' : `; ${blocker}`}`;
 }

@@ -3,6 +3,7 @@
 import { poolRolloutId, updateNodeId } from '../../../core/names';
 import { Chance } from '../clock';
 import type { Invariants } from '../observer';
+import type { Grant } from '../../../core/rollout/pool-rollout';
 import type { Scenario } from '../scenario';
 import { START } from '../trace';
 import type { Host } from './host';
@@ -20,7 +21,7 @@ const EDITED_BY_MS = [2_000, 30_000, 300_000];
 /** In the middle of a drain, or of a reboot. */
 const LOST_BY_MS = [1_000, 20_000, 90_000];
 
-/** The first slots of a rollout are given by then. */
+/** The first grants of a rollout are given by then. */
 const SOON_MS = 180_000;
 
 type Incident = (world: World, chance: Chance) => void | Promise<void>;
@@ -53,11 +54,7 @@ const INCIDENTS: readonly (readonly [name: string, weight: number, incident: Inc
     (world, chance) => void world.temporal.cancel(updateNodeId(anyNode(world, chance))),
   ],
   ['start rollout', 1, (world, chance) => world.startByHand(world.anyPool(chance))],
-  [
-    'tell the rollout',
-    2,
-    (world, chance) => world.controllers.hear(world.anyPool(chance), 'somebody says so'),
-  ],
+  ['tell the rollout', 2, (world, chance) => world.controllers.hear(world.anyPool(chance))],
   [
     'maxUnavailable',
     2,
@@ -108,6 +105,7 @@ const INCIDENTS: readonly (readonly [name: string, weight: number, incident: Inc
     2,
     async (world) => {
       for (const execution of world.temporal.open()) await execution.loseWorker();
+      for (const worker of world.workers) worker.die();
     },
   ],
   [
@@ -156,7 +154,7 @@ export function planMoves(
   plan(moves, 'move node', (_world, own) => {
     if (own.is(0.5)) world.move(anyNode(world, own), world.anyPool(own));
     // Or just when its rollout has decided that it may go out of service.
-    else world.atNextSlot = (node) => moveSoon(world, own, node);
+    else world.atNextGrant = (node) => moveSoon(world, own, node);
   });
   plan(joins, 'machine joins', (_world, own) => joinMachine(world, world.anyPool(own), own));
 }
@@ -242,22 +240,74 @@ export function planLostDatabases(world: World, { lostDatabases, seed, unrestMs 
     world.clock.after(chance.between(0, chance.pick(LOST_BY_MS)), async () => {
       if (world.faults.isCalm) return;
       world.note('incident', 'the database of Temporal is lost');
-      await Promise.all(world.temporal.open().map(({ id }) => world.terminate(id)));
+      await world.loseTemporal();
     });
   });
 }
 
-/** Somebody ends a rollout in Temporal a moment after it has given a slot: the next one has to find out who has it. */
+/** Somebody ends a rollout in Temporal a moment after it has given a grant. */
 export function planLostRollouts(world: World, { lostRollouts, seed, unrestMs }: Scenario): void {
   const chance = new Chance(seed * 32_452_843 + 3);
   for (let i = 0; i < lostRollouts; i += 1) {
     world.clock.after(chance.between(0, Math.min(unrestMs / 2, SOON_MS)), () => {
-      world.atNextSlot = (node, pool) => {
+      world.atNextGrant = (node, pool) => {
         world.clock.after(chance.between(0, 3_000), async () => {
-          world.note('incident', `rollout is lost that has just given ${node} a slot`);
+          world.note('incident', `rollout is lost that has just given ${node} a grant`);
           await world.terminate(poolRolloutId(pool));
         });
       };
+    });
+  }
+}
+
+/** A person deletes the PoolRollout of a pool, or edits its grants away, or adds one that nobody has. */
+export function planLostGrants(world: World, { lostGrants, seed, unrestMs }: Scenario): void {
+  const chance = new Chance(seed * 32_452_843 + 4);
+  for (let i = 0; i < lostGrants; i += 1) {
+    world.clock.after(chance.between(0, unrestMs), () => {
+      const pool = world.anyPool(chance);
+      const how = chance.pick(['deleted', 'emptied', 'one is gone', 'one is made up']);
+      world.note('incident', `poolrollout ${pool}: ${how}`);
+      world.editRollout(pool, (status) => {
+        if (how === 'deleted') return undefined;
+        if (how === 'emptied') return { ...status, grants: [] };
+        if (how === 'one is gone') return { ...status, grants: status.grants.slice(1) };
+        return { ...status, grants: [...status.grants, madeUp(world, chance)] };
+      });
+    });
+  }
+}
+
+function madeUp(world: World, chance: Chance): Grant {
+  const node = anyNode(world, chance);
+  const now = new Date(world.clock.now).toISOString();
+  const uid = world.cluster.nodes.get(node)?.metadata.uid ?? node;
+  return { node, uid, run: 'made-up', startedAt: now, config: 'rendered-x', grantedAt: now };
+}
+
+/** A Node is deleted, and registered again by its kubelet. */
+export function planRecreations(world: World, { recreated, seed, unrestMs }: Scenario): void {
+  const chance = new Chance(seed * 32_452_843 + 5);
+  for (let i = 0; i < recreated; i += 1) {
+    world.clock.after(chance.between(0, unrestMs), () => {
+      const node = anyNode(world, chance);
+      world.note('incident', `node ${node} is deleted, and its kubelet registers it again`);
+      world.recreateNode(node, chance.between(500, 30_000));
+    });
+  }
+}
+
+/** No process of Slipway reaches Temporal. */
+export function planTemporalAway(world: World, { temporalAway, seed, unrestMs }: Scenario): void {
+  const chance = new Chance(seed * 32_452_843 + 6);
+  for (let i = 0; i < temporalAway; i += 1) {
+    world.clock.after(chance.between(0, unrestMs), () => {
+      if (world.faults.isCalm) return;
+      world.note('incident', 'Temporal is away');
+      world.client.isAway = true;
+      world.clock.after(chance.between(500, 120_000), () => {
+        world.client.isAway = false;
+      });
     });
   }
 }
@@ -291,6 +341,7 @@ export class Operator {
     world.note('operator', 'the weather clears');
     world.faults.isCalm = true;
     world.cluster.isAway = false;
+    world.client.isAway = false;
     for (const host of world.hosts.values()) {
       host.repair();
       if (host.isUp) host.report(true);
@@ -302,11 +353,11 @@ export class Operator {
   }
 
   /** One visit to each pool: resumes, starts again, retries what failed or is held. */
-  async visit(): Promise<void> {
-    for (const pool of this.world.pools) await this.visitPool(pool);
+  visit(): void {
+    for (const pool of this.world.pools) this.visitPool(pool);
   }
 
-  private async visitPool(name: string): Promise<void> {
+  private visitPool(name: string): void {
     const { world } = this;
     const { spec, metadata } = world.cluster.pool(name);
     if (spec.paused === true) {
@@ -318,9 +369,12 @@ export class Operator {
       world.startByHand(name);
       return;
     }
-    const progress = await world.progress(name);
-    for (const { node } of [...(progress?.failed ?? []), ...(progress?.held ?? [])]) {
-      world.ask(name, 'retryNode', { node });
+    const { failed = [], held = [] } = world.rollout(name) ?? {};
+    if (failed.length + held.length === 0) return;
+    if (!world.temporal.isRunning(poolRolloutId(name))) {
+      world.startByHand(name);
+      return;
     }
+    for (const { node } of [...failed, ...held]) world.ask(name, 'retryNode', { node });
   }
 }

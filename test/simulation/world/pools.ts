@@ -17,10 +17,16 @@ export function labelsFor(pool: string): Readonly<Record<string, string>> {
   return { [roleLabel(WORKER)]: '', ...(pool === WORKER ? {} : { [roleLabel(pool)]: '' }) };
 }
 
+/** Of a node that several custom pools claim: none of them gets it. */
+const NO_POOL = '';
+
 /** Told from the labels alone, in words of its own: the observer decides nothing with the product. */
 export function poolOfLabels({ metadata }: Node): string {
   const { labels = {} } = metadata;
-  return POOL_NAMES.find((pool) => pool !== WORKER && roleLabel(pool) in labels) ?? WORKER;
+  const [custom, another] = POOL_NAMES.filter(
+    (pool) => pool !== WORKER && roleLabel(pool) in labels,
+  );
+  return another === undefined ? (custom ?? WORKER) : NO_POOL;
 }
 
 export function aPool(

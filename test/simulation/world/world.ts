@@ -1,24 +1,31 @@
 /** All parts of a simulated cluster together, and what can be done to it from outside. */
 
+import type { WorkflowClient } from '@temporalio/client';
+import { messageOf } from '../../../core/errors';
 import { poolRolloutId, updateNodeId } from '../../../core/names';
 import type { Node } from '../../../core/node/types';
-import type { Prepared, Proceed, RolloutProgress } from '../../../workflows/messages';
+import type { Grant, PoolRolloutStatus } from '../../../core/rollout/pool-rollout';
+import type { PoolRolloutInput, SeenVersions } from '../../../workflows/contracts/rollout';
+import { RolloutWaker } from '../../../process/temporal/rollout-waker';
 import { Chance, type VirtualClock } from '../clock';
 import { Invariants } from '../observer';
 import type { Scenario } from '../scenario';
 import type { Attempt } from '../temporal/attempt';
+import { TemporalClient } from '../temporal/client';
 import type { Execution } from '../temporal/execution';
 import type { Sandbox } from '../temporal/sandbox';
 import { TemporalModel, type Observer } from '../temporal/server';
 import type { Trace } from '../trace';
-import { Cluster, type NodeWrite, type Picture } from './cluster';
-import { performOnCluster, type SimulatedPod } from './cluster-activities';
+import { Cluster, type NodeWrite, type RolloutWrite } from './cluster';
+import type { ClusterWorld, SimulatedPod } from './cluster-ports';
+import { ClusterWorker } from './cluster-worker';
 import { Controllers } from './controller';
 import { Faults } from './faults';
 import { Host } from './host';
 import type { SimulatedConfig } from './journal';
 import { performOnHost } from './host-activities';
-import { describeNode, readyNode } from './node-objects';
+import { registerNode } from './joining';
+import { describeNode, describeRollout, readyNode } from './node-objects';
 import type { ActivityPlants } from './plants';
 import { aPool, labelsFor, poolOfLabels, WORKER } from './pools';
 
@@ -43,6 +50,8 @@ export class World {
   readonly pods = new Map<string, SimulatedPod[]>();
   readonly cluster: Cluster;
   readonly temporal: TemporalModel;
+  readonly client: TemporalClient;
+  readonly workers: readonly ClusterWorker[];
   readonly controllers: Controllers;
   readonly invariants: Invariants;
   readonly faults: Faults;
@@ -50,17 +59,17 @@ export class World {
   private readonly byName: ReadonlyMap<string, SimulatedConfig>;
   private readonly trace: Trace;
   private readonly plants: ActivityPlants;
-  /** Called once, with the node of the next slot that is given. */
-  atNextSlot: ((node: string, pool: string) => void) | undefined;
+  /** Nodes in the order in which they were given grants. */
+  readonly granted: string[] = [];
+  /** Called once, with the node of the next grant that is given. */
+  atNextGrant: ((node: string, pool: string) => void) | undefined;
   /** Called with each machine whose kubelet says that it is Ready. */
   whenReady: ((host: Host) => void) | undefined;
-  /** What the cluster worker sees that takes up every attempt; undefined = whichever is free. */
-  onlyWorker: Picture | undefined;
+  /** Takes up every attempt; undefined = whichever is free. */
+  onlyWorker: ClusterWorker | undefined;
   private readonly whichWorker: Chance;
   /** Each is called with each node that Slipway cordons. */
   readonly whenCordoned: ((node: string) => void)[] = [];
-  /** When each node was given its last slot. */
-  private readonly grantedAt = new Map<string, string | undefined>();
   private added = 0;
 
   constructor({ clock, chance, trace, sandbox, scenario, plants }: WorldParts) {
@@ -77,6 +86,9 @@ export class World {
       scenario.weather,
       scenario.longHistory,
       new Chance(scenario.seed * 86_028_121 + 202),
+      (attempt) => {
+        this.killWorkerOf(attempt);
+      },
     );
     this.cluster = new Cluster(
       clock,
@@ -85,7 +97,7 @@ export class World {
         pool: aPool(name, maxUnavailable, this.configAt(name, 1).name),
         policy,
       })),
-      scenario.twoWorkers ? new Chance(scenario.seed * 86_028_121 + 204) : undefined,
+      scenario.slowWorker,
     );
     this.whichWorker = new Chance(scenario.seed * 86_028_121 + 205);
     this.invariants = new Invariants(
@@ -95,6 +107,9 @@ export class World {
       this.pods,
       this.byName,
       (node) => this.temporal.isRunning(updateNodeId(node)),
+      (node, run) => this.temporal.isOpen(updateNodeId(node), run),
+      (pool) => this.temporal.isRunning(poolRolloutId(pool)),
+      () => this.client.isAway,
     );
     this.temporal = new TemporalModel({
       ...{ clock, sandbox },
@@ -105,6 +120,16 @@ export class World {
       observer: this.observer(),
       note: (who, what) => this.note(who, what),
     });
+    this.client = new TemporalClient(clock, chance.fork(), this.temporal, this.faults);
+    const waker = this.waker();
+    const wake = (pool: string, seen: SeenVersions): void => {
+      waker.wake(pool, seen).catch((error: unknown) => {
+        this.note(pool, `nobody hears that it should look again: ${messageOf(error)}`);
+      });
+    };
+    const clusterWorld = this.clusterWorld(wake);
+    const { pictures } = this.cluster;
+    this.workers = pictures.map((picture) => new ClusterWorker(clusterWorld, picture));
     for (let i = 0; i < scenario.nodes; i += 1) {
       const pool = this.pools[i % this.pools.length] ?? WORKER;
       this.cluster.addNode(
@@ -120,10 +145,13 @@ export class World {
       if (by !== 'slipway' || !isCordon(write)) return;
       for (const hear of this.whenCordoned) hear(after?.metadata.name ?? '');
     };
+    this.cluster.onRolloutWrite = (write) => {
+      this.rolloutWritten(write);
+    };
     this.invariants.poolChanged();
-    const { cluster, temporal } = this;
+    const { cluster, client } = this;
     this.controllers = new Controllers({
-      ...{ clock, cluster, temporal, plants },
+      ...{ clock, cluster, client, plants, waker },
       chance: chance.fork(),
     });
   }
@@ -170,8 +198,9 @@ export class World {
   }
 
   startByHand(pool: string): void {
-    const config = this.cluster.pool(pool).spec.configuration?.name ?? '';
-    void this.controllers.retarget(pool, config).then((answer) => {
+    const id = poolRolloutId(pool);
+    this.temporal.start('poolRollout', id, { pool });
+    void this.temporal.update(id, 'start', {}).then((answer) => {
       this.note('person', `start: ${answer.ok ? 'done' : answer.error.message}`);
     });
   }
@@ -181,6 +210,14 @@ export class World {
     if (execution?.status !== 'running') return;
     if (workflowId.startsWith(UPDATE)) this.invariants.updateTerminated(nodeOf(workflowId));
     await execution.terminate();
+  }
+
+  /** Its database is lost, with everything that ran. */
+  async loseTemporal(): Promise<void> {
+    for (const { id } of this.temporal.open()) {
+      if (id.startsWith(UPDATE)) this.invariants.updateTerminated(nodeOf(id));
+    }
+    await this.temporal.loseDatabase();
   }
 
   /** The pool has another rendered config. */
@@ -211,7 +248,7 @@ export class World {
       prepareAhead: chance.between(0, 4),
     });
     this.invariants.policyChanged(pool);
-    this.controllers.hear(pool, 'the rollout policy changed');
+    this.controllers.hear(pool);
   }
 
   /** Its label says another pool, in one write. */
@@ -273,10 +310,48 @@ export class World {
     return readyNode(name, pool, config.name, host.bootId);
   }
 
-  /** What the rollout answers; undefined = none is open, or it is busy. */
-  async progress(pool: string): Promise<RolloutProgress | undefined> {
-    const execution = this.temporal.find(poolRolloutId(pool));
-    return (await execution?.query('progress')) as RolloutProgress | undefined;
+  /** Registered again by its kubelet: another Node of the name, of which nothing is known. The machine runs on. */
+  recreateNode(name: string, afterMs: number): void {
+    const host = this.hosts.get(name);
+    const known = this.cluster.nodes.get(name);
+    if (host === undefined || known === undefined) return;
+    this.pods.set(name, []);
+    this.cluster.removeNode(name);
+    this.clock.after(afterMs, () => {
+      if (this.cluster.nodes.has(name) || !this.hosts.has(name)) return;
+      registerNode(this, host, known);
+    });
+  }
+
+  /** What PoolRollout says; undefined = there is none. */
+  rollout(pool: string): PoolRolloutStatus | undefined {
+    return this.cluster.poolRollouts.get(pool)?.status;
+  }
+
+  grants(pool: string): readonly Grant[] {
+    return this.rollout(pool)?.grants ?? [];
+  }
+
+  /** Nodes whose update waits for its grant. */
+  waiting(pool = WORKER): readonly string[] {
+    const granted = new Set(this.grants(pool).map(({ run }) => run));
+    return this.temporal
+      .open()
+      .filter(({ id, runId }) => id.startsWith(UPDATE) && !granted.has(runId))
+      .filter((execution) => execution.underWay().steps.includes('takeOutOfService'))
+      .map(({ id }) => nodeOf(id));
+  }
+
+  /** A person edits its status, past everybody. */
+  editRollout(
+    pool: string,
+    change: (status: PoolRolloutStatus) => PoolRolloutStatus | undefined,
+  ): void {
+    const known = this.cluster.poolRollouts.get(pool);
+    if (known?.status === undefined) return;
+    const status = change(known.status);
+    if (status === undefined) this.cluster.deleteRollout(known, 'person');
+    else this.cluster.writeRollout(known, status, 'person');
   }
 
   // -- Inside -----------------------------------------------------------------------------------
@@ -296,9 +371,11 @@ export class World {
   private perform(attempt: Attempt): Promise<unknown> {
     const { queue, type, attempt: count, isLocal } = attempt.call;
     this.note(attempt.call.workflowId, `${type}${isLocal ? ' (local)' : ''} attempt ${count}`);
+    const worker = queue.startsWith(HOST_QUEUE) ? undefined : this.anyWorker();
+    worker?.takes(attempt);
     return this.faults.around(attempt, () => {
+      if (worker !== undefined) return worker.perform(attempt);
       const host = this.hosts.get(queue.slice(HOST_QUEUE.length));
-      if (!queue.startsWith(HOST_QUEUE)) return performOnCluster(this.clusterWorld, attempt);
       if (host === undefined) return attempt.never();
       host.attempts.add(attempt);
       const work = {
@@ -311,30 +388,64 @@ export class World {
     });
   }
 
-  private readonly clusterWorld = {
-    get clock(): VirtualClock {
-      return this.world().clock;
-    },
-    get chance(): Chance {
-      return this.world().chance;
-    },
-    get cluster(): Cluster {
-      return this.world().cluster;
-    },
-    get pods() {
-      return this.world().pods;
-    },
-    seenBy: (): Picture => {
-      const { pictures, watch } = this.cluster;
-      return this.onlyWorker ?? (pictures.length === 1 ? watch : this.whichWorker.pick(pictures));
-    },
-    wrotePaused: (pool: string, paused: boolean) => this.invariants.words.wrote(pool, paused),
-    isUpdating: (workflowId: string) => this.temporal.isRunning(workflowId),
-    isOpen: (workflowId: string, runId: string) => this.temporal.isOpen(workflowId, runId),
-    configNames: () => [...this.byName.keys()],
-    world: (): World => this,
-    plants: (): ActivityPlants => this.plants,
-  };
+  private killWorkerOf(attempt: Attempt): void {
+    const worker = this.workers.find((one) => one.has(attempt));
+    if (worker === undefined) attempt.die();
+    else worker.die();
+  }
+
+  private anyWorker(): ClusterWorker {
+    return this.onlyWorker ?? this.whichWorker.pick(this.workers);
+  }
+
+  private clusterWorld(wake: ClusterWorld['wake']): ClusterWorld {
+    const { clock, chance, cluster, client, pods, plants, invariants } = this;
+    return {
+      ...{ clock, chance, cluster, client, pods, plants, wake },
+      wrotePaused: (pool, paused) => {
+        invariants.words.wrote(pool, paused);
+      },
+      configNames: () => [...this.byName.keys()],
+    };
+  }
+
+  /** The product's, which folds what it is told while a call is under way. */
+  private waker(): RolloutWaker {
+    const workflow = {
+      withDeadline: (_deadline: unknown, call: () => Promise<void>) => call(),
+      signalWithStart: (_type: string, how: SentWithStart) => {
+        const [input] = how.args;
+        const [{ atLeast }] = how.signalArgs;
+        return this.client.wake(input.pool, atLeast);
+      },
+    };
+    return new RolloutWaker(workflow as unknown as WorkflowClient);
+  }
+
+  private rolloutWritten({ pool, before, after, by }: RolloutWrite): void {
+    const isThere = this.cluster.poolRollouts.has(pool);
+    const none = isThere ? 'created' : 'deleted';
+    const shown = after === undefined ? none : describeRollout(after);
+    this.note(pool, `poolrollout (${by}): ${shown}`);
+    const old = before?.grants ?? [];
+    const now = after?.grants ?? [];
+    const isIn = (list: readonly Grant[], { node, run }: Grant): boolean =>
+      list.some((one) => one.node === node && one.run === run);
+    for (const grant of now.filter((one) => !isIn(old, one))) {
+      if (by !== 'slipway') {
+        this.invariants.grantMadeUp(grant);
+        continue;
+      }
+      this.invariants.granted(pool, grant);
+      this.granted.push(grant.node);
+      const { atNextGrant } = this;
+      this.atNextGrant = undefined;
+      atNextGrant?.(grant.node, pool);
+    }
+    for (const grant of old.filter((one) => !isIn(now, one))) {
+      if (by === 'slipway') this.invariants.grantEnded(pool, grant, now);
+    }
+  }
 
   private observer(): Observer {
     const { invariants } = this;
@@ -345,35 +456,15 @@ export class World {
         this.note(execution.id, `${level}: ${message}`);
         if (message.startsWith('bug: ')) invariants.break('bug', `${execution.id}: ${message}`);
       },
-      started: ({ id, runId }, input) => {
+      started: ({ id, runId }) => {
         this.note(id, `starts as ${runId}`);
-        const config = (input as { readonly config?: { readonly name: string } }).config;
-        if (config !== undefined) invariants.updateStarted(nodeOf(id), config.name);
+        if (id.startsWith(UPDATE)) invariants.updateStarted(nodeOf(id));
       },
       closed: (execution) => {
         this.note(execution.id, `ends: ${execution.status} ${execution.failure?.message ?? ''}`);
         this.updateClosed(execution);
       },
-      signals: (from, to, name, input, isForOpenRun) => {
-        this.note(from.id, `${name} to ${to}`);
-        if (name === 'nodeFinished') invariants.reported(nodeOf(from.id));
-        if (name === 'prepared' && this.isReturned(nodeOf(from.id), input as Prepared))
-          invariants.slotReturned(nodeOf(from.id));
-        // One that is meant for a run that has ended gives no slot to anybody.
-        if (name !== 'proceed' || !isForOpenRun) return;
-        const { repair, grantedAt } = input as Proceed;
-        this.grantedAt.set(nodeOf(to), grantedAt);
-        invariants.slotGranted(nodeOf(to), poolOf(from.id), repair);
-        const { atNextSlot } = this;
-        this.atNextSlot = undefined;
-        atNextSlot?.(nodeOf(to), poolOf(from.id));
-      },
     };
-  }
-
-  /** A slot that it was given is no use to it, and it has not got another one meanwhile, nor is one on its way. */
-  private isReturned(node: string, { returned, holdsSlot, grantedAt }: Prepared): boolean {
-    return returned === true && !holdsSlot && grantedAt === this.grantedAt.get(node);
   }
 
   private updateClosed({ id, runId, status }: Execution): void {
@@ -391,7 +482,7 @@ function nodeOf(workflowId: string): string {
   return workflowId.slice(UPDATE.length);
 }
 
-/** Name of the pool that this workflow rolls out. */
-function poolOf(workflowId: string): string {
-  return workflowId.slice(poolRolloutId('').length);
+interface SentWithStart {
+  readonly args: readonly [PoolRolloutInput];
+  readonly signalArgs: readonly [{ readonly atLeast: SeenVersions }];
 }

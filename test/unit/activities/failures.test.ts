@@ -30,7 +30,7 @@ it('tries an unknown error three times, then shows it as a bug', () => {
   expect(toFailure(bug, 3)).toMatchObject({ nonRetryable: true, cause: bug });
 });
 
-it.each(['completeNode', 'releaseNode', 'markRolloutCancelled', 'markRolloutStarted'])(
+it.each(['completeNode', 'releaseNode', 'step', 'writeWord'])(
   'tries an unknown error of %s, or a refused write, again for as long as it takes',
   (activity) => {
     const bug = new TypeError('x is not a function');
@@ -43,7 +43,7 @@ it.each(['completeNode', 'releaseNode', 'markRolloutCancelled', 'markRolloutStar
 );
 
 it('does not try a refused write of any other step again', () => {
-  expect(toFailure(fail('ApiRefused', 'no'), 1, 'cordonNode')).toMatchObject({
+  expect(toFailure(fail('ApiRefused', 'no'), 1, 'drainNode')).toMatchObject({
     nonRetryable: true,
   });
 });

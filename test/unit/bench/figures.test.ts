@@ -2,13 +2,13 @@ import { figureLines } from '../../../bench/figures';
 
 test('figures within a figure have lines of their own', () => {
   expect(
-    figureLines({ nodes: 200, slotRefillMs: { p50: 210, p99: 812.26 }, rssMiB: { etcd: 61 } }),
+    figureLines({ nodes: 200, refillMs: { p50: 210, p99: 812.26 }, rssMiB: { etcd: 61 } }),
   ).toEqual([
-    'FIGURE             VALUE',
-    'nodes              200',
-    'slotRefillMs p50   210',
-    'slotRefillMs p99   812.3',
-    'rssMiB etcd        61',
+    'FIGURE         VALUE',
+    'nodes          200',
+    'refillMs p50   210',
+    'refillMs p99   812.3',
+    'rssMiB etcd    61',
   ]);
 });
 

@@ -20,6 +20,6 @@ it('begins anew with each cordon, and the longest counts', () => {
   expect(watch(160, cordonAt)).toEqual({ told: [140], longestSeconds: 80 });
 });
 
-it('is none where no slot is free, or no node waits for one', () => {
+it('is none where no further node may be out, or none waits', () => {
   expect(watch(300, () => 3, false)).toEqual({ told: [], longestSeconds: 0 });
 });

@@ -5,6 +5,7 @@ import { openTerminal } from '../../../cli/terminal';
 import { driftStatus, type DriftReport } from '../../../core/drift';
 import type { MachineConfigNode, Node } from '../../../core/node/types';
 import type { MachineConfigPool, RolloutPolicySpec } from '../../../core/pool/types';
+import { aView } from './cluster-view';
 
 const POOL: MachineConfigPool = {
   metadata: { name: 'worker' },
@@ -45,12 +46,13 @@ function given(report: DriftReport | undefined, policy?: RolloutPolicySpec) {
       : { status: { conditions: [shown.condition], drift: shown.drift } }),
   };
   const cluster: Partial<CliCluster> = {
-    read: async () => ({
-      pools: [POOL],
-      nodes: [NODE],
-      machineConfigNodes: new Map([['n1', state]]),
-      policies: policy === undefined ? [] : [{ metadata: { name: 'worker' }, spec: policy }],
-    }),
+    read: async () =>
+      aView({
+        pools: [POOL],
+        nodes: [NODE],
+        machineConfigNodes: new Map([['n1', state]]),
+        policies: policy === undefined ? [] : [{ metadata: { name: 'worker' }, spec: policy }],
+      }),
   };
   const stream = { write: (text: string) => written.push(text) };
   const streams = { out: stream, err: stream } as unknown as Parameters<typeof openTerminal>[0];

@@ -7,6 +7,7 @@ import { openTerminal } from '../../../cli/terminal';
 import { ANNOTATION } from '../../../core/names';
 import type { Node } from '../../../core/node/types';
 import type { MachineConfigPool } from '../../../core/pool/types';
+import { aView } from './cluster-view';
 
 const WORKER: MachineConfigPool = {
   metadata: { name: 'worker', creationTimestamp: '2026-01-01T00:00:00Z' },
@@ -27,8 +28,8 @@ function aNode(name: string, state: string, heartbeat = '0'): Node {
   };
 }
 
-function aView(...nodes: Node[]): ClusterView {
-  return { pools: [WORKER], nodes, machineConfigNodes: new Map(), policies: [] };
+function viewOf(...nodes: Node[]): ClusterView {
+  return aView({ pools: [WORKER], nodes });
 }
 
 /** A cluster with this state at first, and then with the states of `change`. */
@@ -80,7 +81,7 @@ const watchNodes = (world: ReturnType<typeof given>, output?: OutputFormat, pool
   settled<ExitCode>(getNodes(world.context, watching(output), pool));
 
 test('the list comes once, then each node that says something else, until Ctrl-C', async () => {
-  const world = given(aView(aNode('n1', 'Done'), aNode('n2', 'Done')));
+  const world = given(viewOf(aNode('n1', 'Done'), aNode('n2', 'Done')));
   const { end } = await watchNodes(world);
   expect(world.text.out.split('\n').map((line) => line.split(/ +/).slice(0, 3))).toEqual([
     ['NAME', 'POOL', 'STATE'],
@@ -90,7 +91,7 @@ test('the list comes once, then each node that says something else, until Ctrl-C
   ]);
   const before = world.text.out.length;
 
-  world.change(aView(aNode('n1', 'Done', '7'), aNode('n2', 'Working')));
+  world.change(viewOf(aNode('n1', 'Done', '7'), aNode('n2', 'Working')));
   expect(world.text.out.slice(before)).toMatch(/^n2 {5}worker {3}Working +no\n$/);
 
   world.ctrlC.abort();
@@ -98,9 +99,9 @@ test('the list comes once, then each node that says something else, until Ctrl-C
 });
 
 test('json gives one object each, also for changes that no column shows', async () => {
-  const world = given(aView(aNode('n1', 'Done', '1')));
+  const world = given(viewOf(aNode('n1', 'Done', '1')));
   await watchNodes(world, 'json');
-  world.change(aView(aNode('n1', 'Done', '2')));
+  world.change(viewOf(aNode('n1', 'Done', '2')));
   world.ctrlC.abort();
 
   const objects = world.text.out.split(/(?<=^}\n)/m).map((one) => JSON.parse(one) as Node);
@@ -108,12 +109,12 @@ test('json gives one object each, also for changes that no column shows', async 
 });
 
 test('a pool that only grew older is no news', async () => {
-  const world = given(aView());
+  const world = given(viewOf());
   await settled(getPools(world.context, watching()));
   const { out } = world.text;
   expect(out).toMatch(/10s\n$/);
 
-  world.change(aView(), 60);
+  world.change(viewOf(), 60);
   expect(world.text.out).toBe(out);
   world.ctrlC.abort();
 });
@@ -125,9 +126,9 @@ test('what only a column that is not shown says is no news', async () => {
     return { ...node, metadata: { ...node.metadata, annotations } };
   };
   const lines = async (output: OutputFormat): Promise<number> => {
-    const world = given(aView(failing('disk full')));
+    const world = given(viewOf(failing('disk full')));
     await watchNodes(world, output);
-    world.change(aView(failing('no route to host')));
+    world.change(viewOf(failing('no route to host')));
     world.ctrlC.abort();
     return world.text.out.split('\n').length - 1;
   };
@@ -137,27 +138,27 @@ test('what only a column that is not shown says is no news', async () => {
 });
 
 test('names deleted objects beside the data, and an empty list says so once', async () => {
-  const world = given(aView());
+  const world = given(viewOf());
   await watchNodes(world);
   expect(world.text).toEqual({ out: '', err: 'no nodes found\n' });
 
-  world.change(aView(aNode('n1', 'Done')));
-  world.change(aView());
+  world.change(viewOf(aNode('n1', 'Done')));
+  world.change(viewOf());
   world.ctrlC.abort();
   expect(world.text.out).toMatch(/^NAME .*\nn1 .*\n$/);
   expect(world.text.err).toBe('no nodes found\nnode n1 is gone\n');
 });
 
 test('a pool that is deleted meanwhile ends the list of its nodes', async () => {
-  const world = given(aView(aNode('n1', 'Done')));
+  const world = given(viewOf(aNode('n1', 'Done')));
   const { end } = await watchNodes(world, 'table', 'worker');
-  world.change({ ...aView(aNode('n1', 'Done')), pools: [] });
+  world.change({ ...viewOf(aNode('n1', 'Done')), pools: [] });
 
   await expect(end).rejects.toMatchObject({ exitCode: EXIT.NOT_FOUND });
 });
 
 test('it ends by itself after the timeout', async () => {
-  const world = given(aView(aNode('n1', 'Done')));
+  const world = given(viewOf(aNode('n1', 'Done')));
   const options = { ...watching(), timeoutSeconds: 0.01 };
 
   await expect(getNodes(world.context, options, undefined)).resolves.toBe(EXIT.OK);
@@ -166,7 +167,7 @@ test('it ends by itself after the timeout', async () => {
 test('an API server that goes away is named once, and once when it is back', async () => {
   jest.useFakeTimers({ doNotFake: ['setImmediate'] });
   try {
-    const world = given(aView(aNode('n1', 'Done')));
+    const world = given(viewOf(aNode('n1', 'Done')));
     const { end } = await watchNodes(world);
     const away = cliError(EXIT.UNREACHABLE, 'the API server does not answer');
     world.poolNames.mockRejectedValueOnce(away).mockRejectedValueOnce(away);
@@ -184,7 +185,7 @@ test('an API server that goes away is named once, and once when it is back', asy
 test('nodes that no pool takes are told, with the command that labels each', async () => {
   const bare = (name: string): Node => ({ metadata: { name } });
   const many = Array.from({ length: 11 }, (_, index) => bare(`x${index}`));
-  const { context, text } = given(aView(aNode('n1', 'Done'), ...many));
+  const { context, text } = given(viewOf(aNode('n1', 'Done'), ...many));
 
   await getNodes(context, { watch: false, output: 'table' }, undefined);
 
@@ -195,10 +196,10 @@ test('nodes that no pool takes are told, with the command that labels each', asy
 });
 
 test.each([
-  ['all nodes are in pools', aView(aNode('n1', 'Done')), undefined],
+  ['all nodes are in pools', viewOf(aNode('n1', 'Done')), undefined],
   [
     'the nodes of one pool are asked for',
-    aView(aNode('n1', 'Done'), { metadata: { name: 'x' } }),
+    viewOf(aNode('n1', 'Done'), { metadata: { name: 'x' } }),
     'worker',
   ],
 ])('nothing is told where %s', async (_what, view, pool) => {

@@ -10,10 +10,11 @@ import type {
 import { openTerminal } from '../../../cli/terminal';
 import type { Node } from '../../../core/node/types';
 import type { MachineConfigPool } from '../../../core/pool/types';
-import type { NodeStatus, RolloutAnswer } from '../../../workflows/messages';
+import type { StepResult } from '../../../workflows/contracts/rollout';
+import type { NodeStatus } from '../../../workflows/contracts/update';
+import { aStepResult, aView } from './cluster-view';
 
 const PREFIX = 'machineconfiguration.openshift.io';
-const ANSWER = {} as RolloutAnswer;
 
 const POOL: MachineConfigPool = {
   metadata: { name: 'worker' },
@@ -36,49 +37,26 @@ const done = aNode({
   [`${PREFIX}/desiredConfig`]: 'b',
   [`${PREFIX}/state`]: 'Done',
 });
-const skipped = aNode({ 'slipway.dev/held-for': 'b', 'slipway.dev/held-reason': 'skipped' });
 
-/** As its kubelet registers it, not Ready, without a config. */
-const again: Node = {
-  ...aNode({}),
-  status: { conditions: [{ type: 'Ready', status: 'False', reason: '', message: '' }] },
-};
-
-/**
- * A cluster with one node, and a Temporal with a rollout that starts later, or runs already when there are answers
- * of the update of the node; the last answer repeats.
- */
+/** A cluster with one node, and answers of the update of the node; the last one repeats. */
 function given(
   node: Node,
   updates: (NodeStatus | PausedInTemporal)[] = [],
-  hostWorker?: HostWorkerRecord,
+  more: { readonly hostWorker?: HostWorkerRecord; readonly answer?: StepResult } = {},
 ) {
   const asked: string[] = [];
-  let runs = false;
   const out: string[] = [];
   const err: string[] = [];
   const stream = (into: string[]) => ({ write: (text: string) => into.push(text) });
   const cluster: Partial<CliCluster> = {
-    read: () =>
-      Promise.resolve({
-        pools: [POOL],
-        nodes: [node],
-        machineConfigNodes: new Map(),
-        policies: [],
-      }),
-    clearRolloutCancelled: async (pool) => void asked.push(`clear ${pool}`),
+    read: () => Promise.resolve(aView({ pools: [POOL], nodes: [node] })),
   };
   const temporal: Partial<CliTemporal> = {
-    start: async (pool, config) => {
-      asked.push(`start ${pool} ${config}`);
-      runs = true;
-      return ANSWER;
-    },
     node: async (verb, pool, request) => {
       asked.push(`${verb} ${pool} ${request.node}`);
-      return runs || updates.length > 0 ? ANSWER : undefined;
+      return more.answer ?? aStepResult();
     },
-    hostWorker: () => Promise.resolve(hostWorker),
+    hostWorker: () => Promise.resolve(more.hostWorker),
     nodeStatus: () => Promise.resolve(updates.length > 1 ? updates.shift() : updates[0]),
   };
   const streams = { out: stream(out), err: stream(err) } as unknown as Parameters<
@@ -96,33 +74,26 @@ function given(
   return { context, asked, out, err };
 }
 
-describe('node retry without a rollout', () => {
-  it.each([
-    ['failed', failed],
-    ['skipped', skipped],
-    ['registered again', again],
-  ])('starts one for a %s node and tells it', async (_what, node) => {
-    const { context, asked } = given(node);
+describe('node retry', () => {
+  it('is told to the rollout', async () => {
+    const { context, asked, err } = given(failed);
 
     await expect(nodeRequest(context, 'retry', 'n1', undefined)).resolves.toBe(EXIT.OK);
 
-    expect(asked).toEqual([
-      'retryNode worker n1',
-      'clear worker',
-      'start worker b',
-      'retryNode worker n1',
-    ]);
-  });
-
-  it('refuses a node that has nothing to retry, and starts none', async () => {
-    const { context, asked } = given(done);
-
-    await expect(nodeRequest(context, 'retry', 'n1', undefined)).rejects.toEqual(
-      cliError(EXIT.FAILED, 'n1 is neither failed nor held on b: nothing to retry'),
-    );
-
     expect(asked).toEqual(['retryNode worker n1']);
+    expect(err.join('')).toBe('node n1 will be tried again\n');
   });
+
+  it.each(['cancelled', 'not started'] as const)(
+    'says that the rollout has to be started, where it is %s',
+    async (ended) => {
+      const { context, err } = given(failed, [], { answer: aStepResult({ ended }) });
+
+      await expect(nodeRequest(context, 'retry', 'n1', undefined)).resolves.toBe(EXIT.OK);
+
+      expect(err.join('')).toContain('no node starts: slipway rollout start worker\n');
+    },
+  );
 });
 
 describe.each([
@@ -183,14 +154,6 @@ it('skips the config that comes after the one into which the machine reboots', a
   expect(asked).toEqual(['skipNode worker n1']);
 });
 
-it.each(['skip', 'cancel'] as const)('%s without a rollout is not found', async (verb) => {
-  const { context } = given(failed);
-
-  await expect(nodeRequest(context, verb, 'n1', undefined)).rejects.toEqual(
-    cliError(EXIT.NOT_FOUND, 'no rollout of pool worker runs'),
-  );
-});
-
 describe('node status', () => {
   const askedAt = '1969-12-31T23:59:30.000Z';
 
@@ -211,7 +174,7 @@ describe('node status', () => {
       says: 'none has asked for work lately\n',
     },
   ])('$name', async ({ hostWorker, says }) => {
-    const { context, out } = given(done, [], hostWorker);
+    const { context, out } = given(done, [], hostWorker === undefined ? {} : { hostWorker });
 
     await expect(nodeStatus(context, 'n1', 'table')).resolves.toBe(EXIT.OK);
 

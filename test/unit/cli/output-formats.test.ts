@@ -5,6 +5,7 @@ import { openTerminal } from '../../../cli/terminal';
 import { ANNOTATION } from '../../../core/names';
 import type { Node } from '../../../core/node/types';
 import type { MachineConfigPool } from '../../../core/pool/types';
+import { aView } from './cluster-view';
 import { rendered } from './rendered-config';
 
 const NOW = Date.parse('2030-01-01T01:00:00Z');
@@ -57,9 +58,7 @@ async function printed(...line: readonly string[]): Promise<string> {
   const out = { write: (more: string) => (text += more) };
   const err = { write: () => undefined };
   const cluster: Partial<CliCluster> = {
-    read: async () => ({
-      ...{ pools: [POOL], nodes: [NODE], machineConfigNodes: new Map(), policies: [] },
-    }),
+    read: async () => aView({ pools: [POOL], nodes: [NODE] }),
     machineConfig: async (name) => rendered(name),
     disruptionPolicy: async () => ({}),
     pods: async () => [],
@@ -68,7 +67,8 @@ async function printed(...line: readonly string[]): Promise<string> {
   };
   const temporal: Partial<CliTemporal> = {
     rollouts: async () => [RECORD],
-    progress: async () => undefined,
+    openRollout: async () => undefined,
+    openUpdates: async () => [],
     steps: async () => new Map(),
     nodeStatus: async () => undefined,
     hostWorker: async () => undefined,

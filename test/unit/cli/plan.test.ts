@@ -5,7 +5,9 @@ import { fail } from '../../../core/errors';
 import { ANNOTATION } from '../../../core/names';
 import type { Pod, PodDisruptionBudget } from '../../../core/drain';
 import type { MachineConfigNode, Node } from '../../../core/node/types';
-import type { MachineConfigPool } from '../../../core/pool/types';
+import { markOf } from '../../../core/node/turn';
+import type { MachineConfigPool, RolloutPolicySpec } from '../../../core/pool/types';
+import { aView } from './cluster-view';
 import { rendered } from './rendered-config';
 
 const NODE: Node = {
@@ -65,12 +67,7 @@ async function printedPlan(
   let text = '';
   const out = { write: (more: string) => (text += more) };
   const whole: Partial<CliCluster> = {
-    read: async () => ({
-      pools: [POOL],
-      nodes: [NODE, ELSEWHERE],
-      machineConfigNodes: new Map(),
-      policies: [],
-    }),
+    read: async () => aView({ pools: [POOL], nodes: [NODE, ELSEWHERE] }),
     machineConfig: async (name) => rendered(name),
     disruptionPolicy: async () => ({}),
     budgets: async () => [BUDGET],
@@ -107,10 +104,7 @@ it('predicts nothing for pods of DaemonSets that are there', async () => {
 
 it('drains nothing in a cluster of one node, and says so', async () => {
   const cluster = (more: readonly Node[]): Partial<CliCluster> => ({
-    read: async () => ({
-      ...{ pools: [POOL], nodes: [NODE, ...more], policies: [] },
-      machineConfigNodes: new Map(),
-    }),
+    read: async () => aView({ pools: [POOL], nodes: [NODE, ...more] }),
     pods: async () => [aPodOf('gone')],
     daemonSets: async () => [],
   });
@@ -136,12 +130,8 @@ it('says which MachineConfigs are not in it, instead of that there is nothing to
       },
     },
   };
-  const read = async () => ({
-    pools: [{ ...POOL, status: { conditions: [condition] } } as MachineConfigPool],
-    nodes: [done],
-    machineConfigNodes: new Map(),
-    policies: [],
-  });
+  const pool = { ...POOL, status: { conditions: [condition] } } as MachineConfigPool;
+  const read = async () => aView({ pools: [pool], nodes: [done] });
 
   expect(await planWith({ read })).toMatchObject({ notRendered: message });
   expect((await printedPlan({ read }, 'table')).split('\n').slice(1, 3)).toEqual([
@@ -155,12 +145,7 @@ it('says which hosts are no machines', async () => {
     ...NODE,
     status: { ...NODE.status, nodeInfo: { osImage: 'Simulated host (Slipway)' } },
   };
-  const read = async () => ({
-    pools: [POOL],
-    nodes: [simulated],
-    machineConfigNodes: new Map(),
-    policies: [],
-  });
+  const read = async () => aView({ pools: [POOL], nodes: [simulated] });
 
   const cluster = {
     read,
@@ -183,7 +168,7 @@ describe('a control plane', () => {
   });
   const three: MachineConfigPool = { ...POOL, spec: { ...POOL.spec, maxUnavailable: 3 } };
   const clusterOf = (nodes: readonly Node[], pool = three): Partial<CliCluster> => ({
-    read: async () => ({ pools: [pool], nodes, machineConfigNodes: new Map(), policies: [] }),
+    read: async () => aView({ pools: [pool], nodes }),
     pods: async () => [],
     budgets: async () => [],
     daemonSets: async () => [],
@@ -212,7 +197,9 @@ describe('a control plane', () => {
     };
 
     expect(await planWith(clusterOf([master('a'), master('b'), away], POOL))).toMatchObject({
-      blocker: 'waiting for a slot: at most 1 of 3 control-plane nodes at once; unavailable: c',
+      blocker: expect.stringContaining(
+        'waiting for room: at most 1 of 3 control-plane nodes at once; out of service: c',
+      ) as unknown,
     });
   });
 });
@@ -234,12 +221,7 @@ describe('what would block', () => {
     nodes: readonly Node[],
     more: Partial<CliCluster> = {},
   ): Promise<string | undefined> {
-    const read = async () => ({
-      pools: [pool],
-      nodes,
-      machineConfigNodes: new Map(),
-      policies: [],
-    });
+    const read = async () => aView({ pools: [pool], nodes });
     const plan = await planWith({
       read,
       pods: async () => [],
@@ -251,7 +233,7 @@ describe('what would block', () => {
 
   it.each([
     ['a pause', withSpec({ paused: true }), [NODE], 'pool worker is paused; resume it to go on'],
-    ['no free slot', POOL, [NODE, NOT_READY], 'no free slot: 1 node of at most 1 unavailable: n2'],
+    ['no room', POOL, [NODE, NOT_READY], 'no room: 1 node of at most 1 out of service: n2'],
     ['a cordon', POOL, [CORDONED], 'nothing is left to start; 1 node cannot be taken now: n1'],
     ['an unready node', POOL, [NOT_READY], '1 node cannot be taken now: n2 (not Ready)'],
     ['an empty selector', withSpec({ nodeSelector: {} }), [NODE], 'spec.nodeSelector is empty'],
@@ -278,6 +260,37 @@ describe('what would block', () => {
   it('is nothing when a node could start', async () => {
     expect(await blockerOf(POOL, [NODE])).toBeUndefined();
   });
+
+  it('is told as if a person had started the rollout', async () => {
+    const cancelled: MachineConfigPool = {
+      ...withSpec({ paused: true }),
+      metadata: { name: 'worker', annotations: { [ANNOTATION.ROLLOUT_CANCELLED]: 'new' } },
+    };
+    const policy = (spec: RolloutPolicySpec) => ({
+      read: async () =>
+        aView({ pools: [POOL], nodes: [NODE], policies: [{ metadata: POOL.metadata, spec }] }),
+    });
+
+    expect(await blockerOf(cancelled, [NODE])).toContain('pool worker is paused');
+    expect(await blockerOf(POOL, [NODE], policy({ trigger: 'Manual' }))).toBeUndefined();
+    expect(await blockerOf(POOL, [NODE], policy({ failureThreshold: 0 }))).toContain(
+      'failureThreshold',
+    );
+  });
+});
+
+it('begins with the nodes whose update runs', async () => {
+  const run = { id: 'r1', startedAt: '2026-03-01T12:00:00Z' };
+  const annotations = { ...NODE.metadata.annotations, [ANNOTATION.UPDATE_RUN]: markOf(run) };
+  const taken: Node = { ...NODE, metadata: { ...NODE.metadata, name: 'n2', annotations } };
+  const cluster = {
+    read: async () => aView({ pools: [POOL], nodes: [NODE, taken] }),
+    pods: async () => [],
+    daemonSets: async () => [],
+  };
+
+  expect(await planWith(cluster)).toMatchObject({ order: ['n2', 'n1'] });
+  expect(await planWith(cluster)).not.toHaveProperty('blocker');
 });
 
 it('names other programs that would update machines of the pool, of all nodes together', async () => {
@@ -286,7 +299,7 @@ it('names other programs that would update machines of the pool, of all nodes to
     { type: 'ForeignUpdater', status: 'True', reason: 'UpdaterEnabled', message },
   ];
   const names = ['n1', 'n2', 'n3', 'n4'];
-  const read = async () => ({
+  const view = aView({
     pools: [POOL],
     nodes: names.map((name) => ({ ...NODE, metadata: { ...NODE.metadata, name } })),
     // A MachineConfigNode of another pool does not count.
@@ -304,8 +317,8 @@ it('names other programs that would update machines of the pool, of all nodes to
         } as MachineConfigNode,
       ]),
     ),
-    policies: [],
   });
+  const read = async () => view;
   const cluster = { read, pods: async () => [], daemonSets: async () => [] };
 
   expect(await planWith(cluster)).toMatchObject({

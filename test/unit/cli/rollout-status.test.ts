@@ -5,13 +5,19 @@ import type {
   CliContext,
   CliTemporal,
   ClusterView,
+  OpenRollout,
   PausedInTemporal,
 } from '../../../cli/ports';
 import { openTerminal } from '../../../cli/terminal';
 import { fail } from '../../../core/errors';
+import { ANNOTATION } from '../../../core/names';
+import { markOf } from '../../../core/node/turn';
+import type { Node } from '../../../core/node/types';
 import type { MachineConfigPool } from '../../../core/pool/types';
-import type { RolloutProgress, RolloutState } from '../../../workflows/messages';
-import { aProgress } from './rollout-progress';
+import type { OpenUpdate } from '../../../core/rollout/picture';
+import type { Grant } from '../../../core/rollout/pool-rollout';
+import type { RolloutState } from '../../../core/rollout/progress';
+import { aPoolRollout, aView } from './cluster-view';
 
 const POOL: MachineConfigPool = {
   metadata: { name: 'worker' },
@@ -20,16 +26,29 @@ const POOL: MachineConfigPool = {
     nodeSelector: { matchLabels: { role: 'worker' } },
   },
 };
-const VIEW: ClusterView = { pools: [POOL], nodes: [], machineConfigNodes: new Map(), policies: [] };
+/** One node that is not on the config, so that a rollout that is over has left something. */
+const NODE: Node = {
+  metadata: { name: 'w1', labels: { role: 'worker' }, annotations: {} },
+  status: { conditions: [{ type: 'Ready', status: 'True' }] },
+};
 
-function progress(state: RolloutState): RolloutProgress {
-  return aProgress({ config: 'rendered-worker-1', state, machineCount: 0 });
+function aRollout(state: RolloutState, grants: readonly Grant[] = []): ClusterView {
+  const written = aPoolRollout({ config: 'rendered-worker-1', state, grants });
+  return aView({ pools: [POOL], nodes: [NODE], poolRollouts: new Map([['worker', written]]) });
 }
 
-type Answer = RolloutProgress | PausedInTemporal | undefined;
+const VIEW = aRollout('Rolling');
+const OVER = aView({ pools: [POOL] });
+const OPEN: OpenRollout = { runId: 'rollout-1' };
+
+type Answer = OpenRollout | PausedInTemporal | undefined;
 
 /** A cluster that the test changes, and a rollout with these answers or errors. */
-function given(answers: readonly (Answer | Error)[]) {
+function given(
+  answers: readonly (Answer | Error)[],
+  view: ClusterView = VIEW,
+  updates: readonly OpenUpdate[] = [],
+) {
   const left = [...answers];
   const text = { out: '', err: '' };
   const sink = (to: 'out' | 'err') => ({
@@ -41,22 +60,23 @@ function given(answers: readonly (Answer | Error)[]) {
   let onChange: (view: ClusterView) => void = () => undefined;
   const poolNames = jest.fn(() => Promise.resolve<readonly string[]>(['worker']));
   const cluster: Partial<CliCluster> = {
-    read: () => Promise.resolve(VIEW),
+    read: () => Promise.resolve(view),
     poolNames,
     follow: (tell, signal) =>
       new Promise((resolve) => {
         signal.addEventListener('abort', () => resolve());
         onChange = tell;
-        onChange(VIEW);
+        onChange(view);
       }),
   };
-  const progress = jest.fn(async () => {
+  const openRollout = jest.fn(async () => {
     const answer = left.length > 1 ? left.shift() : left[0];
     if (answer instanceof Error) throw answer;
     return answer;
   });
   const steps = jest.fn((_nodes: readonly string[]) => Promise.resolve(new Map()));
-  const temporal: Partial<CliTemporal> = { steps, progress };
+  const openUpdates = () => Promise.resolve(updates);
+  const temporal: Partial<CliTemporal> = { steps, openRollout, openUpdates };
   const context: CliContext = {
     terminal: openTerminal({ out: sink('out'), err: sink('err') }, { color: false, env: {} }),
     now: () => 0,
@@ -70,7 +90,7 @@ function given(answers: readonly (Answer | Error)[]) {
     context,
     text,
     poolNames,
-    progress,
+    openRollout,
     steps,
     ctrlC,
     change: (view: ClusterView) => onChange(view),
@@ -89,19 +109,27 @@ function watch({ context }: { context: CliContext }, timeoutSeconds?: number): P
 
 const count = (text: string, part: string): number => text.split(part).length - 1;
 
-it('asks those updates what they do that have been at it for longest', async () => {
-  const children = Array.from({ length: 30 }, (_, index) => ({
-    ...{ node: `w${index}`, config: 'rendered-worker-1', holdsSlot: false },
-    stage: 'preparing' as const,
-    since: new Date(Date.UTC(2026, 0, 1) - index * 1000).toISOString(),
-  }));
-  const { context, steps } = given([{ ...progress('Rolling'), children }]);
+it('asks the updates that have a grant what they do, then those that began first', async () => {
+  const names = Array.from({ length: 30 }, (_, index) => `w${index}`);
+  const nodes = names.map((name) => ({ ...NODE, metadata: { ...NODE.metadata, name, uid: name } }));
+  const run = { id: 'r1', startedAt: '2026-01-01T00:00:00Z' };
+  const taken: Node = {
+    ...NODE,
+    metadata: {
+      ...NODE.metadata,
+      name: 'taken',
+      annotations: { [ANNOTATION.UPDATE_RUN]: markOf(run) },
+    },
+  };
+  const newestFirst = names.map((node) => ({ node, run: node, config: 'rendered-worker-1' }));
+  const view = { ...VIEW, nodes: [...nodes, taken] };
+  const { context, steps } = given([OPEN], view, newestFirst);
 
   await rolloutStatus(context, 'worker', { watch: false, output: 'table' });
 
-  const [asked] = steps.mock.calls[0] ?? [];
+  const [asked = []] = steps.mock.calls[0] ?? [];
   expect(asked).toHaveLength(20);
-  expect(asked).toEqual(expect.arrayContaining(['w29', 'w10']));
+  expect(asked.slice(0, 3)).toEqual(['taken', 'w29', 'w28']);
 });
 
 describe('rollout status --watch', () => {
@@ -113,40 +141,42 @@ describe('rollout status --watch', () => {
   });
 
   test.each([
-    ['ends', undefined, EXIT.OK],
-    ['halts', progress('Halted'), EXIT.FAILED],
-  ])(
-    'notices that the rollout %s although the cluster does not change',
-    async (_how, last, code) => {
-      const watching = watch(given([progress('Rolling'), progress('Rolling'), last]));
-      await jest.advanceTimersByTimeAsync(10_000);
-      await expect(watching).resolves.toBe(code);
-    },
-    5_000,
-  );
+    ['ends', undefined, OVER, EXIT.OK],
+    ['halts', OPEN, aRollout('Halted'), EXIT.FAILED],
+  ])('notices that the rollout %s', async (_how, last, view, code) => {
+    const world = given([OPEN, OPEN, last]);
+    const watching = watch(world);
+    await jest.advanceTimersByTimeAsync(3_000);
+    world.change(view);
+    await jest.advanceTimersByTimeAsync(10_000);
+    await expect(watching).resolves.toBe(code);
+  });
+
+  it('notices that the rollout was paused in Temporal although the cluster does not change', async () => {
+    const world = given([OPEN, OPEN, { pausedInTemporal: 'paused by ana' }]);
+    const watching = watch(world);
+    await jest.advanceTimersByTimeAsync(10_000);
+    expect(world.text.out).toContain('worker Paused rendered-worker-1 paused by ana');
+    world.ctrlC.abort();
+    await expect(watching).resolves.toBe(EXIT.OK);
+  });
 
   it('goes on when nobody answers for the rollout for a while, and says so once', async () => {
-    const world = given([
-      progress('Rolling'),
-      away('Temporal'),
-      away('Temporal'),
-      away('Temporal'),
-      progress('Rolling'),
-      undefined,
-    ]);
+    const world = given([OPEN, away('Temporal'), away('Temporal'), away('Temporal'), OPEN]);
     const watching = watch(world);
     await jest.advanceTimersByTimeAsync(5_000);
     expect(count(world.text.err, 'trying again: Temporal does not answer')).toBe(1);
     expect(world.text.err).not.toContain('answers again');
 
     await jest.advanceTimersByTimeAsync(15_000);
+    world.ctrlC.abort();
     await expect(watching).resolves.toBe(EXIT.OK);
     expect(count(world.text.err, 'trying again')).toBe(1);
     expect(count(world.text.err, 'every server answers again')).toBe(1);
   });
 
   it('shows on a terminal which server does not answer, below the tree', async () => {
-    const world = given([progress('Rolling'), away('Temporal')]);
+    const world = given([OPEN, away('Temporal')]);
     const watching = watch({
       context: { ...world.context, terminal: { ...world.context.terminal, live: true } },
     });
@@ -160,7 +190,7 @@ describe('rollout status --watch', () => {
   });
 
   it('says once that the API server is away, although its watch is only silent', async () => {
-    const world = given([progress('Rolling')]);
+    const world = given([OPEN]);
     const gone = fail('ApiUnavailable', 'the Kubernetes API at https://k does not answer');
     world.poolNames.mockRejectedValueOnce(gone).mockRejectedValueOnce(gone);
     const watching = watch(world);
@@ -173,7 +203,7 @@ describe('rollout status --watch', () => {
   });
 
   it('outlives an API server that has not loaded its roles yet', async () => {
-    const world = given([progress('Rolling')]);
+    const world = given([OPEN]);
     world.poolNames.mockRejectedValueOnce(fail('ApiForbidden', 'list pools: forbidden'));
     const watching = watch(world);
     await jest.advanceTimersByTimeAsync(11_000);
@@ -183,14 +213,14 @@ describe('rollout status --watch', () => {
   });
 
   it.each([
-    ['rolls', () => progress('Rolling')],
+    ['rolls', () => OPEN],
     ['is not answered for', () => away('Temporal')],
     ['is asked about in vain', () => new Promise<never>(() => undefined)],
   ])('detaches at Ctrl-C while the rollout %s', async (_how, answer) => {
-    const world = given([progress('Rolling')]);
+    const world = given([OPEN]);
     const watching = watch(world);
     await jest.advanceTimersByTimeAsync(0);
-    world.progress.mockImplementation(async () => {
+    world.openRollout.mockImplementation(async () => {
       const value = await answer();
       if (value instanceof Error) throw value;
       return value;
@@ -204,7 +234,7 @@ describe('rollout status --watch', () => {
 
   it('detaches at Ctrl-C before there was a first answer', async () => {
     const world = given([]);
-    world.progress.mockImplementation(() => new Promise<never>(() => undefined));
+    world.openRollout.mockImplementation(() => new Promise<never>(() => undefined));
     const watching = watch(world);
     await jest.advanceTimersByTimeAsync(4_000);
     expect(world.text.err).toContain('waiting for a cluster worker to answer');
@@ -214,7 +244,7 @@ describe('rollout status --watch', () => {
   });
 
   it('ends with a sentence when the pool is deleted, whoever answers', async () => {
-    const world = given([progress('Rolling'), away('Temporal')]);
+    const world = given([OPEN, away('Temporal')]);
     const watching = watch(world);
     await jest.advanceTimersByTimeAsync(3_000);
     world.change({ ...VIEW, pools: [] });
@@ -226,14 +256,14 @@ describe('rollout status --watch', () => {
   });
 
   it('ends with what no waiting fixes', async () => {
-    const world = given([progress('Rolling'), cliError(EXIT.USAGE, 'no such namespace')]);
+    const world = given([OPEN, cliError(EXIT.USAGE, 'no such namespace')]);
     const watching = watch(world);
     await jest.advanceTimersByTimeAsync(3_000);
     await expect(watching).rejects.toMatchObject({ exitCode: EXIT.USAGE });
   });
 
   it('names the server that does not answer when its time is over', async () => {
-    const watching = watch(given([progress('Rolling'), away('Temporal')]), 7);
+    const watching = watch(given([OPEN, away('Temporal')]), 7);
     await jest.advanceTimersByTimeAsync(8_000);
     await expect(watching).rejects.toMatchObject({
       exitCode: EXIT.TIMED_OUT,

@@ -1,6 +1,6 @@
 import { defaultPayloadConverter } from '@temporalio/common';
 import { msToTs } from '@temporalio/common/lib/time';
-import { stepOf, stepText } from '../../../cli/running-step';
+import { stepOf, stepText, whyNoStep } from '../../../cli/running-step';
 
 const NOW = Date.parse('2026-03-01T12:00:10Z');
 const ago = (seconds: number) => msToTs(NOW - seconds * 1000);
@@ -37,6 +37,12 @@ describe('the running step of a node update', () => {
     );
   });
 
+  it('says what a step waits for', () => {
+    const blocker = 'waiting for room: maxUnavailable is 1';
+
+    expect(textOf(pending({ attempt: 1, ...heartbeat({ blocker }) }))).toBe(blocker);
+  });
+
   it('names why the attempt before failed', () => {
     const lastFailure = { message: 'pull registry/os: connection refused' };
 
@@ -63,7 +69,7 @@ describe('the running step of a node update', () => {
     },
     {
       name: 'that no cluster worker has picked up',
-      activity: { state: 1, activityType: { name: 'cordonNode' } },
+      activity: { state: 1, activityType: { name: 'takeOutOfService' } },
       says: 'no cluster worker has picked it up yet',
     },
     {
@@ -104,5 +110,29 @@ describe('the running step of a node update', () => {
     expect(textOf({ raw: {} })).toBe('none');
     expect(textOf(pending({ attempt: 1 }))).toBe('');
     expect(textOf(pending({ attempt: 1, heartbeatDetails: { payloads: [foreign] } }))).toBe('');
+  });
+});
+
+describe('why a rollout makes no step', () => {
+  const NOBODY = 'no cluster worker has picked it up yet';
+  const LATE = { state: 1, scheduledTime: ago(4) };
+
+  it.each<readonly [string, Record<string, unknown>, string | undefined]>([
+    ['nobody takes its task', { pendingWorkflowTask: LATE }, NOBODY],
+    ['nobody takes its step', { pendingActivities: [{ attempt: 1, ...LATE }] }, NOBODY],
+    [
+      'its step fails',
+      { pendingActivities: [{ attempt: 3, lastFailure: { message: 'the watch is behind' } }] },
+      'attempt 3, the watch is behind',
+    ],
+    ['nothing: its step runs', { pendingActivities: [{ attempt: 1, state: 2 }] }, undefined],
+    [
+      'nothing: its task is new',
+      { pendingWorkflowTask: { state: 1, scheduledTime: ago(1) } },
+      undefined,
+    ],
+    ['nothing: it waits for news', {}, undefined],
+  ])('%s', (_why, raw, says) => {
+    expect(whyNoStep({ raw }, NOW)).toBe(says);
   });
 });

@@ -1,5 +1,6 @@
 import { foldNames, renderTree } from '../../../cli/tree';
-import type { NodeRow, RolloutSnapshot } from '../../../cli/snapshot';
+import type { NodeRow } from '../../../cli/node-rows';
+import type { RolloutSnapshot } from '../../../cli/snapshot';
 import { makeStyle, truncate, visibleLength } from '../../../cli/terminal';
 
 const NOW = Date.parse('2026-03-01T12:01:30Z');
@@ -13,7 +14,7 @@ function aSnapshot(change: Partial<RolloutSnapshot> = {}): RolloutSnapshot {
     simulatedCount: 0,
     updated: 3,
     maxUnavailable: 2,
-    slotsHeld: 2,
+    outOfService: 2,
     startedAt: '2026-03-01T12:00:00Z',
     rows: [],
     ...change,
@@ -29,11 +30,11 @@ function render(snapshot: RolloutSnapshot, width = 0): readonly string[] {
 }
 
 describe('the tree of a rollout', () => {
-  it('opens with the pool, its progress, slots and times', () => {
-    const [first, second] = render(aSnapshot({ remainingSeconds: 150 }));
+  it('opens with the pool, its progress and its time', () => {
+    const [first, second] = render(aSnapshot());
 
     expect(first).toBe(
-      'worker  ██████░░░░░░░░░░░░░░░░░░  Rolling  3/12 updated · slots 2/2 · 1m30s elapsed · about 2m30s left',
+      'worker  ██████░░░░░░░░░░░░░░░░░░  Rolling  3/12 updated · out of service 2/2 · 1m30s elapsed',
     );
     expect(second).toBe('rendered-worker-0123');
   });
@@ -47,11 +48,11 @@ describe('the tree of a rollout', () => {
 
   it('says on one line what all waiting nodes wait for', () => {
     const waiting = (detail: string, ...nodes: string[]): NodeRow[] =>
-      rows('WaitingForSlot', ...nodes).map((row) => ({ ...row, detail }));
+      rows('WaitingForGrant', ...nodes).map((row) => ({ ...row, detail }));
     const line = (list: readonly NodeRow[]) => render(aSnapshot({ rows: list })).at(-1);
 
     expect(line(waiting('waiting for the canary', 'w-1', 'w-2'))).toBe(
-      '└─ Prepared, waiting for a slot (2)  w-1 w-2 · waiting for the canary',
+      '└─ Prepared, waiting for a grant (2)  w-1 w-2 · waiting for the canary',
     );
   });
 
@@ -59,13 +60,13 @@ describe('the tree of a rollout', () => {
     const lines = render(
       aSnapshot({
         rows: [
-          { node: 'w-1', group: 'WaitingForSlot', detail: 'waiting for the canary' },
-          { node: 'w-2', group: 'WaitingForSlot', detail: 'waiting for the canary' },
-          { node: 'w-3', group: 'WaitingForSlot', detail: 'waiting for the canary' },
-          { node: 'w-4', group: 'WaitingForSlot' },
+          { node: 'w-1', group: 'WaitingForGrant', detail: 'waiting for the canary' },
+          { node: 'w-2', group: 'WaitingForGrant', detail: 'waiting for the canary' },
+          { node: 'w-3', group: 'WaitingForGrant', detail: 'waiting for the canary' },
+          { node: 'w-4', group: 'WaitingForGrant' },
           {
             node: 'w-5',
-            group: 'WaitingForSlot',
+            group: 'WaitingForGrant',
             since: '2026-03-01T12:01:00Z',
             detail: 'zone b has another node under way',
           },
@@ -75,7 +76,7 @@ describe('the tree of a rollout', () => {
     );
 
     expect(lines.slice(2)).toEqual([
-      '├─ Prepared, waiting for a slot (5)',
+      '├─ Prepared, waiting for a grant (5)',
       '│  ├─ w-1…3          waiting for the canary',
       '│  ├─ w-5       30s  zone b has another node under way',
       '│  └─ w-4          ',

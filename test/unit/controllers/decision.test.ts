@@ -71,10 +71,8 @@ describe('what to do about a pool', () => {
       });
     });
 
-    it('waits for a person again with another config', () => {
-      expect(decideRollout({ pool: started('a'), nodes: behind, policy })).toMatchObject({
-        reason: 'WaitingForTrigger',
-      });
+    it('rolls whatever config it was for: a new one retargets it', () => {
+      expect(decideRollout({ pool: started('a'), nodes: behind, policy }).kind).toBe('roll');
     });
 
     it('waits when that config was cancelled since', () => {
@@ -86,54 +84,41 @@ describe('what to do about a pool', () => {
     });
   });
 
-  describe('about a paused pool with a node that an update has left half done', () => {
-    const spec = { ...target, paused: true };
-    const lost = aNode({ current: 'a', desired: 'b', state: 'Working', cordoned: 'slipway' });
+  describe('about a node that an update has, where nothing else may begin', () => {
+    const taken = aNode({ current: 'a', desired: 'b', state: 'Working', run: 'one' });
     const manual = { metadata: { name: 'worker' }, spec: { trigger: 'Manual' as const } };
-    const annotated = (annotations: Record<string, string>) =>
-      aPool('worker', spec, { annotations });
+    const cancelled = { annotations: { 'slipway.dev/rollout-cancelled': 'b' } };
 
-    it('has a rollout finish it', () => {
-      const decision = decideRollout({ pool: aPool('worker', spec), nodes: [lost, ...behind] });
+    it.each([
+      ['is paused', aPool('worker', { ...target, paused: true }), undefined],
+      ['has an impossible field', aPool('worker', { ...target, maxUnavailable: 0 }), undefined],
+      ['was cancelled', aPool('worker', target, cancelled), undefined],
+      ['was not started', aPool('worker', target), manual],
+    ])('has a rollout finish it, or take it back, when the pool %s', (_what, pool, policy) => {
+      const nodes = [taken, ...behind];
+      const given = policy === undefined ? {} : { policy };
 
-      expect(decision).toEqual({ kind: 'roll', target: 'b', behind: 2 });
+      expect(decideRollout({ pool, nodes, ...given })).toEqual({ kind: 'finish', target: 'b' });
+      expect(decideRollout({ pool, nodes: behind, ...given }).kind).toBe('wait');
     });
 
-    it('has a rollout finish one that is not cordoned and not Ready, and one that has only to be uncordoned', () => {
-      const working = aNode({ current: 'a', desired: 'b', state: 'Working', ready: false });
-      const cordoned = aNode({ current: 'b', desired: 'b', state: 'Done', cordoned: 'slipway' });
+    it('has it finish one that is on the config, and has only to be given back', () => {
+      const pool = aPool('worker', { ...target, paused: true });
+      const shape = { current: 'b', desired: 'b', state: 'Done', cordoned: 'slipway' } as const;
 
-      for (const node of [working, cordoned]) {
-        const decision = decideRollout({ pool: aPool('worker', spec), nodes: [node] });
-        expect(decision.kind).toBe('roll');
-      }
+      expect(decideRollout({ pool, nodes: [aNode({ ...shape, run: 'one' })] }).kind).toBe('finish');
     });
 
     it.each<readonly [string, NodeShape]>([
-      ['failed', { state: 'Degraded', desired: 'b', cordoned: 'slipway' }],
-      ['failed on another config', { state: 'Degraded', desired: 'x', ready: false }],
-      ['is cordoned by a person', { state: 'Done', cordoned: 'person' }],
-      ['is not Ready', { state: 'Done', ready: false }],
-      ['is held', { state: 'Working', desired: 'b', cordoned: 'slipway', held: 'b' }],
-      ['serves', { state: 'Working', desired: 'b' }],
-    ])('waits when the node %s', (_what, shape) => {
-      const nodes = [aNode({ current: 'a', desired: 'a', ...shape })];
+      ['is cordoned by a person', { cordoned: 'person' }],
+      ['is not Ready', { ready: false }],
+      ['has failed on another config', { state: 'Degraded', desired: 'x', ready: false }],
+      ['was given back', { state: 'Degraded', desired: 'b', run: 'one/over' }],
+    ])('waits when the node only %s', (_what, shape) => {
+      const pool = aPool('worker', { ...target, paused: true });
+      const nodes = [aNode({ current: 'a', desired: 'a', state: 'Done', ...shape })];
 
-      expect(decideRollout({ pool: aPool('worker', spec), nodes })).toMatchObject({
-        reason: 'Paused',
-      });
-    });
-
-    it('waits when the rollout was cancelled, or nobody has started this config', () => {
-      const cancelled = annotated({ 'slipway.dev/rollout-cancelled': 'b' });
-      const started = annotated({ 'slipway.dev/rollout-started': 'b' });
-      const nodes = [lost];
-
-      expect(decideRollout({ pool: cancelled, nodes })).toMatchObject({ reason: 'Paused' });
-      expect(decideRollout({ pool: annotated({}), nodes, policy: manual })).toMatchObject({
-        reason: 'Paused',
-      });
-      expect(decideRollout({ pool: started, nodes, policy: manual }).kind).toBe('roll');
+      expect(decideRollout({ pool, nodes })).toMatchObject({ reason: 'Paused' });
     });
   });
 
@@ -156,20 +141,22 @@ describe('what to do about a pool', () => {
     });
   });
 
-  it('has a rollout finish what an update has left half done in an invalid pool', () => {
+  it('says that a field is impossible, also when nothing is behind', () => {
     const pool = aPool('worker', { ...target, maxUnavailable: 0 });
-    const lost = aNode({ current: 'a', desired: 'b', state: 'Working', cordoned: 'slipway' });
 
-    expect(decideRollout({ pool, nodes: [lost] }).kind).toBe('roll');
     expect(decideRollout({ pool, nodes: done })).toMatchObject({ reason: 'InvalidPool' });
   });
 
   it('waits for a person with an impossible policy', () => {
     const policy = { metadata: { name: 'worker' }, spec: { failureThreshold: 'many' } };
 
-    expect(decideRollout({ pool: aPool('worker', target), nodes: behind, policy })).toMatchObject({
-      reason: 'InvalidPolicy',
-      message: expect.stringContaining('failureThreshold') as string,
-    });
+    const taken = aNode({ current: 'a', desired: 'b', state: 'Working', run: 'one' });
+
+    for (const nodes of [behind, [taken]]) {
+      expect(decideRollout({ pool: aPool('worker', target), nodes, policy })).toMatchObject({
+        reason: 'InvalidPolicy',
+        message: expect.stringContaining('failureThreshold') as string,
+      });
+    }
   });
 });

@@ -11,6 +11,8 @@ export interface NodeShape {
   readonly desired?: string;
   readonly state?: string;
   readonly cordoned?: 'person' | 'slipway';
+  /** The update that has the node. */
+  readonly run?: string;
   readonly ready?: boolean;
   readonly held?: string;
   readonly deleting?: boolean;
@@ -25,6 +27,7 @@ export function aNode(shape: NodeShape = {}): Node {
     desired,
     state,
     cordoned,
+    run,
     held,
     taints,
   } = shape;
@@ -34,6 +37,7 @@ export function aNode(shape: NodeShape = {}): Node {
       [`${PREFIX}/desiredConfig`]: desired,
       [`${PREFIX}/state`]: state,
       'slipway.dev/cordoned-by': cordoned === 'slipway' ? `update-node/${name}` : undefined,
+      'slipway.dev/update-run': run === undefined ? undefined : `v1/2026-01-01T00:00:00Z/${run}`,
       'slipway.dev/held-for': held,
     }).filter(([, value]) => value !== undefined),
   ) as Record<string, string>;

@@ -3,7 +3,7 @@ import { createMetrics } from '../../../controllers/metrics';
 import { RolloutController, type RolloutGateway } from '../../../controllers/rollout';
 import type { Node } from '../../../core/node/types';
 import type { MachineConfigPool, RolloutPolicy } from '../../../core/pool/types';
-import type { PictureVersions } from '../../../workflows/contracts/cluster';
+import type { SeenVersions } from '../../../workflows/contracts/rollout';
 import { Objects } from './listed-objects';
 import { aNode, aPool } from './objects';
 
@@ -15,14 +15,13 @@ const QUIET = {
 };
 
 interface Fixture {
+  /** In order: `wake` and `look`, with the pool. */
   readonly asked: string[];
   readonly open: Set<string>;
-  /** Versions of the caches with which it was called. */
-  readonly seenIn: PictureVersions[];
+  /** What the rollout has to see, by wake. */
+  readonly seen: SeenVersions[];
   waking: Promise<void>;
-  refuses: string | undefined;
-  /** The pools in the API server, when the watch is behind. */
-  stored: ((name: string) => MachineConfigPool | undefined) | undefined;
+  isTemporalAway: boolean;
   readonly nodes: Objects<Node>;
   readonly pools: Objects<MachineConfigPool>;
 }
@@ -35,39 +34,28 @@ const CANCELLED = aPool(
 
 const stop: AbortController[] = [];
 
-function aFixture(): Fixture {
+function aFixture(pool = aPool('worker', { configuration: { name: 'b' } })): Fixture {
   const nodes = new Objects<Node>([aNode({ current: 'a', desired: 'a', state: 'Done' })]);
-  const pools = new Objects<MachineConfigPool>([aPool('worker', { configuration: { name: 'b' } })]);
-  const asked: string[] = [];
-  const open = new Set<string>();
+  const pools = new Objects<MachineConfigPool>([pool]);
+  const [asked, open, seen] = [[] as string[], new Set<string>(), [] as SeenVersions[]];
   const fixture: Fixture = {
-    ...{ asked, open, seenIn: [], waking: Promise.resolve(), nodes, pools },
-    ...{ refuses: undefined, stored: undefined },
+    ...{ asked, open, seen, nodes, pools },
+    ...{ waking: Promise.resolve(), isTemporalAway: false },
+  };
+  const ask = (what: string): void => {
+    asked.push(what);
+    if (fixture.isTemporalAway) throw new Error('UNAVAILABLE');
   };
   const gateway: RolloutGateway = {
-    retarget: async (pool, target, versions) => {
-      fixture.seenIn.push(versions);
-      if (fixture.refuses !== undefined) {
-        asked.push('refused');
-        throw new Error(fixture.refuses);
-      }
-      if (open.has(pool)) asked.push(`retarget ${target}`);
-      return open.has(pool);
-    },
-    start: async (pool, target, versions) => {
-      fixture.seenIn.push(versions);
-      asked.push(`start ${target}`);
-      open.add(pool);
-    },
-    wake: async (pool, { versions }) => {
-      asked.push('wake');
-      if (versions !== undefined) fixture.seenIn.push(versions);
+    wake: async (name, versions) => {
+      ask(`wake ${name}`);
+      seen.push(versions);
       await fixture.waking;
-      return open.has(pool);
+      open.add(name);
     },
-    isOpen: async (pool) => {
-      asked.push('look');
-      return open.has(pool);
+    isOpen: async (name) => {
+      ask(`look ${name}`);
+      return open.has(name);
     },
   };
   const leading = new AbortController();
@@ -81,7 +69,6 @@ function aFixture(): Fixture {
     {
       picture,
       gateway,
-      readPool: async (name) => (fixture.stored ?? ((pool) => pools.get(pool)))(name),
       events: { record: () => undefined, over: () => undefined },
       metrics: createMetrics(),
       log: QUIET,
@@ -102,12 +89,12 @@ afterEach(() => {
   jest.useRealTimers();
 });
 
-it('looks now and then whether the rollout is open, while nodes are behind', async () => {
+it('wakes the rollout of a pool whose nodes are behind, and looks now and then whether it is open', async () => {
   const fixture = aFixture();
 
   await pass(21_000);
 
-  expect(fixture.asked).toEqual(['start b', 'look', 'look']);
+  expect(fixture.asked).toEqual(['wake worker', 'look worker', 'look worker']);
 });
 
 it('starts the rollout again when Temporal has lost it, although nothing changed', async () => {
@@ -117,73 +104,7 @@ it('starts the rollout again when Temporal has lost it, although nothing changed
   fixture.open.clear();
   await pass(12_000);
 
-  expect(fixture.asked).toEqual(['start b', 'look', 'look', 'start b']);
-});
-
-it('does not restart a rollout that ended with a cancel that the watch has yet to show', async () => {
-  const fixture = aFixture();
-  await pass(1_000);
-
-  fixture.open.clear();
-  fixture.nodes.put(aNode({ current: 'a', desired: 'a', state: 'Done', cordoned: 'person' }));
-  await pass(200);
-  fixture.pools.put(CANCELLED);
-  await pass(120_000);
-
-  expect(fixture.asked.filter((asked) => asked.startsWith('start'))).toHaveLength(1);
-});
-
-it.each([
-  ['cancelled it', CANCELLED],
-  ['aimed the pool elsewhere', aPool('worker', { configuration: { name: 'c' } })],
-  ['deleted the pool', undefined],
-])('starts no rollout by an old cache when a person has %s', async (_what, stored) => {
-  const fixture = aFixture();
-  fixture.stored = () => stored;
-
-  await pass(120_000);
-
-  expect(fixture.asked).toEqual([]);
-});
-
-it('does not start a rollout again that a person has cancelled, however far the watch is behind', async () => {
-  const fixture = aFixture();
-  await pass(1_000);
-
-  fixture.open.clear();
-  fixture.stored = () => CANCELLED;
-  await pass(120_000);
-  fixture.stored = undefined;
-  fixture.pools.put(CANCELLED);
-  await pass(120_000);
-
-  expect(fixture.asked.filter((asked) => asked.startsWith('start'))).toEqual(['start b']);
-});
-
-it('tells an open rollout the target without a check of the pool, as when the API server is away', async () => {
-  const fixture = aFixture();
-  fixture.open.add('worker');
-  fixture.stored = () => {
-    throw new Error('the API server is away');
-  };
-
-  await pass(5_000);
-
-  expect(fixture.asked).toEqual(['retarget b']);
-});
-
-it('starts a rollout that waited for the API server as soon as the pool can be read', async () => {
-  const fixture = aFixture();
-  fixture.stored = () => {
-    throw new Error('the API server is away');
-  };
-  await pass(30_000);
-  expect(fixture.asked).toEqual([]);
-
-  fixture.stored = undefined;
-  await pass(6_000);
-
-  expect(fixture.asked).toEqual(['start b']);
+  expect(fixture.asked).toEqual(['wake worker', 'look worker', 'wake worker']);
 });
 
 it('asks nothing any more when every node is on the config', async () => {
@@ -198,36 +119,63 @@ it('asks nothing any more when every node is on the config', async () => {
   expect(fixture.asked).toHaveLength(asked);
 });
 
-it('tells an open rollout that the pool went back to the config that its nodes are on', async () => {
+it.each<[string, (fixture: Fixture) => void]>([
+  [
+    'the pool went back to the config that its nodes are on',
+    ({ pools }) => pools.put(aPool('worker', { configuration: { name: 'a' } })),
+  ],
+  ['the last node in its way is gone', ({ nodes }) => nodes.remove('n1')],
+  ['it was cancelled', ({ pools }) => pools.put(CANCELLED)],
+  ['its pool was deleted', ({ pools }) => pools.remove('worker')],
+])('tells an open rollout once that %s', async (_what, happens) => {
   const fixture = aFixture();
   await pass(1_000);
 
+  happens(fixture);
+  await pass(60_000);
+
+  expect(fixture.asked).toEqual(['wake worker', 'look worker', 'wake worker']);
+});
+
+describe('for a pool that waits for a person', () => {
+  it('starts no rollout, whatever happens', async () => {
+    const fixture = aFixture(CANCELLED);
+    await pass(1_000);
+
+    fixture.nodes.put(aNode({ current: 'a', desired: 'a', state: 'Done', cordoned: 'person' }));
+    await pass(120_000);
+
+    expect(fixture.asked).toEqual(['look worker', 'look worker']);
+  });
+
+  it('keeps one open while an update has a node', async () => {
+    const fixture = aFixture(CANCELLED);
+    await pass(1_000);
+    fixture.asked.length = 0;
+
+    fixture.nodes.put(aNode({ current: 'a', desired: 'b', state: 'Working', run: 'lost' }));
+    fixture.nodes.put(aNode({ name: 'n2' }));
+    await pass(1_000);
+    fixture.open.clear();
+    await pass(11_000);
+
+    expect(fixture.asked).toEqual(['wake worker', 'look worker', 'wake worker']);
+  });
+});
+
+it('loses no news while Temporal is away, and tries again soon', async () => {
+  const fixture = aFixture();
+  await pass(1_000);
+  fixture.isTemporalAway = true;
   fixture.pools.put(aPool('worker', { configuration: { name: 'a' } }));
-  await pass(1_000);
-
-  expect(fixture.asked).toEqual(['start b', 'wake']);
-});
-
-it('tells an open rollout that the last node in its way is gone', async () => {
-  const fixture = aFixture();
-  await pass(1_000);
-
-  fixture.nodes.remove('n1');
-  await pass(1_000);
-
-  expect(fixture.asked).toEqual(['start b', 'wake']);
-});
-
-it('tries again soon when Temporal is away', async () => {
-  const fixture = aFixture();
-  fixture.refuses = 'UNAVAILABLE';
   await pass(60_000);
   expect(fixture.asked.length).toBeGreaterThan(10);
+  const told = fixture.seen.length;
 
-  fixture.refuses = undefined;
-  await pass(5_000);
+  fixture.isTemporalAway = false;
+  await pass(60_000);
 
-  expect(fixture.open.has('worker')).toBe(true);
+  expect(fixture.seen).toHaveLength(told + 1);
 });
 
 it('folds the changes of many nodes into few wakes', async () => {
@@ -240,9 +188,8 @@ it('folds the changes of many nodes into few wakes', async () => {
   }
   await pass(1_000);
 
-  const wakes = fixture.asked.filter((asked) => asked === 'wake').length;
-  expect(wakes).toBeGreaterThanOrEqual(2);
-  expect(wakes).toBeLessThanOrEqual(5);
+  expect(fixture.seen.length).toBeGreaterThanOrEqual(3);
+  expect(fixture.seen.length).toBeLessThanOrEqual(6);
 });
 
 describe('a node that falls back to another pool because its own changed', () => {
@@ -258,6 +205,7 @@ describe('a node that falls back to another pool because its own changed', () =>
     fixture.pools.put(infra());
     fixture.nodes.put(aNode({ roles, current: 'of-infra', desired: 'of-infra', state: 'Done' }));
     await pass(30_000);
+    fixture.open.clear();
     fixture.asked.length = 0;
     await pass(60_000);
     expect(fixture.asked).toEqual([]);
@@ -270,7 +218,7 @@ describe('a node that falls back to another pool because its own changed', () =>
     fixture.pools.remove('infra');
     await pass(1_000);
 
-    expect(fixture.asked).toContain('start b');
+    expect(fixture.open).toEqual(new Set(['worker']));
   });
 
   it('is rolled by that pool when the selector of its own changes', async () => {
@@ -279,13 +227,13 @@ describe('a node that falls back to another pool because its own changed', () =>
     fixture.pools.put(infra({ matchLabels: { zone: 'elsewhere' } }));
     await pass(1_000);
 
-    expect(fixture.asked).toContain('start b');
+    expect(fixture.open).toEqual(new Set(['worker']));
   });
 
   it('goes to a pool that is made for it', async () => {
     const fixture = await settled();
     fixture.pools.remove('infra');
-    await pass(30_000);
+    await pass(1_000);
     fixture.nodes.put(
       aNode({ roles: ['worker', 'infra'], current: 'b', desired: 'b', state: 'Done' }),
     );
@@ -295,7 +243,7 @@ describe('a node that falls back to another pool because its own changed', () =>
     fixture.pools.put(infra());
     await pass(1_000);
 
-    expect(fixture.asked).toEqual(expect.arrayContaining(['start of-infra', 'wake']));
+    expect(fixture.asked).toEqual(expect.arrayContaining(['wake infra', 'wake worker']));
   });
 });
 
@@ -309,15 +257,10 @@ describe('what it tells the rollout', () => {
     await pass(1_000);
     fixture.nodes.newest = 14;
     fixture.pools.newest = 13;
-    fixture.nodes.put(aNode({ current: 'a', desired: 'a', state: 'Done', cordoned: 'person' }));
+    fixture.nodes.put(cordoned('n1'));
     await pass(1_000);
 
-    expect(fixture.asked).toEqual(['start b', 'wake']);
-    expect(fixture.seenIn).toEqual([
-      { nodes: 12, pools: 0, policies: 0 },
-      { nodes: 12, pools: 0, policies: 0 },
-      { nodes: 14, pools: 13, policies: 0 },
-    ]);
+    expect(fixture.seen.slice(1)).toEqual([{ nodes: 14, pools: 13, policies: 0 }]);
   });
 
   it('is told once more when the same happens while it is told', async () => {
@@ -337,6 +280,6 @@ describe('what it tells the rollout', () => {
     answer();
     await pass(1_000);
 
-    expect(fixture.asked).toEqual(['start b', 'wake', 'wake']);
+    expect(fixture.asked).toEqual(['wake worker', 'wake worker', 'wake worker']);
   });
 });

@@ -10,6 +10,7 @@ import type { MachineConfig } from '../../../core/machine-config/types';
 import type { MachineConfigNode } from '../../../core/node/types';
 import type { Condition } from '../../../core/object-meta';
 import type { MachineConfigPool, RolloutPolicy } from '../../../core/pool/types';
+import type { Grant, PoolRollout } from '../../../core/rollout/pool-rollout';
 
 /** Without the index signatures of tolerant schemas, and read-only as in core. */
 type Known<T> = T extends readonly (infer Item)[]
@@ -159,6 +160,23 @@ describe('the schema and the types of core agree in both directions', () => {
 
     const object = { metadata: { name: 'worker' }, spec: { canary: { nodes: 2 } } };
     expect([there(object), back(object)]).toEqual([object, object]);
+    expect([unread, undeclared]).toHaveLength(2);
+  });
+
+  it('PoolRollout', () => {
+    type Declared = Schema<typeof schemas.PoolRollout>;
+    // Slipway writes `serves: true` or nothing.
+    type WithGrants = Omit<Declared, 'status'> & {
+      readonly status?: Omit<NonNullable<Declared['status']>, 'grants'> & {
+        readonly grants: readonly Grant[];
+      };
+    };
+    const there: (value: WithGrants) => PoolRollout = same;
+    const unread: OnlyIn<Declared, PoolRollout> = HEAD;
+    const undeclared: OnlyIn<PoolRollout, Declared> = OF_PODS;
+
+    const object = { metadata: { name: 'worker' } };
+    expect(there(object)).toBe(object);
     expect([unread, undeclared]).toHaveLength(2);
   });
 

@@ -1,4 +1,4 @@
-import type { ObservedNode, ObservedStatus } from '../../observer/observed';
+import type { ObservedNode, ObservedRollout, ObservedStatus } from '../../observer/observed';
 
 const GROUP = 'machineconfiguration.openshift.io';
 let version = 0;
@@ -70,3 +70,7 @@ export const POOL_CONDITIONS = {
   NodeDegraded: condition('False'),
   Degraded: condition('False'),
 };
+
+export function rolloutOf(name: string, parts: Partial<ObservedRollout> = {}): ObservedRollout {
+  return { name, waiting: 0, grants: [], ...parts };
+}

@@ -21,6 +21,14 @@ const OBJECTS: Readonly<Record<string, object>> = {
       configuration: { name: TARGET },
     },
   },
+  '/apis/slipway.dev/v1alpha1/poolrollouts': {
+    metadata: { name: 'infra', resourceVersion: '7' },
+    status: {
+      ...{ config: TARGET, state: 'Rolling', done: '0/1', blocker: 'its nodes' },
+      counts: { waiting: 3 },
+      grants: [{ node: 'a', uid: 'u', run: 'r', config: TARGET, serves: true }],
+    },
+  },
 };
 
 let directory: string;
@@ -47,7 +55,7 @@ afterEach(() => {
   rmSync(directory, { recursive: true });
 });
 
-test('a node and the pool that takes it by its labels are in the record', async () => {
+test('a node, the pool that takes it by its labels, and its rollout are in the record', async () => {
   const { port } = server.address() as AddressInfo;
   const kubeconfig = join(directory, 'kubeconfig');
   const named = { name: 'here' };
@@ -65,5 +73,9 @@ test('a node and the pool that takes it by its labels are in the record', async 
   const { record } = observer;
   expect(record.node('a')).toMatchObject({ labels: LABELS, annotations: {} });
   expect(record.pool('infra')).toMatchObject({ target: TARGET });
+  expect(record.rollout('infra')).toEqual({
+    ...{ name: 'infra', blocker: 'its nodes', waiting: 3 },
+    grants: [{ node: 'a', run: 'r', serves: true }],
+  });
   expect([...homesOf(record.nodes, record.pools)]).toEqual([['a', 'infra']]);
 });

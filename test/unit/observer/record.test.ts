@@ -2,78 +2,142 @@
 
 import type { ObservedNode, ObservedPod } from '../../observer/observed';
 import { RolloutRecord } from '../../observer/record';
-import { byUpdate, node, on, role } from './objects';
+import { byUpdate, node, on, role, rolloutOf } from './objects';
 
 const OLD = 'rendered-worker-a';
 const NEW = 'rendered-worker-b';
 const WORKING = on(OLD, NEW, 'Working');
 
+/** Each change comes `everyMs` after the one before. */
 function judge(
   changes: readonly ObservedNode[],
   limits = {},
+  everyMs = 20_000,
 ): readonly (readonly [string, string])[] {
   const record = new RolloutRecord(limits);
-  changes.forEach((change, index) => record.nodeSeen(change, index));
+  changes.forEach((change, index) => record.nodeSeen(change, index * everyMs));
   return record.found.map(({ invariant, text }) => [invariant, text]);
 }
 
 describe('I1, never too many nodes unavailable', () => {
   const limits = { maxUnavailable: 1 };
+  const taken = (name: string, parts: Partial<ObservedNode> = {}) =>
+    node(name, {
+      unschedulable: true,
+      ...parts,
+      annotations: { ...WORKING, ...byUpdate(name) },
+    });
 
-  test('a node that is down for another reason counts', () => {
+  test('each further node that is taken is a violation, the rollback is none', () => {
     const found = judge(
-      [node('a', { ready: false }), node('b'), node('b', { unschedulable: true })],
-      limits,
-    );
-    expect(found).toEqual([['I1', 'b: 2 nodes unavailable, 1 allowed: a, b']]);
-  });
-
-  test('each further node is a violation, the rollback is none', () => {
-    const down = { unschedulable: true };
-    const found = judge(
-      [node('a', down), node('b', down), node('c', down), node('c'), node('b'), node('b', down)],
+      [
+        ...['a', 'b', 'c'].map((name) => node(name)),
+        ...[taken('a'), taken('b'), taken('c'), node('c'), node('b'), taken('b')],
+      ],
       limits,
     );
     expect(found.map(([, text]) => text.slice(0, 1))).toEqual(['b', 'c', 'b']);
   });
 
+  test.each([
+    ['is not Ready', { ready: false }],
+    ['is cordoned by a person', { unschedulable: true }],
+  ])('a node that %s counts once every picture shows it', (_what, parts) => {
+    const changes = [node('a'), node('b'), node('a', parts), taken('b')];
+
+    expect(judge(changes, limits, 16_000)).toEqual([
+      ['I1', 'b: 2 nodes unavailable, 1 allowed: a, b'],
+    ]);
+    expect(judge(changes, limits, 14_000)).toEqual([]);
+  });
+
+  test('two that Slipway takes count at once', () => {
+    const changes = [node('a'), node('b'), taken('a'), taken('b')];
+    expect(judge(changes, limits, 1)).toHaveLength(1);
+  });
+
+  test('what goes down by itself, or by a person, is no fault', () => {
+    const gone = [node('c', { ready: false }), node('d', { unschedulable: true })];
+    expect(judge([node('a'), node('c'), node('d'), taken('a'), ...gone], limits)).toEqual([]);
+  });
+
+  test('what goes down without a cordon while its update is under way is taken', () => {
+    const acting = (ready: boolean) => node('b', { ready, annotations: WORKING });
+    const found = judge([node('a'), acting(true), taken('a'), acting(false)], limits);
+    expect(found).toEqual([['I1', 'b: 2 nodes unavailable, 1 allowed: a, b']]);
+  });
+
   test('a node that is down already is not cordoned for nothing, unless an update left it so', () => {
-    const taken = { unschedulable: true, annotations: { ...WORKING, ...byUpdate('b') } };
     const away = { ready: false, annotations: on(OLD) };
     const failed = { ready: false, annotations: on(OLD, NEW, 'Degraded') };
     const judged = (before: Parameters<typeof node>[1]) =>
-      judge([node('a', { unschedulable: true }), node('b', before), node('b', taken)], limits);
+      judge([node('a', { unschedulable: true }), node('b', before), taken('b')], limits);
 
-    expect(judged(away)).toHaveLength(2);
-    expect(judged(failed)).toHaveLength(1);
-    expect(judge([node('b', away), node('b', { ...taken, ready: false })], limits)).toEqual([]);
+    expect(judged(away)).toHaveLength(1);
+    expect(judged(failed)).toEqual([]);
+    expect(judge([node('b', away), taken('b', { ready: false })], limits)).toEqual([]);
   });
 
   test('the control plane keeps its quorum, whatever is allowed', () => {
     const labels = role('control-plane');
     const three = ['a', 'b', 'c'].map((name) => node(name, { labels }));
-    const taken = (name: string) =>
-      node(name, { labels, unschedulable: true, annotations: { ...WORKING, ...byUpdate(name) } });
     const away = node('a', { labels, ready: false });
+    const cordoned = (name: string) => taken(name, { labels });
 
-    expect(judge([...three, taken('a'), node('a', { labels }), taken('b')])).toEqual([]);
-    expect(judge([...three, taken('b'), away])).toEqual([]);
-    expect(judge([...three, away, taken('b')], { maxUnavailable: 3 })).toEqual([
+    expect(judge([...three, cordoned('a'), node('a', { labels }), cordoned('b')])).toEqual([]);
+    expect(judge([...three, cordoned('b'), away])).toEqual([]);
+    expect(judge([...three, away, cordoned('b')], { maxUnavailable: 3 })).toEqual([
       ['I1', 'b: 2 of 3 control-plane nodes unavailable, 1 allowed: a, b'],
     ]);
+    expect(judge([...three, away, cordoned('b')], {}, 1)).toEqual([]);
   });
 
   test('of many nodes the first ten are named', () => {
-    const down = Array.from({ length: 13 }, (_, index) => node(`n${index + 10}`, { ready: false }));
-    const [, last] = judge(down, limits).at(-1) ?? [];
+    const names = Array.from({ length: 13 }, (_, index) => `n${index + 10}`);
+    const changes = [...names.map((name) => node(name)), ...names.map((name) => taken(name))];
+    const [, last] = judge(changes, limits).at(-1) ?? [];
     expect(last).toBe(
       'n22: 13 nodes unavailable, 1 allowed: n10, n11, n12, n13, n14, n15, n16, n17, n18, n19 and 3 more',
     );
   });
 
   test('one after the other is as it should be', () => {
-    const down = { unschedulable: true };
-    expect(judge([node('a', down), node('a'), node('b', down), node('b')], limits)).toEqual([]);
+    const changes = [node('a'), node('b'), taken('a'), node('a'), taken('b'), node('b')];
+    expect(judge(changes, limits)).toEqual([]);
+  });
+});
+
+describe('I1, never too many grants', () => {
+  const grant = (name: string, serves = false) => ({ node: name, run: `run-${name}`, serves });
+
+  const given = (
+    grants: readonly ReturnType<typeof grant>[],
+    nodes: readonly ObservedNode[] = [],
+    limits: { readonly maxUnavailable?: number } = { maxUnavailable: 2 },
+  ): readonly string[] => {
+    const record = new RolloutRecord(limits);
+    for (const name of ['a', 'b', 'c']) record.nodeSeen(node(name), 0);
+    for (const one of nodes) record.nodeSeen(one, 1_000);
+    for (const list of [grants.slice(0, 2), grants, grants]) {
+      record.rolloutSeen(rolloutOf('worker', { grants: list }), 2_000);
+    }
+    return record.found.map(({ invariant, text }) => `${invariant} ${text}`);
+  };
+
+  const three = ['a', 'b', 'c'].map((name) => grant(name));
+
+  test('those that take nodes out of service are counted, each once', () => {
+    expect(given(three)).toEqual(['I1 worker: 3 grants to go out of service, 2 allowed: a, b, c']);
+  });
+
+  test.each<[string, readonly string[]]>([
+    ['for an update that takes nothing out', given([grant('a'), grant('b'), grant('c', true)])],
+    ['for a node that is out already', given(three, [node('c', { ready: false })])],
+    ['for one that was a moment ago', given(three, [node('c', { ready: false }), node('c')])],
+    ['for a node that is not watched', given([grant('a'), grant('b'), grant('z')])],
+    ['where nobody has said how many there may be', given(three, [], {})],
+  ])('not one %s', (_what, found) => {
+    expect(found).toEqual([]);
   });
 });
 

@@ -1,7 +1,7 @@
 import type { ObservedNode, ObservedStatus } from '../../observer/observed';
 import { RolloutRecord } from '../../observer/record';
 import { Silence, SILENCE_MS, UNANSWERED_MS } from '../../observer/silence';
-import { byUpdate, joined, node, on, poolOf, role } from './objects';
+import { byUpdate, joined, node, on, poolOf, role, rolloutOf } from './objects';
 
 const NEW = 'rendered-worker-b';
 const OPEN = ['update-node/a', 'pool-rollout/worker'];
@@ -15,7 +15,7 @@ interface Scene {
   readonly ended: Set<string>;
   /** Runs before the answer of a workflow. */
   meanwhile: (id: string) => void;
-  look(atMs: number, ids?: readonly string[]): Promise<readonly string[]>;
+  look(atMs: number, ids?: readonly string[], runs?: readonly string[]): Promise<readonly string[]>;
   silence: Silence;
 }
 
@@ -38,8 +38,9 @@ function scene(): Scene {
         return Promise.resolve({ runs: !made.ended.has(id), ...said });
       },
     }),
-    look: async (atMs, ids = OPEN) => {
-      const found = await made.silence.look({ ids: new Set(ids) }, atMs);
+    look: async (atMs, ids = OPEN, runs = []) => {
+      const open = { ids: new Set(ids), runs: new Set(runs) };
+      const found = await made.silence.look(open, atMs);
       return found.map(({ invariant, subject, text }) => `${invariant} ${subject}: ${text}`);
     },
   };
@@ -121,9 +122,10 @@ test('those of a large pool are asked beside each other, and not all at once', a
       return { runs: true, ...(id.endsWith('7') ? {} : { blocker: 'its reboot' }) };
     },
   });
-  await silence.look({ ids: new Set(ids) }, 0);
+  const listed = { ids: new Set(ids), runs: new Set<string>() };
+  await silence.look(listed, 0);
 
-  const found = await silence.look({ ids: new Set(ids) }, SILENCE_MS);
+  const found = await silence.look(listed, SILENCE_MS);
 
   expect(asked.sort()).toEqual([...ids].sort());
   expect(most).toBeGreaterThan(4);
@@ -220,6 +222,69 @@ test('a rollout that waits and says nothing', async () => {
   expect(await look(SILENCE_MS)).toEqual([
     'I6 worker: its rollout is 1 nodes behind, waits, and does not say for what',
   ]);
+});
+
+test('a rollout whose PoolRollout says what it waits for is not silent, while a worker answers', async () => {
+  const scenery = scene();
+  const { look, record } = scenery;
+  scenery.blockers = { 'update-node/a': 'a grant of its pool' };
+  record.rolloutSeen(rolloutOf('worker', { blocker: 'n1 failed', waiting: 1 }), 0);
+  await look(0);
+  expect(await look(SILENCE_MS)).toEqual([]);
+  scenery.away = true;
+  await look(2 * SILENCE_MS);
+  await look(3 * SILENCE_MS);
+  expect(await look(4 * SILENCE_MS + UNANSWERED_MS)).toContain(
+    'I6 worker: waits, and nobody answers who asks for what',
+  );
+});
+
+test('a rollout all of whose updates wait, and which does not say for what', async () => {
+  const { look, blockers, record } = scene();
+  blockers['update-node/a'] = 'a grant of its pool';
+  delete blockers['pool-rollout/worker'];
+  record.rolloutSeen(rolloutOf('worker', { waiting: 0 }), 0);
+  await look(0);
+  expect(await look(SILENCE_MS)).toEqual([]);
+  record.rolloutSeen(rolloutOf('worker', { waiting: 1 }), 0);
+  await look(SILENCE_MS + 1);
+  expect(await look(2 * SILENCE_MS + 1)).toEqual([
+    'I6 worker: its rollout is 1 nodes behind, waits, and does not say for what',
+  ]);
+});
+
+describe('a grant', () => {
+  const UNUSED = 'I6 b: it has a grant of pool worker, and the update that got it does not run';
+  const granted = (found: ObservedNode | undefined, name = 'b'): Scene => {
+    const made = scene();
+    made.blockers['update-node/a'] = 'its reboot';
+    const grants = [{ node: name, run: 'run-b', serves: false }];
+    made.record.rolloutSeen(rolloutOf('worker', { grants }), 0);
+    if (found !== undefined) made.record.nodeSeen(found, 1);
+    return made;
+  };
+
+  test.each<[string, ObservedNode | undefined]>([
+    ['of a node that serves', node('b', { annotations: on(NEW) })],
+    ['of a node that is gone', undefined],
+  ])('%s is not left without its run for a minute', async (_what, found) => {
+    const { look } = granted(found);
+    await look(0);
+    expect(await look(SILENCE_MS - 1)).toEqual([]);
+    expect(await look(SILENCE_MS, OPEN, ['another'])).toEqual([UNUSED]);
+  });
+
+  test.each<[string, Partial<ObservedNode>, readonly string[], readonly string[]]>([
+    ['whose run is open', {}, OPEN, ['run-b']],
+    ['whose node is cordoned', { unschedulable: true }, OPEN, []],
+    ['whose node is down', { ready: false }, OPEN, []],
+    ['of a rollout that has ended', {}, [], []],
+  ])('%s is left alone', async (_what, parts, ids, runs) => {
+    const { look } = granted(node('b', { annotations: on(NEW), ...parts }));
+    await look(0, ids, runs);
+    const found = await look(SILENCE_MS, ids, runs);
+    expect(found.filter((text) => text.startsWith('I6 b'))).toEqual([]);
+  });
 });
 
 test('a pool that is behind without a rollout is named; not when it is paused or was cancelled', async () => {

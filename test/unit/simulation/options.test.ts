@@ -27,6 +27,6 @@ test.each([
   expect(() => parsed(flag, text)).toThrow(new RegExp(`'${flag} <.*${why}`));
 });
 
-test.each(['forgetsFailures', 'takesServingForLeft'] as const)('%s can be planted', (plant) => {
+test.each(['forgetsFailures', 'writesOverOthers'] as const)('%s can be planted', (plant) => {
   expect(parsed('--plant', plant)).toMatchObject({ plant });
 });

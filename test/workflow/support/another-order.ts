@@ -1,7 +1,7 @@
-import { changedOnce, type Change } from '../../simulation/plants';
+import { changedOnce, type Change } from '../../simulation/changed-once';
 import { readableBundle } from '../../simulation/readable-bundle';
 
-/** An update looks at the cordon before it writes to the host, a rollout asks which updates run once it has started some. */
+/** An update looks at the cordon before it writes to the host. A rollout waits a moment before each step. */
 const CHANGES: readonly Change[] = [
   {
     from: "await progress.during('Applying', host.apply, 'the host to write its files');",
@@ -11,16 +11,12 @@ const CHANGES: readonly Change[] = [
   },
   { from: 'if (plan.drain) await drainLate(update, plan);', to: '' },
   {
-    from: "if (rollout.knows === 'nothing' && rollout.view !== undefined) {",
-    to: "const asks = rollout.knows === 'nothing' && rollout.view !== undefined;\n        if (false) {",
-  },
-  {
-    from: 'decide(rollout);\n',
-    to: 'decide(rollout);\n        if (asks) void learnRunning(rollout);\n',
+    from: 'function step(input) {',
+    to: 'async function step(input) {\n    await new Promise((moment) => setTimeout(moment, 1));',
   },
 ];
 
-/** The workflows of a build that takes two of their steps in another order: no history of theirs fits it, nor the other way. */
+/** The workflows of a build that takes some of their steps in another order: no history of theirs fits it, nor the other way. */
 export async function bundleInAnotherOrder(): Promise<string> {
   const shipped = await readableBundle();
   return CHANGES.reduce((code, change) => changedOnce(code, change, 'another order'), shipped);

@@ -69,12 +69,13 @@ export function fakeHostActivities(world: FakeWorld): HostActivities {
       const did = tookOver ? 'took over' : 'undid';
       const settled = host.applied === undefined ? undefined : `${did} ${host.applied}`;
       if (!tookOver) host.applied = undefined;
-      host.staged = order.config.name;
+      const alreadyOnTarget = host.config === order.config.name && !host.isLeft;
+      host.staged = alreadyOnTarget ? undefined : order.config.name;
       return {
         bootId: bootId(order.node),
         ...(host.config === undefined ? {} : { currentConfig: host.config }),
-        alreadyOnTarget: host.config === order.config.name,
-        plan: world.planFor(order.node),
+        alreadyOnTarget,
+        plan: world.planOf(),
         ...(settled === undefined ? {} : { settled }),
         ...(host.isLeft ? { unsettled: true } : {}),
         ...(tookOver ? { tookOver } : {}),

@@ -1,91 +1,69 @@
-import { setTimeout as delay } from 'node:timers/promises';
 import { heartbeat } from '@temporalio/activity';
 import type { Client, WorkflowHandle } from '@temporalio/client';
-import {
-  completeChange,
-  cordonChange,
-  holdChange,
-  refuseMoved,
-  releaseChange,
-} from '../../../activities/cluster/node-changes';
+import { ActivityFailure, ApplicationFailure } from '@temporalio/common';
 import {
   hasFallenOver,
   refuseToDrain,
   refuseToReboot,
 } from '../../../activities/cluster/check-cordon';
-import { movesOf } from '../../../activities/cluster/pool-moves';
-import { refuseStranger } from '../../../activities/cluster/hold-node';
-import { nodeDeleted } from '../../../activities/cluster/known-node';
-import { RoomInPools, type TakeRoom } from '../../../activities/cluster/room-in-pool';
-import { written } from '../../../activities/cluster/written-node';
-import { createFindRunningUpdates } from '../../../activities/cluster/find-running-updates';
-import type { DatedLookup, NodeChange, RunningUpdates } from '../../../activities/cluster/ports';
-import { toFailure } from '../../../activities/failures';
-import { fail } from '../../../core/errors';
+import { nodeDeleted, refuseAnotherNode } from '../../../activities/cluster/known-node';
 import {
-  ANNOTATION,
-  CLUSTER_QUEUE,
-  NodeState,
-  poolRolloutId,
-  updateNodeId,
-} from '../../../core/names';
+  completeChange,
+  cordonChange,
+  releaseChange,
+} from '../../../activities/cluster/node-changes';
+import type { ClusterPorts, DatedLookup, NodeChange } from '../../../activities/cluster/ports';
+import { refuseUnwanted } from '../../../activities/cluster/unwanted';
+import { createWhyCancelled } from '../../../activities/cluster/why-cancelled';
+import { toFailure } from '../../../activities/failures';
+import { fail, messageOf } from '../../../core/errors';
+import { ANNOTATION, NodeState, updateNodeId } from '../../../core/names';
 import type { UpdatePlan } from '../../../core/node/plan';
 import { isReady } from '../../../core/node/predicates';
 import type { Node } from '../../../core/node/types';
-import { versionOf } from '../../../core/object-meta';
 import type { MachineConfigPool, ResolvedPolicy } from '../../../core/pool/types';
-import { DEFAULT_POLICY, observePool, selectFrom } from '../../../core/rollout';
+import { DEFAULT_POLICY } from '../../../core/rollout';
+import { NodeUpdates } from '../../../process/temporal/node-updates';
 import type {
   ClusterActivities,
-  SelectNodesInput,
-  SelectNodesResult,
+  CordonedNode,
+  NodeStep,
+  ReleaseNodeInput,
+  TakeOutInput,
 } from '../../../workflows/contracts/cluster';
 import type { ConfigReference, HostActivities } from '../../../workflows/contracts/host';
+import { SEARCH_ATTRIBUTE } from '../../../workflows/contracts/search-attributes';
 import {
-  clusterChangedSignal,
-  progressQuery,
-  type RolloutProgress,
-} from '../../../workflows/messages';
-import { OpenUpdates } from '../../../process/temporal/open-updates';
-import type { poolRollout } from '../../../workflows/pool-rollout';
-import type { updateNode } from '../../../workflows/update-node';
+  statusQuery,
+  type NodeReport,
+  type NodeStatus,
+  type NodeUpdateInput,
+} from '../../../workflows/contracts/update';
+import type { updateNode } from '../../../workflows/node/update-node';
 import { aHost, fakeHostActivities, type FakeHost } from './fake-hosts';
-import { gateFor, latch, orCancelled, type Gate, type Hook } from './gates';
+import { gateFor, latch, type Gate, type Hook } from './gates';
 import { aPlan } from './plans';
 
 export interface WorldOptions {
   readonly nodes?: number;
-  readonly maxUnavailable?: number | string;
   readonly policy?: Partial<ResolvedPolicy>;
   readonly plan?: UpdatePlan;
-  /** The pool's rendered config; absent = `c2`, while every node has `c1`. */
-  readonly config?: string | undefined;
-  /** A second pool of the same cluster; nodes may be moved between the two. */
-  readonly beside?: FakeWorld;
 }
 
-/** Longer than any step on a busy machine; shorter than the limit of a test. */
-const PATIENCE_MS = 50_000;
+/** Of an update that is started; absent = to the config of the pool, on a node that is whole. */
+type Start = Partial<Pick<NodeUpdateInput, 'found' | 'takesBack'>> & { readonly config?: string };
 
-/** State that all pools of one cluster share. */
-interface Shared {
-  readonly nodes: Map<string, Node>;
-  readonly hosts: Map<string, FakeHost>;
-  readonly pools: FakeWorld[];
-  /** `<node>/<config>` that was verified. */
-  readonly proofs: Set<string>;
-  readonly drained: Set<string>;
-  /** Nodes with a pod that was bound to them although they were cordoned. */
-  readonly late: Set<string>;
-  /** Nodes that a person has put back into service: updates must not go on there. */
-  readonly putBack: Set<string>;
+/** How an update ended. */
+interface Ended {
+  readonly outcome: string | undefined;
+  /** As Temporal shows it. */
+  readonly status: string;
+  /** Only of an update that brought its node to the config. */
+  readonly report?: NodeReport;
+  /** Catalogue name. */
+  readonly failure?: string;
+  readonly reason?: string;
 }
-
-/** Steps of nodes that have a slot. */
-const WITH_SLOT: ReadonlySet<string> = new Set([
-  ...['cordonNode', 'drainNode', 'applyUpdate', 'performServiceActions', 'armReboot'],
-  ...['verifyUpdate', 'awaitNodeReady', 'commitUpdate', 'completeNode'],
-]);
 
 interface Step {
   readonly step: string;
@@ -95,8 +73,6 @@ interface Step {
 /** Short waits, so that tests that reach them end soon. */
 const QUICK_POLICY: ResolvedPolicy = {
   ...DEFAULT_POLICY,
-  canaryNodes: 0,
-  failureThreshold: '100%',
   drain: { timeoutSeconds: 30, onTimeout: 'RetryLater' },
   rebootTimeoutSeconds: 20,
   readySeconds: 0,
@@ -104,33 +80,30 @@ const QUICK_POLICY: ResolvedPolicy = {
 };
 
 /**
- * A pool with its nodes and machines, in memory. Nodes have the state that Kubernetes would show, changed by the
+ * The nodes of a pool and their machines, in memory. Nodes have the state that Kubernetes would show, changed by the
  * functions of the real activities. An independent check of the promises fills `violations`, which must be empty
  * at the end.
  */
 export class FakeWorld {
   readonly violations: string[] = [];
   readonly steps: Step[] = [];
-  readonly rolloutId: string;
-  exists = true;
+  readonly releases: ReleaseNodeInput[] = [];
+  readonly policy: ResolvedPolicy;
   /** No node has pods to drain, and the cordon reports that. */
   withoutPods = false;
-  config: string | undefined;
-  maxUnavailable: number | string;
-  policy: ResolvedPolicy;
-  paused = false;
-  pausedReason: string | undefined;
-  cancelledConfig: string | undefined;
-  startedConfig: string | undefined;
-  /** Most nodes that were unavailable at once. */
-  mostUnavailable = 0;
-  private readonly shared: Shared;
-  private readonly plans = new Map<string, UpdatePlan>();
+  private readonly nodes = new Map<string, Node>();
+  private readonly hosts = new Map<string, FakeHost>();
+  private readonly plan: UpdatePlan;
+  private pools: readonly MachineConfigPool[];
+  /** `<node>/<config>` that was verified. */
+  private readonly proofs = new Set<string>();
+  private readonly drained = new Set<string>();
+  /** Nodes with a pod that was bound to them although they were cordoned. */
+  private readonly late = new Set<string>();
+  /** By node: the UID for which its last update was started. */
+  private readonly begunFor = new Map<string, string>();
   private readonly gates: Gate[] = [];
   private hooks: Hook[] = [];
-  /** Resolves when the first node is cordoned; undefined = nothing waits for that. */
-  private firstTaken: ReturnType<typeof latch> | undefined;
-  private frozen: readonly Node[] | undefined;
   private watchers: (() => void)[] = [];
   private version = 1;
 
@@ -139,25 +112,20 @@ export class FakeWorld {
     private readonly client: Client,
     options: WorldOptions,
   ) {
-    this.shared = options.beside?.shared ?? {
-      ...{ nodes: new Map(), hosts: new Map(), pools: [] },
-      ...{ proofs: new Set(), drained: new Set(), late: new Set(), putBack: new Set() },
-    };
-    this.shared.pools.push(this);
-    this.rolloutId = poolRolloutId(pool);
-    this.config = 'config' in options ? options.config : 'c2';
-    this.maxUnavailable = options.maxUnavailable ?? 1;
     this.policy = { ...QUICK_POLICY, ...options.policy };
-    this.defaultPlan = options.plan ?? aPlan();
-    for (let i = 1; i <= (options.nodes ?? 3); i += 1) this.addNode(`${pool}-n${i}`);
+    this.plan = options.plan ?? aPlan();
+    this.pools = [aPool(pool), aPool(this.otherPool)];
+    for (let i = 1; i <= (options.nodes ?? 1); i += 1) this.addNode(this.name(i));
   }
-
-  defaultPlan: UpdatePlan;
 
   // -- For tests ------------------------------------------------------------------------------
 
+  get otherPool(): string {
+    return `${this.pool}-other`;
+  }
+
   nodeNames(): readonly string[] {
-    return this.members().map(({ metadata }) => metadata.name);
+    return [...this.nodes.keys()];
   }
 
   name(index: number): string {
@@ -165,32 +133,23 @@ export class FakeWorld {
   }
 
   node(name: string): Node {
-    const node = this.shared.nodes.get(name);
+    const node = this.nodes.get(name);
     if (node === undefined) throw new Error(`no node ${name}`);
     return node;
   }
 
   host(name: string): FakeHost {
-    const host = this.shared.hosts.get(name);
+    const host = this.hosts.get(name);
     if (host === undefined) throw new Error(`no host ${name}`);
     return host;
   }
 
-  plan(node: string, plan: UpdatePlan): void {
-    this.plans.set(node, plan);
+  planOf(): UpdatePlan {
+    return this.plan;
   }
 
-  planFor(node: string): UpdatePlan {
-    return this.plans.get(node) ?? this.defaultPlan;
-  }
-
-  /**
-   * Stops every activity of this name (on this node) until the gate is opened. For the first node, the others are
-   * prepared only after it has its slot: otherwise the node that is prepared first gets it.
-   */
+  /** Stops every activity of this name (on this node) until the gate is opened. */
   hold(step: string, node?: string): Gate {
-    const isTaken = this.stepsOf(this.name(1)).includes('cordonNode');
-    if (node === this.name(1) && WITH_SLOT.has(step) && !isTaken) this.firstTaken ??= latch();
     const { gate, hook } = gateFor(step, node);
     this.hooks.push(hook);
     this.gates.push(gate);
@@ -204,16 +163,9 @@ export class FakeWorld {
   }
 
   /** Makes an activity fail with a catalogue name, which decides whether it is retried. */
-  failWith(
-    step: string,
-    node: string | undefined,
-    name: string,
-    message: string,
-    times?: number,
-  ): void {
+  failWith(step: string, node: string, name: string, message: string, times?: number): void {
     this.hooks.push({
-      step,
-      ...(node === undefined ? {} : { node }),
+      ...{ step, node },
       ...(times === undefined ? {} : { times }),
       act: () => {
         throw toFailure(Object.assign(new Error(message), { name }), 1);
@@ -221,65 +173,67 @@ export class FakeWorld {
     });
   }
 
-  healAll(): void {
-    this.hooks = [];
-    this.firstTaken?.resolve();
-  }
-
+  /** Lets everything pass that is held or fails. */
   releaseAll(): void {
     this.hooks = [];
-    this.firstTaken?.resolve();
     for (const gate of this.gates) gate.open();
-  }
-
-  /** From now on selections see the nodes as they are now. */
-  freezeView(): void {
-    this.frozen = this.members();
-  }
-
-  thawView(): void {
-    this.frozen = undefined;
   }
 
   /** A change of a Node by a person or by the cluster. */
   changeNode(name: string, change: NodeChange & { readonly ready?: boolean }): void {
-    if (change.unschedulable === false) this.shared.putBack.add(name);
     this.write(name, change);
     this.notify();
   }
 
-  /** The scheduler had chosen the node before it was cordoned. */
-  bindLate(name: string): void {
-    this.shared.late.add(name);
+  /** A person skips the node, or cancels its update. */
+  holdNode(name: string, config = 'c2'): void {
+    const annotations = { [ANNOTATION.HELD_FOR]: config, [ANNOTATION.HELD_REASON]: 'not this one' };
+    this.changeNode(name, { annotations });
   }
 
-  /** A machine joins after its first boot; replaces an earlier one of the same name. */
-  join(name: string, config: string): void {
-    if (!this.shared.hosts.has(name)) throw new Error(`no worker runs for ${name}`);
-    this.addNode(name, config);
-    this.notify();
+  /** The scheduler had chosen the node before it was cordoned. */
+  bindLate(name: string): void {
+    this.late.add(name);
   }
 
   /** Deletes the Node; its machine may go on running. */
   deleteNode(name: string): void {
-    this.shared.nodes.delete(name);
+    this.nodes.delete(name);
+    this.notify();
+  }
+
+  /** Another Node takes the name. */
+  replaceNode(name: string): void {
+    this.addNode(name);
     this.notify();
   }
 
   /** Changes the label by which pools select the node. */
-  moveNode(name: string, to: FakeWorld): void {
+  moveNode(name: string): void {
     const node = this.node(name);
-    const labels = { ...node.metadata.labels, pool: to.pool };
-    this.shared.nodes.set(name, {
-      ...node,
-      metadata: { ...node.metadata, labels, resourceVersion: String((this.version += 1)) },
-    });
-    for (const pool of this.shared.pools) pool.notify();
+    const labels = { ...node.metadata.labels, pool: this.otherPool };
+    this.nodes.set(name, { ...node, metadata: { ...node.metadata, labels } });
+    this.notify();
   }
 
-  /** Replaces all nodes by one whose host worker does not run. */
+  /** The pool gets another config. */
+  retarget(config: string): void {
+    this.pools = [aPool(this.pool, config), aPool(this.otherPool)];
+    this.notify();
+  }
+
+  /** A person cancels the rollout of the pool. */
+  cancelRollout(): void {
+    const annotations = { [ANNOTATION.ROLLOUT_CANCELLED]: 'c2' };
+    this.pools = [aPool(this.pool, 'c2', annotations), aPool(this.otherPool)];
+  }
+
+  deletePool(): void {
+    this.pools = [aPool(this.otherPool)];
+  }
+
+  /** A node whose host worker does not run. */
   addNodeWithoutHost(): string {
-    this.shared.nodes.clear();
     const name = `${this.pool}-nobody`;
     this.addNode(name);
     return name;
@@ -299,7 +253,7 @@ export class FakeWorld {
   }
 
   cordoned(): readonly string[] {
-    return this.members()
+    return [...this.nodes.values()]
       .filter(({ spec }) => spec?.unschedulable === true)
       .map(({ metadata }) => metadata.name);
   }
@@ -311,49 +265,56 @@ export class FakeWorld {
   updatedNodes(): readonly string[] {
     return this.nodeNames().filter(
       (name) =>
-        this.annotation(name, ANNOTATION.CURRENT_CONFIG) === this.config &&
+        this.annotation(name, ANNOTATION.CURRENT_CONFIG) === 'c2' &&
         this.annotation(name, ANNOTATION.STATE) === NodeState.DONE,
     );
   }
 
-  async startRollout(): Promise<WorkflowHandle<typeof poolRollout>> {
-    return this.client.workflow.start<typeof poolRollout>('poolRollout', {
-      workflowId: this.rolloutId,
-      taskQueue: CLUSTER_QUEUE,
-      args: [{ pool: this.pool }],
+  /** As a step of the rollout does. */
+  async startUpdate(node: string, start: Start = {}): Promise<WorkflowHandle<typeof updateNode>> {
+    const { config = 'c2', found = 'whole', takesBack } = start;
+    const current = this.annotation(node, ANNOTATION.CURRENT_CONFIG);
+    const { uid = '' } = this.node(node).metadata;
+    this.begunFor.set(node, uid);
+    await new NodeUpdates(this.client).start({
+      ...{ node, uid, pool: this.pool, config: reference(config), found },
+      ...{ policy: this.policy, disruptionPolicies: {} },
+      ...(current === undefined ? {} : { currentConfig: reference(current) }),
+      ...(takesBack === undefined ? {} : { takesBack }),
     });
-  }
-
-  rollout(): WorkflowHandle<typeof poolRollout> {
-    return this.client.workflow.getHandle<typeof poolRollout>(this.rolloutId);
+    return this.update(node);
   }
 
   update(node: string): WorkflowHandle<typeof updateNode> {
     return this.client.workflow.getHandle<typeof updateNode>(updateNodeId(node));
   }
 
-  progress(): Promise<RolloutProgress> {
-    return this.rollout().query(progressQuery);
+  status(node: string): Promise<NodeStatus> {
+    return this.update(node).query(statusQuery);
   }
 
-  /** Queries the rollout until its progress is as expected; fails with the last progress. */
-  async progressUntil(condition: (progress: RolloutProgress) => boolean): Promise<RolloutProgress> {
-    const deadline = Date.now() + PATIENCE_MS;
-    for (;;) {
-      const progress = await this.progress();
-      if (condition(progress)) return progress;
-      if (Date.now() > deadline) throw new Error(`not so: ${JSON.stringify(progress)}`);
-      await delay(50);
-    }
+  /** Starts an update, and waits for its end. */
+  async run(node: string, start: Start = {}): Promise<Ended> {
+    await this.startUpdate(node, start);
+    return this.ended(node);
   }
 
-  async tell(reason: string): Promise<void> {
-    await this.rollout().signal(clusterChangedSignal, { reason });
+  /** How the last update of the node ended. Its Node has to say so. */
+  async ended(node: string): Promise<Ended> {
+    const handle = this.update(node);
+    const end = await handle.result().then(
+      (report): Partial<Ended> => ({ report }),
+      (error: unknown) => causeOf(error),
+    );
+    const { runId, status, typedSearchAttributes } = await handle.describe();
+    this.expectOver(node, runId);
+    const outcome = typedSearchAttributes.get(SEARCH_ATTRIBUTE.outcome);
+    return { outcome, status: status.name, ...end };
   }
 
   /** Nodes that need a person: with a cordon of ours, or a host unlike its record. */
   leftovers(): readonly string[] {
-    const cordons = this.members()
+    const cordons = [...this.nodes.values()]
       .filter((node) => node.metadata.annotations?.[ANNOTATION.CORDONED_BY] !== undefined)
       .map(({ metadata }) => `${metadata.name} is still cordoned by us`);
     const hosts = this.nodeNames()
@@ -377,11 +338,6 @@ export class FakeWorld {
   async step(step: string, node: string): Promise<void> {
     this.steps.push({ step, node });
     this.notify();
-    const isFirst = node === this.name(1);
-    if (isFirst && step === 'cordonNode') this.firstTaken?.resolve();
-    if (!isFirst && step === 'prepareUpdate' && this.firstTaken !== undefined) {
-      await orCancelled(this.firstTaken.promise);
-    }
     for (const hook of [...this.hooks]) {
       if (hook.step !== step || (hook.node !== undefined && hook.node !== node)) continue;
       if (hook.times !== undefined) {
@@ -393,29 +349,26 @@ export class FakeWorld {
   }
 
   expectMayDisturb(name: string, config: string): void {
-    const { drain } = this.planFor(name);
     const node = this.node(name);
+    const isCordoned = node.spec?.unschedulable === true;
     if (this.annotation(name, ANNOTATION.DESIRED_CONFIG) !== config) {
       this.violate(`${name} was changed without being targeted`);
     }
-    if (drain && (node.spec?.unschedulable !== true || !this.shared.drained.has(name))) {
+    if (this.plan.drain && !(isCordoned && this.drained.has(name))) {
       this.violate(`${name} was changed without cordon and drain`);
     }
-    if (
-      node.spec?.unschedulable === true &&
-      this.annotation(name, ANNOTATION.CORDONED_BY) === undefined
-    ) {
+    if (isCordoned && this.annotation(name, ANNOTATION.CORDONED_BY) === undefined) {
       this.violate(`${name} was changed under a person's cordon`);
     }
   }
 
   verified(node: string, config: string): void {
-    this.shared.proofs.add(`${node}/${config}`);
+    this.proofs.add(`${node}/${config}`);
   }
 
   reboot(name: string): void {
     const host = this.host(name);
-    if (isReady(this.node(name)) && this.shared.late.has(name)) {
+    if (this.nodes.has(name) && isReady(this.node(name)) && this.late.has(name)) {
       this.violate(`${name} was rebooted with a pod that came late`);
     }
     this.write(name, { ready: false });
@@ -431,226 +384,152 @@ export class FakeWorld {
   }
 
   clusterActivities(): ClusterActivities {
-    const change = async (
-      step: string,
-      input: { readonly node: string },
-      decide: (node: Node) => NodeChange | undefined,
-    ): Promise<Node> => {
-      await this.step(step, input.node);
-      let decided: NodeChange | undefined;
-      try {
-        if (!this.shared.nodes.has(input.node)) throw nodeDeleted(input.node);
-        decided = decide(this.node(input.node));
-      } catch (error) {
-        throw toFailure(error, 1);
-      }
-      if (decided !== undefined) this.write(input.node, decided);
-      this.notify();
-      return this.node(input.node);
-    };
     return {
-      selectNodes: async (input) => this.select(input),
-      cordonNode: async (input) => {
-        const write = (takeRoom: TakeRoom): Promise<Node> =>
-          change('cordonNode', input, (known) => {
-            refuseMoved(known, input, this.poolObjects());
-            const wanted = cordonChange(known, input);
-            if (wanted !== undefined) takeRoom(known);
-            return wanted;
-          });
-        // Every attempt counts as that of another worker, which does not know the others' cordons.
-        const node = await (input.repair === true
-          ? write(() => undefined)
-          : this.room().whileThereIs(input, write));
-        this.shared.drained.delete(input.node);
-        const cordoned = node.metadata.annotations?.[ANNOTATION.CORDONED_BY] !== undefined;
-        if (!this.withoutPods || input.drain === undefined) return { cordoned };
-        this.shared.drained.add(input.node);
-        return { cordoned, drained: { evicted: 0, left: 1 } };
+      takeOutOfService: async (input) => {
+        await this.grant(input);
+        await this.step('cordon', input.node);
+        const node = this.change(input, (known) => {
+          refuseUnwanted(known, input, this.view.pools);
+          return cordonChange(known, input);
+        });
+        return this.takenOut(node, input.drain !== undefined);
+      },
+      cordonAgain: async (input) => {
+        await this.step('cordonAgain', input.node);
+        const node = this.change(input, (known) => cordonChange(known, input));
+        return this.takenOut(node, input.drain !== undefined);
       },
       drainNode: async (input) => {
         heartbeat({ evicted: 0, remaining: [], remainingCount: 0 });
         await this.step('drainNode', input.node);
-        try {
-          refuseToDrain(this.node(input.node), input);
-        } catch (error) {
-          throw toFailure(error, 1);
-        }
-        this.shared.drained.add(input.node);
-        this.shared.late.delete(input.node);
+        this.seen(input, (node) => {
+          refuseToDrain(node, input);
+        });
+        this.drained.add(input.node);
+        this.late.delete(input.node);
         return { evicted: 3, left: 1 };
       },
       checkCordon: async (input) => {
         await this.step('checkCordon', input.node);
-        const node = this.node(input.node);
-        try {
-          refuseToReboot(node, input);
-        } catch (error) {
-          throw toFailure(error, 1);
-        }
-        return { isEmpty: hasFallenOver(node, input) || !this.shared.late.has(input.node) };
+        const node = this.seen(input, (known) => {
+          refuseToReboot(known, input);
+        });
+        return { isEmpty: hasFallenOver(node, input) || !this.late.has(input.node) };
       },
       reportNodePhase: (input) => this.step(`report ${input.phase}`, input.node),
       awaitNodeReady: async (input) => {
         await this.step('awaitNodeReady', input.node);
+        this.seen(input);
         const expected = input.bootId;
         const actual = `${input.node}-boot-${this.host(input.node).boots}`;
         if (expected !== undefined && expected !== actual) this.violate(`${input.node}: old boot`);
       },
       completeNode: async (input) => {
-        const proven = this.shared.proofs.has(`${input.node}/${input.config}`);
+        await this.step('completeNode', input.node);
+        const proven = this.proofs.has(`${input.node}/${input.config}`);
         if (!proven && this.host(input.node).config !== input.config) {
           this.violate(`${input.node} was completed without proof`);
         }
-        return written(
-          await change('completeNode', input, (known) => completeChange(known, input)),
-        );
+        this.change(input, (known) => completeChange(known, input));
       },
       releaseNode: async (input) => {
-        if (!this.shared.nodes.has(input.node)) return undefined;
-        return written(await change('releaseNode', input, (known) => releaseChange(known, input)));
+        this.releases.push(input);
+        await this.step('releaseNode', input.node);
+        if (this.nodes.get(input.node)?.metadata.uid !== input.uid) return;
+        this.change(input, (known) => releaseChange(known, input, new Date().toISOString()));
       },
-      holdNode: async ({ node, pool, config, reason }) => {
-        const held = await change('holdNode', { node }, (known) => {
-          refuseStranger(known, pool, this.poolObjects());
-          return holdChange(known, config, reason);
-        });
-        return written(held);
-      },
-      setPoolPaused: async ({ paused, reason, ends }) => {
-        await this.step('setPoolPaused', '');
-        if (!paused && this.paused && ends !== undefined && ends.reason !== this.pausedReason) {
-          throw toFailure(fail('RefusedRequest', 'it is paused for another reason since'), 1);
-        }
-        this.paused = paused;
-        this.pausedReason = reason;
-        this.notify();
-      },
-      markRolloutCancelled: async ({ config, ofPool }) => {
-        await this.step('markRolloutCancelled', '');
-        this.cancelledConfig = ofPool === true ? this.config : config;
-        if (this.cancelledConfig !== undefined) this.startedConfig = undefined;
-        this.notify();
-      },
-      markRolloutStarted: async ({ config }) => {
-        await this.step('markRolloutStarted', '');
-        this.startedConfig = config;
-        this.notify();
-      },
-      findRunningUpdates: async (input) => {
-        await this.step('findRunningUpdates', '');
-        return this.findRunning(input);
+      whyCancelled: async (input) => {
+        await this.step('whyCancelled', input.node);
+        return this.why(input);
       },
     };
   }
 
-  private async select(input: SelectNodesInput): Promise<SelectNodesResult> {
-    await this.step('selectNodes', '');
-    const { remembered = [] } = input;
-    const { departed, returned } = await movesOf(this.ports(), this.pool, remembered);
-    const left = departed.length === 0 ? {} : { departed };
-    if (!this.exists) return { exists: false, ...left };
-    const nodes = this.frozen ?? this.members();
-    const seen = observePool({ ...input, pool: this.poolObject(), nodes });
-    const selected = selectFrom(seen, { ...input, canaryNodes: this.policy.canaryNodes });
-    const names = selected.candidates.flatMap(({ currentConfig }) => currentConfig ?? []);
-    return {
-      exists: true,
-      ...selected,
-      ...(seen.target === undefined ? {} : { config: reference(seen.target) }),
-      policy: this.policy,
-      disruptionPolicies: {},
-      versions: { nodes: Math.max(0, ...nodes.map(versionOf)), pools: 0, policies: 0 },
-      ...(this.cancelledConfig === undefined ? {} : { cancelledConfig: this.cancelledConfig }),
-      ...(this.startedConfig === undefined ? {} : { startedConfig: this.startedConfig }),
-      ...left,
-      ...(returned.length === 0 ? {} : { returned }),
-      digests: Object.fromEntries(names.map((name) => [name, reference(name).digest])),
+  /** At once, unless a test holds it. Meanwhile it hears what the real one hears. */
+  private async grant(input: TakeOutInput): Promise<void> {
+    heartbeat({ blocker: `waiting for a grant of poolrollout ${input.pool}` });
+    const isUnwanted = (): boolean => {
+      const node = this.nodes.get(input.node);
+      try {
+        if (node !== undefined) refuseUnwanted(node, input, this.view.pools);
+        return node === undefined;
+      } catch {
+        return true;
+      }
     };
+    await Promise.race([this.step('takeOutOfService', input.node), this.until(isUnwanted)]);
   }
 
-  /** A real server, whose visibility is empty. */
-  private readonly updates: RunningUpdates = {
-    isRunning: (node) => new OpenUpdates(this.client).isRunning(node),
-    isOpen: (node, runId) => new OpenUpdates(this.client).isOpen(node, runId),
-    ofPool: () => Promise.resolve([]),
+  private takenOut(node: Node, isLookedAt: boolean): CordonedNode {
+    const { name, annotations = {} } = node.metadata;
+    const cordoned = annotations[ANNOTATION.CORDONED_BY] !== undefined;
+    this.drained.delete(name);
+    if (!this.withoutPods || !isLookedAt) return { cordoned };
+    this.drained.add(name);
+    return { cordoned, drained: { evicted: 0, left: 1 } };
+  }
+
+  /** Decides on the Node, and writes it, in one go. */
+  private change(input: NodeStep, decide: (node: Node) => NodeChange | undefined): Node {
+    this.seen(input, (known) => {
+      const decided = decide(known);
+      if (decided !== undefined) this.write(input.node, decided);
+    });
+    this.notify();
+    return this.node(input.node);
+  }
+
+  private seen(input: NodeStep, look: (node: Node) => void = () => undefined): Node {
+    try {
+      const node = this.nodes.get(input.node);
+      if (node === undefined) throw nodeDeleted(input.node);
+      refuseAnotherNode(node, input);
+      look(node);
+      return node;
+    } catch (error) {
+      throw toFailure(error, 1);
+    }
+  }
+
+  private readonly view = {
+    pools: lookup(() => this.pools),
   };
 
   /** The real activity. */
-  private readonly findRunning = createFindRunningUpdates({
-    view: {
-      nodes: lookup(() => [...this.shared.nodes.values()]),
-      pools: lookup(() => this.poolObjects()),
+  private readonly why = createWhyCancelled({
+    view: this.view,
+    nodes: {
+      ...({} as ClusterPorts['nodes']),
+      read: (name) => found(name, this.nodes.get(name)),
     },
-    updates: this.updates,
+    pools: {
+      change: async (name, decide) => {
+        const pool = await found(name, this.view.pools.get(name));
+        await decide(pool);
+        return pool;
+      },
+    },
   });
 
-  /** Ports of the check for nodes that have left; server and cache agree. */
-  private ports(): Parameters<typeof movesOf>[0] {
-    return {
-      view: {
-        nodes: lookup(() => [...this.shared.nodes.values()]),
-        pools: lookup(() => this.poolObjects()),
-      },
-      nodes: {
-        change: () => Promise.reject(new Error('looking writes nothing')),
-        read: (name) =>
-          this.shared.nodes.has(name)
-            ? Promise.resolve(this.node(name))
-            : Promise.reject(fail('ObjectNotFound', `no node ${name}`)),
-        refresh: () => Promise.reject(new Error('no watch is ever silent here')),
-      },
-      run: () => {
-        throw new Error('looking logs nothing here');
-      },
-    };
+  /** Every update that ends says so on its Node, whatever it did. */
+  private expectOver(name: string, run: string): void {
+    const { uid, annotations = {} } = this.nodes.get(name)?.metadata ?? {};
+    if (uid === undefined || uid !== this.begunFor.get(name)) return;
+    const mark = annotations[ANNOTATION.UPDATE_RUN] ?? 'nothing';
+    if (mark.endsWith(`/${run}/over`)) return;
+    this.violate(`the update of ${name} has ended, and its Node says ${mark}`);
   }
 
-  private members(): readonly Node[] {
-    return [...this.shared.nodes.values()].filter(
-      ({ metadata }) => metadata.labels?.['pool'] === this.pool,
-    );
-  }
-
-  /** Uses the cache of the selections, old or not. */
-  private room(): RoomInPools {
-    const { view, nodes } = this.ports();
-    const shown = lookup(() => this.frozen ?? [...this.shared.nodes.values()]);
-    return new RoomInPools({ view: { ...view, nodes: shown }, nodes, updates: this.updates });
-  }
-
-  private poolObjects(): readonly MachineConfigPool[] {
-    return this.shared.pools.map((world) => world.poolObject());
-  }
-
-  private poolObject(): MachineConfigPool {
-    return {
-      metadata: {
-        name: this.pool,
-        ...(this.pausedReason === undefined
-          ? {}
-          : { annotations: { [ANNOTATION.PAUSED_REASON]: this.pausedReason } }),
-      },
-      spec: {
-        nodeSelector: { matchLabels: { pool: this.pool } },
-        maxUnavailable: this.maxUnavailable,
-        paused: this.paused,
-        ...(this.config === undefined ? {} : { configuration: { name: this.config } }),
-      },
-    };
-  }
-
-  addNode(name: string, config = 'c1'): void {
-    this.shared.hosts.set(name, aHost(config));
-    this.shared.nodes.set(name, {
+  private addNode(name: string): void {
+    this.hosts.set(name, aHost('c1'));
+    this.nodes.set(name, {
       metadata: {
         name,
         uid: `uid-${(this.version += 1)}`,
         labels: { pool: this.pool },
-        creationTimestamp: `2026-01-01T00:00:${String(this.shared.nodes.size).padStart(2, '0')}Z`,
         annotations: {
-          [ANNOTATION.CURRENT_CONFIG]: config,
-          [ANNOTATION.DESIRED_CONFIG]: config,
+          [ANNOTATION.CURRENT_CONFIG]: 'c1',
+          [ANNOTATION.DESIRED_CONFIG]: 'c1',
           [ANNOTATION.STATE]: NodeState.DONE,
         },
       },
@@ -661,15 +540,14 @@ export class FakeWorld {
 
   private write(name: string, change: NodeChange & { readonly ready?: boolean }): void {
     // Nothing observes a machine whose Node is deleted.
-    if (!this.shared.nodes.has(name)) return;
-    const pools = this.shared.pools.map((world) => ({ world, before: world.unavailable() }));
+    if (!this.nodes.has(name)) return;
     const node = this.node(name);
     const annotations = { ...node.metadata.annotations };
     for (const [key, value] of Object.entries(change.annotations ?? {})) {
       if (value === null) delete annotations[key];
       else annotations[key] = value;
     }
-    this.shared.nodes.set(name, {
+    this.nodes.set(name, {
       metadata: { ...node.metadata, annotations, resourceVersion: String((this.version += 1)) },
       spec: {
         ...node.spec,
@@ -681,34 +559,6 @@ export class FakeWorld {
           ? (node.status ?? {})
           : { conditions: [{ type: 'Ready', status: change.ready ? 'True' : 'False' }] },
     });
-    for (const { world, before } of pools) world.observe(before, change.annotations !== undefined);
-  }
-
-  /** @param byUs - false = by a person or by the machine itself, which may do anything */
-  private observe(before: readonly string[], byUs: boolean): void {
-    const after = this.unavailable();
-    this.mostUnavailable = Math.max(this.mostUnavailable, after.length);
-    const added = after.filter((node) => !before.includes(node));
-    const limit = Number(this.maxUnavailable);
-    if (added.length > 0 && after.length > limit && byUs) {
-      this.violate(
-        `${after.length} nodes unavailable, at most ${limit} allowed: ${after.join(', ')}`,
-      );
-    }
-  }
-
-  /** Counted without the product's own functions: this is the observer. */
-  private unavailable(): readonly string[] {
-    return this.members()
-      .filter(({ spec, status, metadata }) => {
-        const ready = status?.conditions?.some(
-          (condition) => condition.type === 'Ready' && condition.status === 'True',
-        );
-        const working = metadata.annotations?.[ANNOTATION.STATE] === 'Working';
-        const isAtWork = working && !this.shared.putBack.has(metadata.name);
-        return spec?.unschedulable === true || ready !== true || isAtWork;
-      })
-      .map(({ metadata }) => metadata.name);
   }
 
   private notify(): void {
@@ -716,6 +566,17 @@ export class FakeWorld {
     this.watchers = [];
     for (const watcher of watchers) watcher();
   }
+}
+
+function aPool(
+  name: string,
+  config = 'c2',
+  annotations: Readonly<Record<string, string>> = {},
+): MachineConfigPool {
+  return {
+    metadata: { name, annotations },
+    spec: { nodeSelector: { matchLabels: { pool: name } }, configuration: { name: config } },
+  };
 }
 
 function lookup<T extends { readonly metadata: { readonly name: string } }>(
@@ -730,6 +591,18 @@ function lookup<T extends { readonly metadata: { readonly name: string } }>(
     get: (name) => list().find(({ metadata }) => metadata.name === name),
     subscribe: () => () => undefined,
   };
+}
+
+async function found<T>(name: string, object: T | undefined): Promise<T> {
+  if (object === undefined) throw fail('ObjectNotFound', `${name} does not exist`);
+  return Promise.resolve(object);
+}
+
+function causeOf(error: unknown): Partial<Ended> {
+  const cause = error instanceof Error ? error.cause : undefined;
+  const inner = cause instanceof ActivityFailure ? cause.cause : cause;
+  const failure = inner instanceof ApplicationFailure ? inner.type : undefined;
+  return { reason: messageOf(inner), ...(failure ? { failure } : {}) };
 }
 
 function reference(name: string): ConfigReference {

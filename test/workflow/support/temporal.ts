@@ -7,20 +7,28 @@ import {
   type WorkflowBundleOption,
 } from '@temporalio/worker';
 import { pino } from 'pino';
-import { CLUSTER_QUEUE, hostQueue } from '../../../core/names';
+import { CLUSTER_QUEUE, hostQueue, STEP_QUEUE } from '../../../core/names';
 import { startTemporal, type TemporalOptions, type TemporalServer } from '../../../tools/temporal';
 import { installTemporalRuntime } from '../../../process/temporal/runtime';
 import { UNREPLAYABLE_FAILS } from '../../../workers/cluster/unreplayable';
 import type { ClusterActivities } from '../../../workflows/contracts/cluster';
 import { workflowBundle } from './bundle';
+import type { RolloutActivities } from '../../../workflows/contracts/rollout';
 import { FakeWorld, type WorldOptions } from './fake-world';
+import { Script } from './script';
 
-/** A real Temporal server with the workflows as shipped; the activities act on fake worlds. */
+/**
+ * A real Temporal server with the workflows as shipped. Updates of nodes act on fake worlds; what rollouts are answered
+ * is scripted.
+ */
 export interface TestTemporal {
   readonly client: Client;
   readonly server: TemporalServer;
   /** A new pool with its own nodes and hosts. Its workers end with the server. */
   world(options?: WorldOptions): Promise<FakeWorld>;
+  script(pool: string): Script;
+  /** Broken promises since this was asked last. */
+  violations(): readonly string[];
   /** Replaces the cluster worker by one with the workflows as shipped. */
   upgrade(): Promise<void>;
   stop(): Promise<void>;
@@ -74,6 +82,12 @@ export async function startTestTemporal(
       ...UNREPLAYABLE_FAILS,
       ...QUICK_HEARTBEATS,
     });
+  void run(
+    await Worker.create({
+      ...{ connection: native, namespace, taskQueue: STEP_QUEUE },
+      activities: { step: worlds.rolloutActivities().step },
+    }),
+  );
   const { code } = options;
   const first = await clusterWorker(code === undefined ? { codePath } : { code });
   const firstDone = run(first);
@@ -96,6 +110,8 @@ export async function startTestTemporal(
       }
       return world;
     },
+    script: (pool) => worlds.script(pool),
+    violations: () => worlds.violations(),
     upgrade: async () => {
       first.shutdown();
       await firstDone;
@@ -114,9 +130,10 @@ export async function startTestTemporal(
   };
 }
 
-/** Routes the one cluster queue to the world of each pool or node. */
+/** Routes the shared queues to the world of each node, and to the script of each rollout. */
 class Worlds {
   private readonly worlds: FakeWorld[] = [];
+  private readonly scripts = new Map<string, Script>();
 
   constructor(private readonly client: Client) {}
 
@@ -126,46 +143,54 @@ class Worlds {
     return world;
   }
 
+  script(pool: string): Script {
+    const script = this.scripts.get(pool) ?? new Script();
+    this.scripts.set(pool, script);
+    return script;
+  }
+
+  violations(): readonly string[] {
+    return this.worlds.flatMap(({ violations }) => violations.splice(0));
+  }
+
   releaseAll(): void {
     for (const world of this.worlds) world.releaseAll();
   }
 
   clusterActivities(): Record<string, (input: never) => Promise<unknown>> {
     const names = [
-      'selectNodes',
-      'cordonNode',
+      'takeOutOfService',
+      'cordonAgain',
       'drainNode',
       'checkCordon',
       'reportNodePhase',
       'awaitNodeReady',
       'completeNode',
       'releaseNode',
-      'holdNode',
-      'setPoolPaused',
-      'markRolloutCancelled',
-      'markRolloutStarted',
-      'findRunningUpdates',
+      'whyCancelled',
     ] as const satisfies readonly (keyof ClusterActivities)[];
-    return Object.fromEntries(
-      names.map((name) => [name, (input: never) => this.route(name, input)]),
+    const ofNodes = names.map(
+      (name) => [name, (input: { readonly pool: string }) => this.onNode(name, input)] as const,
     );
+    const { writeWord } = this.rolloutActivities();
+    return { ...Object.fromEntries(ofNodes), writeWord };
   }
 
-  private async route(
+  rolloutActivities(): RolloutActivities {
+    return {
+      step: (input) => this.script(input.pool).step(input),
+      writeWord: (input) => this.script(input.pool).writeWord(input),
+    };
+  }
+
+  private async onNode(
     name: keyof ClusterActivities,
-    input: { readonly pool?: string; readonly node?: string; readonly nodes?: readonly string[] },
+    input: { readonly pool: string },
   ): Promise<unknown> {
-    const nodes = [...(input.node === undefined ? [] : [input.node]), ...(input.nodes ?? [])];
-    const world = this.worlds.find(
-      ({ pool }) => pool === input.pool || nodes.some((node) => node.startsWith(`${pool}-`)),
-    );
-    if (world === undefined && name === 'selectNodes') return { exists: false };
-    if (world === undefined) throw new Error(`no world for ${JSON.stringify(input)}`);
-    const activities = world.clusterActivities() as unknown as Record<
-      string,
-      (argument: unknown) => Promise<unknown>
-    >;
-    return activities[name]?.(input);
+    const world = this.worlds.find(({ pool }) => pool === input.pool);
+    if (world === undefined) throw new Error(`no world for pool ${input.pool}`);
+    const activity = world.clusterActivities()[name] as (argument: unknown) => Promise<unknown>;
+    return activity(input);
   }
 }
 

@@ -1,12 +1,14 @@
-import { createAwaitGrant, type GrantWait } from '../../../../activities/cluster/await-grant';
+import { createAwaitGrant } from '../../../../activities/cluster/await-grant';
 import type { ActivityRun, Lookup } from '../../../../activities/cluster/ports';
 import { fail, failureName } from '../../../../core/errors';
 import { ANNOTATION, LABEL } from '../../../../core/names';
-import type { Node } from '../../../../core/node/types';
+import { preparedMark } from '../../../../core/node/prepared';
+import type { MachineConfigNode, Node } from '../../../../core/node/types';
 import type { MachineConfigPool } from '../../../../core/pool/types';
 import type { Grant, PoolRollout } from '../../../../core/rollout/pool-rollout';
+import type { TakeOutInput } from '../../../../workflows/contracts/cluster';
 import { aPool } from '../../core/pool/builders';
-import { A, aRun, B, decideOn, grantOf, old } from '../../core/rollout/rollout-pool';
+import { A, aRun, B, decideOn, grantOf, old, waits } from '../../core/rollout/rollout-pool';
 
 /** Objects of one kind that change. */
 class Changing<T extends { readonly metadata: { readonly name: string } }> implements Lookup<T> {
@@ -43,9 +45,9 @@ class Changing<T extends { readonly metadata: { readonly name: string } }> imple
   }
 }
 
-const STEP: GrantWait = {
+const STEP: TakeOutInput = {
   ...{ node: 'n', uid: 'uid-n', pool: 'worker', config: B, run: aRun('r1') },
-  workflowId: 'update-node/n',
+  ...{ workflowId: 'update-node/n', cordon: true, summary: 'reboot' },
 };
 
 function worker(name: string, facts: Parameters<typeof old>[1] = {}): Node {
@@ -65,15 +67,24 @@ function rollout(...grants: readonly Grant[]): PoolRollout {
   };
 }
 
+interface Scene {
+  readonly nodes?: readonly Node[];
+  readonly machineConfigNodes?: readonly MachineConfigNode[];
+  readonly silentMs?: number;
+}
+
 /** A wait under way. */
-function waiting(step: GrantWait = STEP, nodes: readonly Node[] = [worker('n'), worker('b')]) {
+function waiting(step: TakeOutInput = STEP, scene: Scene = {}) {
+  const { nodes = [worker('n'), worker('b')], machineConfigNodes = [], silentMs = 0 } = scene;
   const view = {
     nodes: new Changing(...nodes),
     pools: new Changing(pool()),
+    machineConfigNodes: new Changing(...machineConfigNodes),
     poolRollouts: new Changing(rollout()),
   };
   const cancelled = new AbortController();
   const blockers: string[] = [];
+  const said: string[] = [];
   let told: () => void = () => undefined;
   const run = {
     signal: cancelled.signal,
@@ -83,17 +94,30 @@ function waiting(step: GrantWait = STEP, nodes: readonly Node[] = [worker('n'), 
     },
     log: { debug: () => undefined },
   } as unknown as ActivityRun;
+  const api = { isAway: false };
   const dated = { newest: 0, silentMs: 0, reached: () => Promise.resolve(true) };
+  const put = (object: MachineConfigNode) => {
+    const resourceVersion = String(said.length);
+    view.machineConfigNodes.put({
+      ...object,
+      metadata: { ...object.metadata, resourceVersion },
+    });
+    return Promise.resolve(view.machineConfigNodes.get(object.metadata.name) ?? object);
+  };
   const ended = createAwaitGrant({
     run: () => run,
     view: {
-      nodes: Object.assign(view.nodes, dated),
+      nodes: Object.assign(view.nodes, { ...dated, silentMs }),
       pools: Object.assign(view.pools, dated),
+      machineConfigNodes: Object.assign(view.machineConfigNodes, dated),
       poolRollouts: view.poolRollouts,
     },
     nodes: {
-      change: () => Promise.reject(new Error('nothing is written')),
-      refresh: () => Promise.resolve(),
+      change: () => Promise.reject(new Error('no Node is written')),
+      refresh: () =>
+        api.isAway
+          ? Promise.reject(fail('ApiUnavailable', 'it does not answer'))
+          : Promise.resolve(),
       read: (name) => {
         const node = view.nodes.get(name);
         return node === undefined
@@ -101,6 +125,21 @@ function waiting(step: GrantWait = STEP, nodes: readonly Node[] = [worker('n'), 
           : Promise.resolve(node);
       },
     },
+    machineConfigNodes: {
+      read: () => Promise.reject(new Error('not read here')),
+      applyStatus: () => Promise.reject(new Error('no status is written')),
+      applySpec: ({ name }, spec) => {
+        said.push(`made for ${spec.configVersion.desired}`);
+        return put({ metadata: { name }, spec });
+      },
+      annotate: (name, annotations) => {
+        const known = view.machineConfigNodes.get(name);
+        if (known === undefined) return Promise.reject(fail('ObjectNotFound', name));
+        said.push(annotations[ANNOTATION.PREPARED] ?? '');
+        return put({ ...known, metadata: { ...known.metadata, annotations } });
+      },
+    },
+    rollouts: { wake: (name, seen) => said.push(`woken: ${name} ${JSON.stringify(seen)}`) },
   })(step);
   const outcome = ended.then(
     () => 'granted',
@@ -110,7 +149,7 @@ function waiting(step: GrantWait = STEP, nodes: readonly Node[] = [worker('n'), 
     new Promise<string>((resolve) => {
       told = () => resolve(blockers.at(-1) ?? '');
     });
-  return { ...view, outcome, nextBlocker, cancelled };
+  return { ...view, outcome, nextBlocker, cancelled, said, api };
 }
 
 describe('the wait for a grant', () => {
@@ -131,8 +170,56 @@ describe('the wait for a grant', () => {
     ]);
   });
 
+  it('says on the MachineConfigNode that the update is prepared, once, and wakes the rollout', async () => {
+    const mark = preparedMark(STEP.run, B, false);
+    const wait = waiting(STEP, { machineConfigNodes: [waits('n', 'r0')] });
+    await wait.nextBlocker();
+    const again = wait.nextBlocker();
+    wait.poolRollouts.put(rollout(grantOf('b')));
+    await again;
+
+    expect(wait.said).toEqual([mark, 'woken: worker {"machineConfigNodes":1}']);
+    wait.poolRollouts.put(rollout(grantOf('n')));
+    await wait.outcome;
+  });
+
+  it('makes the MachineConfigNode where there is none, for the config that the node is on', async () => {
+    const wait = waiting({ ...STEP, serves: true });
+    await wait.nextBlocker();
+
+    const mark = preparedMark(STEP.run, B, true);
+    expect(wait.said.slice(0, 2)).toEqual([`made for ${A}`, mark]);
+    wait.cancelled.abort(new Error('cancelled'));
+    await wait.outcome;
+  });
+
+  it('goes on with its grant while nobody knows how the nodes are', async () => {
+    const wait = waiting(STEP, { silentMs: 16_000 });
+    await wait.nextBlocker();
+    wait.api.isAway = true;
+    const unknown = wait.nextBlocker();
+    wait.poolRollouts.put(rollout(grantOf('n')));
+
+    expect(await unknown).toBe('waiting for the Kubernetes API server: it does not answer');
+
+    wait.api.isAway = false;
+    wait.pools.put(pool());
+    expect(await wait.outcome).toBe('granted');
+  });
+
+  it('waits without a pool: its nodes count for another one', async () => {
+    const wait = waiting();
+    await wait.nextBlocker();
+    wait.poolRollouts.put(rollout(grantOf('n')));
+    wait.pools.remove('worker');
+
+    expect(await wait.nextBlocker()).toMatch(/^waiting for a grant of poolrollout worker/);
+    wait.cancelled.abort(new Error('cancelled'));
+    await wait.outcome;
+  });
+
   it('goes on with its grant while the pool has no room', async () => {
-    const wait = waiting(STEP, [worker('n'), worker('down', { ready: 'False' })]);
+    const wait = waiting(STEP, { nodes: [worker('n'), worker('down', { ready: 'False' })] });
     await wait.nextBlocker();
     const full = wait.nextBlocker();
     wait.poolRollouts.put(rollout(grantOf('n')));
@@ -142,6 +229,24 @@ describe('the wait for a grant', () => {
     wait.nodes.put(worker('down'));
     wait.pools.put(pool());
     expect(await wait.outcome).toBe('granted');
+  });
+
+  it('leaves the control plane of all pools its quorum', async () => {
+    const master = (name: string, pool: string, ready: 'True' | 'False' = 'True') =>
+      old(name, { ready, labels: { [LABEL.CONTROL_PLANE]: '', [pool]: '' } });
+    const nodes = [
+      ...[master('n', LABEL.WORKER), master('m', 'masters', 'False'), master('o', 'masters')],
+    ];
+    const wait = waiting(STEP, { nodes });
+    await wait.nextBlocker();
+    const full = wait.nextBlocker();
+    wait.poolRollouts.put(rollout(grantOf('n')));
+
+    expect(await full).toBe(
+      'waiting for room: at most 1 of 3 control-plane nodes at once; out of service: m',
+    );
+    wait.cancelled.abort(new Error('cancelled'));
+    await wait.outcome;
   });
 
   it.each<[string, (wait: ReturnType<typeof waiting>) => void]>([

@@ -1,14 +1,15 @@
 import {
-  cordonChange,
   completeChange,
-  holdChange,
-  releaseChange,
+  cordonChange,
+  refuseHeld,
+  releaseChange as releaseChangeAt,
+  type Turned,
 } from '../../../../activities/cluster/node-changes';
 import type { NodeChange } from '../../../../activities/cluster/ports';
 import { ANNOTATION } from '../../../../core/names';
 import { isDone, isTargetedAt } from '../../../../core/node/predicates';
 import type { Node, NodeTaint } from '../../../../core/node/types';
-import { placeNode } from '../../../../core/rollout/view';
+import { standingOf } from '../../../../core/rollout/standing';
 import type { ReleaseNodeInput } from '../../../../workflows/contracts/cluster';
 
 const OLD = 'rendered-worker-0';
@@ -58,6 +59,10 @@ const done = {
   [ANNOTATION.REASON]: '',
 };
 
+const NOW = '2026-01-02T00:00:00.000Z';
+const releaseChange = (node: Node, input: Turned<ReleaseNodeInput>) =>
+  releaseChangeAt(node, input, NOW);
+
 const cordonInput = { ...STEP, cordon: true, summary: 'reboot' };
 
 const release = (more: Partial<ReleaseNodeInput>): ReleaseNodeInput => ({
@@ -76,7 +81,6 @@ it.each([
   ['release failed', (node: Node) => releaseChange(node, release({}))],
   ['release cancelled', (node: Node) => releaseChange(node, release({ outcome: 'cancelled' }))],
   ['release lost', (node: Node) => releaseChange(node, release({ hostIsBack: false }))],
-  ['hold', (node: Node) => holdChange(node, NEW, 'skipped')],
 ])('%s: doing it again changes nothing', (_name, change) => {
   const start = applied(aNode(done), cordonChange(aNode(done), cordonInput));
   const once = applied(start, change(start));
@@ -96,7 +100,6 @@ describe('the taint of a node that will be drained', () => {
     ['says that it failed', releaseChange(node, release({}))],
     ['leaves it out of service', releaseChange(node, release({ hostIsBack: false }))],
     ['gives it back', releaseChange(node, cancelled)],
-    ['skips it', holdChange(node, NEW, 'skipped')],
   ])('goes in the write that %s, and no other taint does', (_what, change) => {
     expect(change?.taints).toEqual([rack]);
     expect(change?.annotations).not.toEqual({});
@@ -107,10 +110,6 @@ describe('the taint of a node that will be drained', () => {
     [
       'gives it back until its drain is tried later',
       releaseChange(node, { ...cancelled, isTriedLater: true }),
-    ],
-    [
-      'ends its hold',
-      holdChange(aNode({ [ANNOTATION.HELD_FOR]: NEW }, false, [ours]), NEW, undefined),
     ],
     [
       'completes one without it',
@@ -153,28 +152,22 @@ it.each([true, false])('refuses a node that a person cordoned (cordon: %s)', (co
   );
 });
 
-it.each([true, false])(
-  'refuses a node that a person holds for its config (cordon: %s)',
-  (cordon) => {
-    const held = {
-      [ANNOTATION.HELD_FOR]: NEW,
-      [ANNOTATION.HELD_REASON]: 'skipped: hardware fault',
-    };
-    const take = () => cordonChange(aNode({ ...done, ...held }), { ...cordonInput, cordon });
+describe('the hold of a person', () => {
+  const held = { ...done, [ANNOTATION.HELD_FOR]: NEW, [ANNOTATION.HELD_REASON]: 'skipped: disk' };
 
-    expect(take).toThrow(
+  it('keeps the node from its config', () => {
+    expect(() => refuseHeld(aNode(held), STEP)).toThrow(
       expect.objectContaining({
         name: 'HeldByUser',
-        message: `node n is held for ${NEW} (skipped: hardware fault); retry it to let it be updated`,
+        message: `node n is held for ${NEW} (skipped: disk); retry it to let it be updated`,
       }) as Error,
     );
-  },
-);
+  });
 
-it('takes a node that is held for another config', () => {
-  const held = { ...done, [ANNOTATION.HELD_FOR]: 'rendered-worker-9' };
-
-  expect(cordonChange(aNode(held), cordonInput)?.unschedulable).toBe(true);
+  it('keeps it from no other config, and from no way back', () => {
+    expect(() => refuseHeld(aNode(held), { config: OLD })).not.toThrow();
+    expect(() => refuseHeld(aNode(held), { config: NEW, isGoingBack: true })).not.toThrow();
+  });
 });
 
 it('cordons a node that is held once more while it rolls back: that is what the person wants', () => {
@@ -271,71 +264,11 @@ it('clears a hold for the config that the node is on now, and no other', () => {
   expect(heldFor('rendered-worker-9')).not.toHaveProperty([ANNOTATION.HELD_FOR]);
 });
 
-it('refuses to repair a node that is back in service, so that it takes no slot for nothing', () => {
-  const repair = { ...cordonInput, repair: true };
-
-  expect(() => cordonChange(aNode(done), repair)).toThrow(/needs a slot of its own/);
-  // An update has begun on it, and a person has put it back into service.
+it('cordons a node once more that is uncordoned during its rollback', () => {
   const working = { ...done, [ANNOTATION.STATE]: 'Working' };
-  expect(() => cordonChange(aNode(working), repair)).toThrow(/is back in service, so its update/);
-  const left = aNode({ ...working, [ANNOTATION.CORDONED_BY]: 'update-node/n' }, true);
-  const once = applied(left, cordonChange(left, repair));
-  expect(once.spec?.unschedulable).toBe(true);
-  expect(cordonChange(once, repair)).toBeUndefined();
-});
-
-it('finds what its first attempt wrote also on a node that is Ready since', () => {
-  const repair = { ...cordonInput, cordon: false, repair: true };
-  const away = { conditions: [{ type: 'Ready', status: 'False' as const }] };
-  const failed = { ...done, [ANNOTATION.DESIRED_CONFIG]: NEW, [ANNOTATION.STATE]: 'Degraded' };
-
-  const once = applied(aNode(failed), cordonChange({ ...aNode(failed), status: away }, repair));
-
-  expect(once.metadata.annotations).toMatchObject({ [ANNOTATION.STATE]: 'Working' });
-  expect(cordonChange(once, repair)).toBeUndefined();
-});
-
-it('cordons a node once more that is uncordoned during its rollback, in the slot that it has', () => {
-  const working = { ...done, [ANNOTATION.STATE]: 'Working' };
-  const again = { ...cordonInput, repair: true, isGoingBack: true };
+  const again = { ...cordonInput, isGoingBack: true as const };
 
   expect(cordonChange(aNode(working), again)).toMatchObject({ unschedulable: true });
-});
-
-it('takes a node that is down and never said what it is on: it is in its slot already', () => {
-  const away = { conditions: [{ type: 'Ready', status: 'False' as const }] };
-
-  const change = cordonChange({ ...aNode(), status: away }, { ...cordonInput, repair: true });
-
-  expect(change).toMatchObject({ unschedulable: true });
-});
-
-it('takes a node that is down and whose disk has drifted as it is', () => {
-  const away = { conditions: [{ type: 'Ready', status: 'False' as const }] };
-  const drifted = {
-    ...{ ...done, [ANNOTATION.STATE]: 'Degraded' },
-    [ANNOTATION.REASON]: 'unexpected on-disk state validating against /etc/motd',
-  };
-  const repair = { ...cordonInput, repair: true };
-
-  expect(cordonChange({ ...aNode(drifted), status: away }, repair)?.unschedulable).toBe(true);
-  expect(() => cordonChange(aNode(drifted), repair)).toThrow(/is back in service/);
-});
-
-it('refuses to repair a node that is down by itself: no update has left it so', () => {
-  const repair = { ...cordonInput, repair: true };
-  const away = { conditions: [{ type: 'Ready', status: 'False' as const }] };
-
-  expect(() => cordonChange({ ...aNode(done), status: away }, repair)).toThrow(
-    /^node n was not left unavailable by an update \(it is unavailable for another reason: not Ready\), so its/,
-  );
-  const failed = aNode({
-    ...done,
-    [ANNOTATION.DESIRED_CONFIG]: NEW,
-    [ANNOTATION.STATE]: 'Degraded',
-  });
-  expect(() => cordonChange(failed, repair)).toThrow(/is back in service/);
-  expect(cordonChange({ ...failed, status: away }, repair)?.unschedulable).toBe(true);
 });
 
 it('cordons a node whose host could not be rolled back, also when its plan needed no drain', () => {
@@ -354,7 +287,8 @@ it('cordons a node whose host could not be rolled back, also when its plan neede
 });
 
 describe('an update that ends before the host has answered', () => {
-  const untouched = { hostIsBack: false, untouched: true } as const;
+  // The Node names another run, or none.
+  const untouched = { hostIsBack: false, run: { id: 'run-1', startedAt: '2026-01-01T00:05:00Z' } };
   const cancelled = release({ outcome: 'cancelled', ...untouched });
 
   it('says on a node that an earlier update left cordoned why it is', () => {
@@ -371,11 +305,13 @@ describe('an update that ends before the host has answered', () => {
     expect(releaseChange(released, cancelled)).toBeUndefined();
   });
 
-  it('leaves a node alone that is unavailable for another reason', () => {
-    expect(releaseChange(aNode(done), cancelled)).toBeUndefined();
+  it('says no more than that it is over of a node that is unavailable for another reason', () => {
+    const over = { [ANNOTATION.UPDATE_RUN]: 'v1/2026-01-01T00:05:00Z/run-1/over' };
+
+    expect(releaseChange(aNode(done), cancelled)).toEqual({ annotations: over });
   });
 
-  it('takes no node out of service when it fails instead: it never had a slot', () => {
+  it('takes no node out of service when it fails instead: it never had a grant', () => {
     const released = applied(aNode(done), releaseChange(aNode(done), release(untouched)));
 
     expect(released.spec?.unschedulable).not.toBe(true);
@@ -416,7 +352,7 @@ it('a cancelled update that never targeted the node keeps what an earlier failur
 
 describe('an update that never targeted the node, and whose host has settled', () => {
   const hostIsOn = done[ANNOTATION.CURRENT_CONFIG];
-  const cancelled = release({ outcome: 'cancelled', untouched: true, hostIsOn });
+  const cancelled = release({ outcome: 'cancelled', hostIsOn });
   const onItsWay = {
     ...done,
     [ANNOTATION.DESIRED_CONFIG]: 'rendered-worker-lost',
@@ -447,24 +383,25 @@ describe('an update that never targeted the node, and whose host has settled', (
   it('leaves one alone of whose host nobody knows what it is on', () => {
     const node = aNode({ ...onItsWay, [ANNOTATION.CORDONED_BY]: 'update-node/n' }, true);
 
-    const change = releaseChange(node, release({ outcome: 'cancelled', untouched: true }));
+    const change = releaseChange(node, release({ outcome: 'cancelled' }));
 
     expect(saidOf(applied(node, change))).toEqual(onItsWay);
   });
 
   it.each([
-    ['of another config', 'rendered-worker-lost', { outcome: 'cancelled', untouched: true }],
-    ['of its own', 'rendered-worker-1', { outcome: 'cancelled' }],
-  ] as const)(
+    ['of another config', 'rendered-worker-lost'],
+    ['of its own', 'rendered-worker-1'],
+  ])(
     'says what its host has committed for an update that was lost: by the end %s',
-    (_what, desired, ended) => {
+    (_what, desired) => {
       const mark = {
         [ANNOTATION.CORDONED_BY]: 'update-node/n',
         [ANNOTATION.DESIRED_CONFIG]: desired,
       };
       const node = aNode({ ...onItsWay, ...mark }, true);
 
-      const change = releaseChange(node, release({ ...ended, hostIsOn: 'rendered-worker-lost' }));
+      const ended = release({ outcome: 'cancelled', hostIsOn: 'rendered-worker-lost' });
+      const change = releaseChange(node, ended);
 
       const released = applied(node, change);
       expect(saidOf(released)).toEqual({
@@ -506,7 +443,7 @@ describe('an update that never targeted the node, and whose host has settled', (
     },
   );
 
-  it('takes nobody out of service when the slot was refused and the host is not settled', () => {
+  it('takes nobody out of service when it never had a grant and the host is not settled', () => {
     const [lost, run] = ['one', 'two'].map((id, minute) => ({
       ...{ id, startedAt: `2026-01-01T00:0${minute}:00.000Z` },
     }));
@@ -514,7 +451,9 @@ describe('an update that never targeted the node, and whose host has settled', (
     const node = aNode({ ...onItsWay, ...mark });
     const left = { hostIsBack: false, ...(run === undefined ? {} : { run }) };
 
-    expect(releaseChange(node, release({ outcome: 'cancelled', ...left }))).toBeUndefined();
+    const cancelledLeft = releaseChange(node, release({ outcome: 'cancelled', ...left }));
+    expect(saidOf(applied(node, cancelledLeft))).toEqual(saidOf(node));
+    expect(cancelledLeft).not.toHaveProperty('unschedulable');
     const failed = applied(node, releaseChange(node, release(left)));
     expect(failed.spec?.unschedulable).not.toBe(true);
     expect(failed.metadata.annotations).toMatchObject({
@@ -582,8 +521,79 @@ describe('the run of an update', () => {
   });
 });
 
+describe('when the node is tried again', () => {
+  const told = aNode({
+    ...done,
+    [ANNOTATION.RETRY_FOR]: NEW,
+    [ANNOTATION.DRAIN_TIMED_OUT]: '2026-01-01T00:00:00Z',
+  });
+  const cancelled = { outcome: 'cancelled', reason: 'a person cancelled it' } as const;
+  const kept = {
+    [ANNOTATION.RETRY_FOR]: NEW,
+    [ANNOTATION.DRAIN_TIMED_OUT]: '2026-01-01T00:00:00Z',
+  };
+
+  it.each<[string, Partial<ReleaseNodeInput>, Readonly<Record<string, string>>]>([
+    ['a cancelled one keeps what a person told', cancelled, kept],
+    [
+      'a try that a person asked for ends with its failure',
+      {},
+      { [ANNOTATION.DRAIN_TIMED_OUT]: '2026-01-01T00:00:00Z' },
+    ],
+    [
+      'one whose drain timed out says when',
+      { ...cancelled, isTriedLater: true },
+      { ...kept, [ANNOTATION.DRAIN_TIMED_OUT]: NOW },
+    ],
+    [
+      'one that a person cancelled in Temporal is held',
+      { ...cancelled, holds: true },
+      {
+        [ANNOTATION.DRAIN_TIMED_OUT]: '2026-01-01T00:00:00Z',
+        [ANNOTATION.HELD_FOR]: NEW,
+        [ANNOTATION.HELD_REASON]: 'a person cancelled it',
+      },
+    ],
+  ])('%s', (_what, how, says) => {
+    const node = applied(told, cordonChange(told, cordonInput));
+    const { annotations = {} } = applied(node, releaseChange(node, release(how))).metadata;
+    const keys: readonly string[] = [
+      ...[ANNOTATION.RETRY_FOR, ANNOTATION.DRAIN_TIMED_OUT],
+      ...[ANNOTATION.HELD_FOR, ANNOTATION.HELD_REASON],
+    ];
+
+    expect(
+      Object.fromEntries(Object.entries(annotations).filter(([key]) => keys.includes(key))),
+    ).toEqual(says);
+  });
+
+  it('is forgotten once it is on its config', () => {
+    expect(completeChange(told, STEP)?.annotations).toMatchObject({
+      [ANNOTATION.RETRY_FOR]: null,
+      [ANNOTATION.DRAIN_TIMED_OUT]: null,
+    });
+  });
+
+  it.each<[string, Partial<ReleaseNodeInput>]>([
+    ['cancelled', { outcome: 'cancelled' }],
+    ['failed', {}],
+    ['out of service', { hostIsBack: false }],
+    ['tried later', { outcome: 'cancelled', isTriedLater: true }],
+  ])('says that the run is over, whatever has become of it: %s', (_how, ended) => {
+    const over = `${TAKEN[ANNOTATION.UPDATE_RUN]}/over`;
+
+    const untaken = releaseChange(aNode(done), release(ended));
+    expect(untaken?.annotations).toMatchObject({ [ANNOTATION.UPDATE_RUN]: over });
+    const taken = applied(aNode(done), cordonChange(aNode(done), cordonInput));
+    expect(releaseChange(taken, release(ended))?.annotations).toMatchObject({
+      [ANNOTATION.UPDATE_RUN]: over,
+    });
+  });
+});
+
 it('cuts a long reason between two characters: half of one would not be stored as it is', () => {
-  const change = holdChange(aNode(), NEW, `${'x'.repeat(1_999)}\u{1f600} and more`);
+  const reason = `${'x'.repeat(1_999)}\u{1f600} and more`;
+  const change = releaseChange(aNode(), release({ outcome: 'cancelled', holds: true, reason }));
 
   expect(change?.annotations?.[ANNOTATION.HELD_REASON]).toBe('x'.repeat(1_999));
 });
@@ -612,7 +622,7 @@ describe('a node with an image that MCO has built for its pool', () => {
     const complete = applied(node, completeChange(node, STEP));
 
     expect(images(complete)).toEqual([undefined, undefined]);
-    expect(placeNode(complete, NEW, false)).toEqual({ in: 'updated' });
+    expect(standingOf(complete, { target: NEW })).toEqual({ is: 'updated' });
   });
 
   it.each([
@@ -622,7 +632,9 @@ describe('a node with an image that MCO has built for its pool', () => {
     const failed = applied(node, releaseChange(node, release({})));
 
     expect(images(failed)).toEqual([IMAGE, undefined]);
-    expect(placeNode(failed, NEW, false)).toEqual({ in: 'failed', reason: 'no space left' });
+    expect(standingOf(failed, { target: NEW })).toMatchObject({
+      ...{ is: 'failed', reason: 'no space left' },
+    });
   });
 
   it('keeps its old image when its update is cancelled', () => {

@@ -8,7 +8,16 @@ import type { MachineConfigPool } from '../../../../core/pool/types';
 import type { OpenUpdate } from '../../../../core/rollout/picture';
 import type { PoolRollout } from '../../../../core/rollout/pool-rollout';
 import { aPool } from '../../core/pool/builders';
-import { aRun, B, cordoned, done, grantOf, old, waits } from '../../core/rollout/rollout-pool';
+import {
+  aRun,
+  B,
+  cordoned,
+  done,
+  failed,
+  grantOf,
+  old,
+  waits,
+} from '../../core/rollout/rollout-pool';
 
 /** What a step reads and writes. Conflicts as the API server does. */
 class World {
@@ -18,7 +27,12 @@ class World {
   readonly started: string[] = [];
   readonly cancelled: string[] = [];
   readonly marks: string[] = [];
+  readonly poolChanges: unknown[] = [];
+  /** Runs that have yet to end, by node. */
+  readonly ending = new Map<string, string>();
   lists = 0;
+  /** The version of the caches. */
+  newest = 7;
   nowMs = Date.parse('2029-06-02T00:00:00Z');
   /** Called before each write of the PoolRollout. */
   beforeWrite: () => void = () => undefined;
@@ -56,8 +70,9 @@ class World {
 
   ports(): StepPorts {
     const lookup = <T>(list: () => readonly T[], get: (name: string) => T | undefined) => ({
-      ...{ synced: Promise.resolve(), newest: 7, silentMs: 0 },
-      ...{ list, get, subscribe: () => () => undefined, reached: () => Promise.resolve(true) },
+      ...{ synced: Promise.resolve(), newest: this.newest, silentMs: 0 },
+      ...{ list, get, subscribe: () => () => undefined },
+      reached: (version: number) => Promise.resolve(version <= this.newest),
     });
     const none = lookup<never>(
       () => [],
@@ -102,7 +117,14 @@ class World {
           return Promise.resolve(node);
         },
       },
-      pools: { change: () => Promise.reject(new Error('the pool is not changed here')) },
+      pools: {
+        change: async (name, decide) => {
+          const { pool } = this;
+          if (pool === undefined) throw fail('ObjectNotFound', name);
+          this.poolChanges.push(await decide(pool));
+          return pool;
+        },
+      },
       poolRollouts: {
         read: () => Promise.resolve(this.rollout),
         create: ({ name, uid }) =>
@@ -138,7 +160,7 @@ class World {
         start: ({ node, config }) => {
           this.beforeStart();
           this.started.push(`${node} ${config.name}`);
-          return Promise.resolve();
+          return Promise.resolve(this.ending.get(node) ?? `new-${node}`);
         },
         cancel: ({ node, reason }) => {
           this.cancelled.push(`${node}: ${reason}`);
@@ -233,6 +255,31 @@ describe('a step', () => {
     expect([world.lists, world.started.length]).toEqual([2, 2]);
   });
 
+  it('starts the next update of a node that was given back, whatever Temporal lists still', async () => {
+    const world = new World([failed('a', { desired: 'rendered-worker-c' }), old('b')]);
+    world.open = [
+      { node: 'a', run: 'r1', config: 'rendered-worker-c' },
+      { node: 'b', run: 'r2', config: B },
+    ];
+
+    expect((await step(world)).lookAgainSeconds).toBe(10);
+    expect(world.started).toEqual([`a ${B}`]);
+  });
+
+  it('tries that again soon while the update before has yet to end', async () => {
+    const world = new World([failed('a', { desired: 'rendered-worker-c' })]);
+    world.open = [{ node: 'a', run: 'r1', config: 'rendered-worker-c' }];
+    world.ending.set('a', 'r1');
+    const again = createStep(world.ports());
+
+    expect((await again({ pool: 'worker' })).lookAgainSeconds).toBe(1);
+    world.ending.clear();
+    await again({ pool: 'worker' });
+    expect(world.started).toHaveLength(2);
+    await again({ pool: 'worker' });
+    expect(world.started).toHaveLength(2);
+  });
+
   it('cancels what should not run', async () => {
     const world = new World([old('a')]);
     world.open = [{ node: 'gone', run: 'r1', config: B }];
@@ -240,6 +287,31 @@ describe('a step', () => {
     await step(world);
 
     expect(world.cancelled).toEqual(['gone: node gone is in pool worker no more']);
+  });
+
+  it('decides on no picture that is older than what was seen', async () => {
+    const world = new World([old('a')]);
+    const late = createStep(world.ports())({ pool: 'worker', atLeast: { machineConfigNodes: 8 } });
+
+    await expect(late).rejects.toMatchObject({
+      name: 'WatchBehind',
+      message: 'the watch of machineConfigNodes is behind: version 8 was seen already',
+    });
+    expect(world.rollout).toBeUndefined();
+  });
+
+  it('forgets that a person started the rollout when it is completed, and not before', async () => {
+    const world = new World([done('a')]);
+    const annotations = { [ANNOTATION.ROLLOUT_STARTED]: B };
+    const pool = workers(2, 'p1');
+    world.pool = { ...pool, metadata: { ...pool.metadata, annotations } };
+
+    await step(world);
+    expect(world.poolChanges).toEqual([{ annotations: { [ANNOTATION.ROLLOUT_STARTED]: null } }]);
+
+    world.open = [{ node: 'a', run: 'r9', config: B }];
+    await step(world);
+    expect(world.poolChanges).toHaveLength(1);
   });
 
   it('makes the PoolRollout anew that belongs to an earlier pool of the name', async () => {

@@ -1,7 +1,6 @@
 /** A frozen worker resumes in the middle of a write, and must not make it. */
 
 import { createCompleteNode } from '../../../../activities/cluster/complete-node';
-import { createCordonNode } from '../../../../activities/cluster/cordon-node';
 import { createReleaseNode } from '../../../../activities/cluster/release-node';
 import { whileWanted } from '../../../../activities/cluster/still-wanted';
 import type { ClusterPorts, NodeChange } from '../../../../activities/cluster/ports';
@@ -18,8 +17,6 @@ const STEP = {
 };
 const NODE = { metadata: { name: 'worker-1', resourceVersion: '1' }, spec: {} } as Node;
 
-const POOL = { metadata: { name: STEP.pool }, spec: {} };
-
 class Scene {
   nowMs = NOW;
   writes: NodeChange[] = [];
@@ -27,10 +24,6 @@ class Scene {
   readonly ports = {
     now: () => this.nowMs,
     run: () => ({ signal: this.abort.signal, attemptMs: ATTEMPT_MS }),
-    view: {
-      pools: { get: () => POOL, list: () => [] },
-      nodes: { get: () => undefined, list: () => [] },
-    },
     nodes: {
       // The process is frozen here, after it has read the Node.
       change: (_name: string, decide: (node: Node) => NodeChange | undefined) => {
@@ -45,7 +38,6 @@ class Scene {
   constructor(private readonly frozenMs: number) {}
 }
 
-const CORDON = { ...STEP, cordon: true, repair: false, summary: 'reboots' };
 const RELEASE = {
   ...STEP,
   outcome: 'failed',
@@ -55,7 +47,6 @@ const RELEASE = {
 };
 
 const ACTS: readonly (readonly [string, (ports: ClusterPorts) => Promise<unknown>])[] = [
-  ['cordons', (ports) => createCordonNode(ports)(CORDON)],
   ['completes', (ports) => createCompleteNode(ports)(STEP)],
   ['releases', (ports) => createReleaseNode(ports)(RELEASE as never)],
 ];

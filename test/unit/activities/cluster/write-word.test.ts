@@ -10,11 +10,16 @@ import { pictureOf } from './picture-of';
 
 const held = { [ANNOTATION.HELD_FOR]: B, [ANNOTATION.HELD_REASON]: 'skipped: disk' };
 
+const INFRA = 'node-role.kubernetes.io/infra';
+const infra = aPool({ nodeSelector: { matchLabels: { [INFRA]: '' } } }, { name: 'infra' });
+
 interface World {
   readonly node?: Node;
+  readonly label?: string;
   readonly pool?: MachineConfigPool;
 }
 
+/** The pool of all workers. */
 function poolWith(spec: object = {}, annotations: Readonly<Record<string, string>> = {}) {
   const { metadata, ...rest } = aPool({
     nodeSelector: { matchLabels: { [LABEL.WORKER]: '' } },
@@ -28,11 +33,11 @@ async function say(
   word: Word,
   world: World = {},
 ): Promise<NodeChange | PoolChange | string | undefined> {
-  const { pool = poolWith() } = world;
+  const { pool = poolWith(), label = LABEL.WORKER } = world;
   const { metadata, ...rest } = world.node ?? old('n');
   const node = {
     ...rest,
-    metadata: { ...metadata, resourceVersion: '7', labels: { [LABEL.WORKER]: '' } },
+    metadata: { ...metadata, resourceVersion: '7', labels: { [label]: '' } },
   };
   let written: NodeChange | PoolChange | undefined;
   const run = {
@@ -42,7 +47,7 @@ async function say(
   const write = createWriteWord({
     run: () => run,
     now: () => 0,
-    view: { pools: pictureOf([pool]) },
+    view: { pools: pictureOf([pool, infra]) },
     nodes: {
       read: () => Promise.resolve(node),
       refresh: () => Promise.resolve(),
@@ -68,6 +73,11 @@ async function say(
 }
 
 describe('a word about the pool', () => {
+  const isStarted = { [ANNOTATION.ROLLOUT_STARTED]: B };
+  const started = (config: string) => ({
+    annotations: { [ANNOTATION.ROLLOUT_CANCELLED]: null, [ANNOTATION.ROLLOUT_STARTED]: config },
+  });
+
   it.each<[string, Word, World, unknown]>([
     [
       'pauses it',
@@ -80,6 +90,12 @@ describe('a word about the pool', () => {
       { kind: 'pause', reason: 'again' },
       { pool: poolWith({ paused: true }, { [ANNOTATION.PAUSED_REASON]: 'freeze' }) },
       'pool worker is already paused (freeze)',
+    ],
+    [
+      'pauses it once, also when the first answer was lost',
+      { kind: 'pause', reason: 'freeze' },
+      { pool: poolWith({ paused: true }, { [ANNOTATION.PAUSED_REASON]: 'freeze' }) },
+      undefined,
     ],
     [
       'resumes it',
@@ -95,12 +111,31 @@ describe('a word about the pool', () => {
       { annotations: { [ANNOTATION.ROLLOUT_CANCELLED]: B, [ANNOTATION.ROLLOUT_STARTED]: null } },
     ],
     [
-      'starts it again',
-      { kind: 'start' },
+      'cancels it once',
+      { kind: 'cancel' },
       { pool: poolWith({}, { [ANNOTATION.ROLLOUT_CANCELLED]: B }) },
-      { annotations: { [ANNOTATION.ROLLOUT_CANCELLED]: null } },
+      undefined,
     ],
-    ['needs no word to start', { kind: 'start' }, {}, undefined],
+    [
+      'cancels nothing where no config is rendered',
+      { kind: 'cancel' },
+      { pool: poolWith({ configuration: {} }) },
+      undefined,
+    ],
+    ['starts it', { kind: 'start' }, {}, started(B)],
+    [
+      'starts it again after it was cancelled',
+      { kind: 'start' },
+      { pool: poolWith({}, { [ANNOTATION.ROLLOUT_CANCELLED]: B, ...isStarted }) },
+      started(B),
+    ],
+    [
+      'starts it before its first config is rendered',
+      { kind: 'start' },
+      { pool: poolWith({ configuration: {} }) },
+      started('the first rendered config'),
+    ],
+    ['starts it once', { kind: 'start' }, { pool: poolWith({}, isStarted) }, undefined],
   ])('%s', async (_, word, world, expected) => {
     expect(await say(word, world)).toEqual(expected);
   });
@@ -127,6 +162,18 @@ describe('a word about a node', () => {
       retry,
       { node: old('n', { annotations: held }) },
       { annotations: cleared },
+    ],
+    [
+      'retries a held one that had failed before',
+      retry,
+      { node: failed('n', { annotations: held }) },
+      { annotations: { ...cleared, [ANNOTATION.RETRY_FOR]: B } },
+    ],
+    [
+      'lets no held one go before its update is taken back',
+      retry,
+      { node: cordoned('n', 'r1', { annotations: held }) },
+      `n is neither failed nor held on ${B}: its update is running`,
     ],
     [
       'does not wait for the turn of one whose drain timed out',
@@ -165,8 +212,14 @@ describe('a word about a node', () => {
       },
     ],
     [
-      'skips no held one',
+      'skips it once, also when the first answer was lost',
       skip,
+      { node: old('n', { annotations: held }) },
+      undefined,
+    ],
+    [
+      'skips no held one',
+      { ...skip, reason: 'again' },
       { node: old('n', { annotations: held }) },
       'n is already held (skipped: disk)',
     ],
@@ -175,6 +228,18 @@ describe('a word about a node', () => {
       skip,
       { node: done('n') },
       `n has nothing to skip: it is on ${B} already`,
+    ],
+    [
+      'holds no node of another pool',
+      skip,
+      { label: INFRA },
+      'node n belongs to pool infra, not to pool worker',
+    ],
+    [
+      'retries no node of no pool',
+      retry,
+      { label: 'storage' },
+      'node n belongs to no pool, not to pool worker',
     ],
     [
       'needs a config',

@@ -3,7 +3,7 @@ import { type DriftedMember, mayRepairNow, placesIn } from '../../../../core/dri
 export interface TurnMember extends DriftedMember {
   readonly isInService: boolean;
   /** Out of service, or about to be. */
-  readonly takesSlot: boolean;
+  readonly takesRoom: boolean;
 }
 
 interface TurnQuestion {
@@ -19,7 +19,7 @@ export function mayDisturb({ node, members, maxUnavailable, now }: TurnQuestion)
   const asking = members.find(({ name }) => name === node);
   if (asking === undefined) return false;
   const { isInService } = asking;
-  const othersOut = members.filter(({ name, takesSlot }) => takesSlot && name !== node).length;
+  const othersOut = members.filter(({ name, takesRoom }) => takesRoom && name !== node).length;
   const standing = { isInService, othersOut, memberCount: members.length, maxUnavailable };
   return mayRepairNow(node, standing, now, () => placesIn(members, now));
 }

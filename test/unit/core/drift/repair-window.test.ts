@@ -16,7 +16,7 @@ function aPool(count: number, isOut: (index: number) => boolean = () => false): 
   return names(count).map((name, index) => ({
     name,
     isInService: !isOut(index),
-    takesSlot: isOut(index),
+    takesRoom: isOut(index),
     drift: LONG_DRIFTED,
   }));
 }
@@ -121,9 +121,9 @@ describe('the turn of a host to disturb its services', () => {
 describe('drift and repairs in the middle of a window', () => {
   const start = 7 * REPAIR_WINDOW.window;
   const aPoolWith = (drift: readonly (TurnMember['drift'] | undefined)[]): TurnMember[] =>
-    aPool(drift.length).map(({ name, isInService, takesSlot }, index) => {
+    aPool(drift.length).map(({ name, isInService, takesRoom }, index) => {
       const own = drift[index];
-      return { name, isInService, takesSlot, ...(own === undefined ? {} : { drift: own }) };
+      return { name, isInService, takesRoom, ...(own === undefined ? {} : { drift: own }) };
     });
   const allowed = (members: readonly TurnMember[], now: number): readonly string[] =>
     members
@@ -158,5 +158,5 @@ describe('drift and repairs in the middle of a window', () => {
 
 /** Of three nodes one serves, and may go down at any moment. */
 function onItsWay(which: number): TurnMember[] {
-  return aPool(3).map((member, index) => ({ ...member, takesSlot: index === which }));
+  return aPool(3).map((member, index) => ({ ...member, takesRoom: index === which }));
 }

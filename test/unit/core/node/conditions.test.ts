@@ -40,16 +40,11 @@ describe('the conditions of a MachineConfigNode', () => {
 
   it.each<[NodePhase[], string[], string[]]>([
     [['Preparing'], [], ['UpdatePrepared']],
-    [['Preparing', 'WaitingForSlot'], ['UpdatePrepared'], []],
-    [['Cordoning'], ['UpdatePrepared'], ['UpdateExecuted', 'Cordoned']],
+    [['Preparing', 'WaitingForGrant'], ['UpdatePrepared'], []],
+    [['Draining'], ['UpdatePrepared'], ['UpdateExecuted', 'Drained']],
     [
-      ['Cordoning', 'Draining'],
-      ['UpdatePrepared', 'Cordoned'],
-      ['UpdateExecuted', 'Drained'],
-    ],
-    [
-      ['Cordoning', 'Draining', 'Applying'],
-      ['UpdatePrepared', 'Cordoned', 'Drained'],
+      ['Draining', 'Applying'],
+      ['UpdatePrepared', 'Drained'],
       ['UpdateExecuted', 'AppliedFilesAndOS', 'AppliedFiles', 'AppliedOSImage'],
     ],
     [
@@ -80,9 +75,9 @@ describe('the conditions of a MachineConfigNode', () => {
   });
 
   it('name the stage and the step as the reason', () => {
-    expect(of(walk('Cordoning'), 'Cordoned').reason).toBe('UpdateExecutedCordoned');
-    expect(of(walk('Cordoning', 'Draining'), 'Cordoned').reason).toBe('UpdateExecutedCordoned');
-    expect(of(walk('Cordoning'), 'UpdateExecuted').reason).toBe('UpdateExecuted');
+    expect(of(walk('Draining'), 'Drained').reason).toBe('UpdateExecutedDrained');
+    expect(of(walk('Draining', 'Applying'), 'Drained').reason).toBe('UpdateExecutedDrained');
+    expect(of(walk('Draining'), 'UpdateExecuted').reason).toBe('UpdateExecuted');
   });
 
   it('show steps whose phase was not written when told that they are done', () => {
@@ -97,7 +92,7 @@ describe('the conditions of a MachineConfigNode', () => {
   });
 
   it('keep the old messages when the update is over', () => {
-    const conditions = walk('Cordoning', 'Draining', 'Updated');
+    const conditions = walk('Draining', 'Updated');
 
     expect(of(conditions, 'Drained')).toMatchObject({
       status: 'False',
@@ -124,9 +119,9 @@ describe('the conditions of a MachineConfigNode', () => {
       reason: 'DrainTimedOut',
       message: 'budget shop/cart allows no disruption',
     });
-    const retried = mcnConditions('WaitingForSlot', failed, options);
+    const retried = mcnConditions('WaitingForGrant', failed, options);
     expect(of(retried, 'NodeDegraded').status).toBe('True');
-    expect(of(mcnConditions('Cordoning', retried, options), 'NodeDegraded').status).toBe('False');
+    expect(of(mcnConditions('Draining', retried, options), 'NodeDegraded').status).toBe('False');
   });
 
   it('leave an older failure alone when an update is cancelled before it disturbed the node', () => {
@@ -147,20 +142,19 @@ describe('the conditions of a MachineConfigNode', () => {
   });
 
   it('say that a node is updated when its update was cancelled and it is where it is to be', () => {
-    const taken = mcnConditions('Cancelled', walk('Cordoning', 'Applying', 'GoingBack'), {
+    const taken = mcnConditions('Cancelled', walk('Draining', 'Applying', 'GoingBack'), {
       ...options,
       restsOn: 'rendered-old',
     });
 
     expect(of(taken, 'Updated')).toMatchObject({ status: 'True', reason: 'UpdateCancelled' });
     expect(having(taken, 'True')).toEqual(['Updated']);
-    expect(of(mcnConditions('Cordoning', taken, options), 'Updated').status).toBe('False');
+    expect(of(mcnConditions('Draining', taken, options), 'Updated').status).toBe('False');
   });
 
   it.each<NodePhase>([
     'Preparing',
-    'WaitingForSlot',
-    'Cordoning',
+    'WaitingForGrant',
     'Draining',
     'Applying',
     'Reloading',
@@ -172,7 +166,7 @@ describe('the conditions of a MachineConfigNode', () => {
     'Degraded',
     'Cancelled',
   ])('do not change when %s is written twice', (phase) => {
-    const once = mcnConditions(phase, walk('Preparing', 'Cordoning', 'Draining'), options);
+    const once = mcnConditions(phase, walk('Preparing', 'Draining'), options);
 
     const twice = mcnConditions(phase, once, { ...options, now: '2031-01-01T00:00:00Z' });
 
@@ -180,10 +174,10 @@ describe('the conditions of a MachineConfigNode', () => {
   });
 
   it('keep the transition time while the status stays', () => {
-    const conditions = walk('Cordoning', 'Draining', 'Applying');
+    const conditions = walk('Draining', 'Applying');
 
     expect(of(conditions, 'UpdateExecuted').lastTransitionTime).toBe('2030-01-01T00:00:00Z');
-    expect(of(conditions, 'Cordoned').lastTransitionTime).toBe('2030-01-01T00:01:00Z');
+    expect(of(conditions, 'Drained').lastTransitionTime).toBe('2030-01-01T00:01:00Z');
   });
 
   it('have a reason that Kubernetes accepts in every phase', () => {

@@ -4,7 +4,7 @@ import path from 'node:path';
 import {
   isEnd,
   mayFollow,
-  needsSlot,
+  needsGrant,
   NodePhase,
   TRANSITIONS,
 } from '../../../../core/node/lifecycle';
@@ -41,7 +41,7 @@ describe('the life of a node update', () => {
   it('never ends as failed or cancelled from a disturbed node without going back first', () => {
     // A node in Completing has committed: no rollback is possible.
     const disturbed = PHASES.filter(
-      (phase) => needsSlot(phase) && phase !== 'GoingBack' && phase !== 'Completing',
+      (phase) => needsGrant(phase) && phase !== 'GoingBack' && phase !== 'Completing',
     );
 
     for (const phase of disturbed) {
@@ -50,14 +50,14 @@ describe('the life of a node update', () => {
     }
   });
 
-  it('disturbs no node that was not prepared and given a slot', () => {
+  it('disturbs no node that was not prepared and given a grant', () => {
     const entries = PHASES.filter(
-      (phase) => !needsSlot(phase) && TRANSITIONS[phase].some((next) => needsSlot(next)),
+      (phase) => !needsGrant(phase) && TRANSITIONS[phase].some((next) => needsGrant(next)),
     );
 
     // Completing only records facts, so a node on its config may skip the queue.
-    expect(entries).toEqual(['Preparing', 'WaitingForSlot']);
-    expect(TRANSITIONS.Preparing.filter(needsSlot)).toEqual(['Completing']);
+    expect(entries).toEqual(['Preparing', 'WaitingForGrant']);
+    expect(TRANSITIONS.Preparing.filter(needsGrant)).toEqual(['Completing']);
   });
 
   it('is never called off once its host is to commit, which is rolled back only when it has not', () => {
@@ -69,9 +69,9 @@ describe('the life of a node update', () => {
 
   it.each<[readonly NodePhase[], string | undefined]>([
     [[], undefined],
-    [['Preparing', 'WaitingForSlot', 'Cordoning', 'Draining', 'Applying'], undefined],
+    [['Preparing', 'WaitingForGrant', 'Draining', 'Applying'], undefined],
     [['Rebooting', 'Rebooting', 'Verifying'], undefined],
-    [['Preparing', 'Cordoning'], 'Preparing -> Cordoning'],
+    [['Preparing', 'Draining'], 'Preparing -> Draining'],
     [['Applying', 'Rebooting', 'Verifying', 'Degraded'], 'Verifying -> Degraded'],
   ])('of %j forbids %s', (phases, step) => {
     expect(forbiddenStep(phases)).toBe(step);
@@ -84,10 +84,10 @@ describe('the life of a node update', () => {
   it('is drawn in docs/lifecycle.md', () => {
     const diagram = [
       'stateDiagram-v2',
-      '  classDef slot fill:#dbe9f6',
+      '  classDef grant fill:#dbe9f6',
       '  [*] --> Preparing',
       ...PHASES.flatMap((from) => TRANSITIONS[from].map((to) => `  ${from} --> ${to}`)),
-      ...PHASES.filter(needsSlot).map((phase) => `  class ${phase} slot`),
+      ...PHASES.filter(needsGrant).map((phase) => `  class ${phase} grant`),
     ];
     expect(docs('lifecycle.md')).toContain(['```mermaid', ...diagram, '```'].join('\n'));
   });

@@ -1,33 +1,28 @@
 import {
-  decideSlots,
+  controlPlaneOf,
+  controlPlaneRoom,
   isControlPlane,
-  observePool,
   quorumLimit,
-  selectFrom,
+  slotsOfPool,
 } from '../../../../core/rollout';
 import type { Node } from '../../../../core/node/types';
 import { aNode, aPool, type NodeFacts } from '../pool/builders';
+import { cordoned, decideOn, old, waits, type Situation } from './rollout-pool';
 
 const LABEL = 'node-role.kubernetes.io/control-plane';
 
 function master(name: string, facts: NodeFacts = {}): Node {
-  return aNode(name, { labels: { [LABEL]: 'true' }, ...facts });
+  return old(name, { labels: { [LABEL]: 'true' }, ...facts });
 }
 
-/** Nodes that get a slot when all nodes of the pool want one. */
+/** Nodes that get a grant when all nodes of the pool are prepared. */
 function granted(
   nodes: readonly Node[],
-  maxUnavailable: number | string,
-  {
-    elsewhere = [],
-    holders = [],
-  }: { elsewhere?: readonly Node[]; holders?: readonly string[] } = {},
-) {
-  const controlPlane = [...nodes, ...elsewhere].filter(isControlPlane);
-  const view = observePool({ pool: aPool({ maxUnavailable }), nodes, controlPlane });
-  const inFlight = nodes.map(({ metadata }) => metadata.name);
-  const { unavailable, downOtherwise = [], ...look } = selectFrom(view, { inFlight, limit: 9 });
-  return decideSlots({ ...look, unavailable, downOtherwise, holders, waiting: inFlight });
+  max: number | string,
+  more: Pick<Situation, 'controlPlane'> = {},
+): readonly string[] {
+  const waiting = nodes.map(({ metadata }) => waits(metadata.name));
+  return decideOn({ nodes, waiting, max, ...more }).granted;
 }
 
 it.each([
@@ -52,81 +47,58 @@ it.each([
   expect(isControlPlane(aNode('n', { labels }))).toBe(is);
 });
 
-describe('slots of control-plane nodes', () => {
+describe('grants of control-plane nodes', () => {
   const three = ['m0', 'm1', 'm2'].map((name) => master(name));
 
   it('are as many as the quorum allows, whatever the pool says', () => {
-    const { granted: given, withheld } = granted(three, 3);
-
-    expect(given).toEqual(['m0']);
-    expect(withheld[0]).toEqual({
-      node: 'm1',
-      reason: 'waiting for a slot: at most 1 of 3 control-plane nodes at once; holding a slot: m0',
-      byControlPlane: true,
-    });
+    expect(granted(three, 3)).toEqual(['m0']);
   });
 
   it('are as many as the pool says, where that is less', () => {
     const five = ['m0', 'm1', 'm2', 'm3', 'm4'].map((name) => master(name));
 
-    expect(granted(five, 1).granted).toEqual(['m0']);
-    expect(granted(five, '100%').granted).toEqual(['m0', 'm1']);
+    expect(granted(five, 1)).toEqual(['m0']);
+    expect(granted(five, '100%')).toEqual(['m0', 'm1']);
   });
 
   it('count one that is down by itself', () => {
-    const [m0, , m2] = three;
-    const nodes = [m0, master('m1', { ready: 'False' }), m2].filter((node) => node !== undefined);
-    const { granted: given, withheld } = granted(nodes, 3);
+    const nodes = [master('m0'), master('m1', { ready: 'False' }), master('m2')];
 
-    expect(given).toEqual([]);
-    expect(withheld.find(({ node }) => node === 'm0')?.reason).toBe(
-      'waiting for a slot: at most 1 of 3 control-plane nodes at once; unavailable: m1',
-    );
+    expect(granted(nodes, 3)).toEqual([]);
   });
 
   it('count those of other pools, and of none', () => {
-    const elsewhere = [master('other', { cordoned: true })];
+    const two = three.slice(0, 2);
+    const down = [...two, master('other', { cordoned: true })];
 
-    expect(granted(three.slice(0, 2), 1, { elsewhere }).granted).toEqual([]);
-    expect(granted(three.slice(0, 2), 1, { elsewhere: [master('other')] }).granted).toEqual(['m0']);
+    expect(granted(two, 1, { controlPlane: down })).toEqual([]);
+    expect(granted(two, 1, { controlPlane: [...two, master('other')] })).toEqual(['m0']);
   });
 
   it('are counted by themselves in a pool with other nodes', () => {
-    const nodes = [...three, aNode('w0'), aNode('w1')];
+    const others = [old('w0'), old('w1')];
+    const m2 = cordoned('m2', 'r1', { labels: { [LABEL]: 'true' } });
 
-    expect(granted(nodes, 3).granted).toEqual(['m0', 'w0', 'w1']);
-    expect(granted(nodes, 3, { holders: ['m2'] }).granted).toEqual(['w0', 'w1']);
-  });
-
-  it('are left to the nodes that have one', () => {
-    const request = {
-      ...{ maxUnavailable: 3, unavailable: [], holders: ['m0'], inherited: ['m0'] },
-      ...{ waiting: ['m0', 'm1'] },
-      controlPlane: { total: 3, members: ['m0', 'm1', 'm2'], out: [], isLimiting: true },
-    };
-    expect(decideSlots(request).granted).toEqual(['m0']);
+    expect(granted([...three, ...others], 3)).toEqual(['m0', 'w0', 'w1']);
+    expect(granted([...three.slice(0, 2), m2, ...others], 3)).toEqual(['w0', 'w1']);
   });
 
   it('cost nothing when the node is out already', () => {
-    const nodes = [three[0], master('m1', { desired: 'x', state: 'Degraded', ready: 'False' })];
+    const broken = master('m1', { desired: 'x', state: 'Degraded', ready: 'False' });
+    const nodes = [master('m0'), broken];
 
-    const known = nodes.filter((node) => node !== undefined);
-    expect(granted(known, 2, { elsewhere: three.slice(2) }).granted).toEqual(['m1']);
+    expect(granted(nodes, 2, { controlPlane: [...nodes, master('m2')] })).toEqual(['m1']);
   });
 });
 
 describe('the check of a pool', () => {
-  it('has as many slots as the quorum allows where all nodes are of the control plane', () => {
+  it('lets as many go as the quorum allows where all nodes are of the control plane', () => {
     const nodes = ['m0', 'm1', 'm2'].map((name) => master(name));
-    const look = (some: readonly Node[]) =>
-      observePool({ pool: aPool({ maxUnavailable: 3 }), nodes: some, controlPlane: nodes });
+    const most = (some: readonly Node[]) =>
+      slotsOfPool(aPool({ maxUnavailable: 3 }), some, controlPlaneOf(nodes).length).maxUnavailable;
 
-    expect(look(nodes)).toMatchObject({
-      maxUnavailable: 1,
-      controlPlane: { total: 3, isLimiting: true },
-    });
-    expect(look([...nodes, aNode('w')])).toMatchObject({ maxUnavailable: 3 });
-    expect(look([aNode('w')])).not.toHaveProperty('controlPlane');
+    expect(most(nodes)).toBe(1);
+    expect(most([...nodes, aNode('w')])).toBe(3);
   });
 
   it.each([
@@ -135,9 +107,9 @@ describe('the check of a pool', () => {
     ['34%', 3, false],
     [2, 5, false],
   ])('says with maxUnavailable %s of %i whether less goes: %s', (maxUnavailable, n, isLimiting) => {
-    const nodes = Array.from({ length: n }, (_, index) => master(`m${index}`));
-    const view = observePool({ pool: aPool({ maxUnavailable }), nodes });
+    const all = Array.from({ length: n }, (_, index) => master(`m${index}`));
+    const known = { all, members: all, unavailable: [] };
 
-    expect(view.controlPlane?.isLimiting).toBe(isLimiting);
+    expect(controlPlaneRoom(aPool({ maxUnavailable }), known)?.isLimiting).toBe(isLimiting);
   });
 });

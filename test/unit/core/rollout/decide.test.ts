@@ -453,30 +453,130 @@ describe('an update that should not run', () => {
 
     expect(found).toEqual(['a: a person cancelled the rollout']);
   });
+
+  it('is one that takes a node back which has been given back meanwhile', () => {
+    const nodes = [old('a')];
+    const open = [{ node: 'a', run: 'r2', config: A, takesBack: true as const }];
+
+    expect(cancelled({ nodes, open })).toEqual(['a: there is nothing left to take back']);
+  });
 });
 
 describe('the end of a rollout', () => {
-  it('is there when every node is on the config and nothing runs', () => {
-    const nodes = [done('a'), done('b')];
+  const cancelled = { [ANNOTATION.ROLLOUT_CANCELLED]: B };
+  const manual = { trigger: 'Manual' } as const;
+  const rows: readonly (Situation & { so: string; ended: string | undefined })[] = [
+    {
+      so: 'is there when every node is on the config and nothing runs',
+      nodes: [done('a'), done('b')],
+      ended: 'completed',
+    },
+    {
+      so: 'is not there while an update runs',
+      nodes: [done('a')],
+      open: [open('a', 'r2')],
+      ended: undefined,
+    },
+    {
+      so: 'is there although Temporal still lists an update that has said that it is over',
+      nodes: [done('a')],
+      open: [open('a')],
+      ended: 'completed',
+    },
+    {
+      so: 'is there although an update runs whose Node is gone',
+      nodes: [done('a')],
+      open: [open('b', 'r2')],
+      ended: 'completed',
+    },
+    {
+      so: 'is not there while an update that has just said that it is prepared may not be listed yet',
+      nodes: [done('a')],
+      waiting: [waits('a', 'r2')],
+      listedAt: '2029-06-01T00:00:20Z',
+      ended: undefined,
+    },
+    {
+      so: 'is there when such an update would be listed by now',
+      nodes: [done('a')],
+      waiting: [waits('a', 'r2')],
+      ended: 'completed',
+    },
+    {
+      so: 'is not there while a node is left alone',
+      nodes: [done('a'), old('c', { cordoned: true })],
+      ended: undefined,
+    },
+    {
+      so: 'is there for a cancelled one when its updates have ended',
+      nodes: [old('a')],
+      annotations: cancelled,
+      ended: 'cancelled',
+    },
+    {
+      so: 'is not there for a cancelled one before that',
+      nodes: [cordoned('a')],
+      annotations: cancelled,
+      ended: undefined,
+    },
+    {
+      so: 'is there for one that a person has cancelled, although the pool has another config by now',
+      nodes: [old('a')],
+      annotations: { [ANNOTATION.ROLLOUT_CANCELLED]: A },
+      isCancelled: true,
+      ended: 'cancelled',
+    },
+    {
+      so: 'is not there where another config was cancelled',
+      nodes: [old('a')],
+      annotations: { [ANNOTATION.ROLLOUT_CANCELLED]: A },
+      ended: undefined,
+    },
+    {
+      so: 'is there for one that a person has to start, and nobody has',
+      nodes: [old('a')],
+      policy: manual,
+      ended: 'not started',
+    },
+    {
+      so: 'is not there for such a one while an update runs',
+      nodes: [cordoned('a')],
+      policy: manual,
+      grants: [grantOf('a')],
+      ended: undefined,
+    },
+    {
+      so: 'is not there for one that a person has started, whatever config it was then',
+      nodes: [old('a')],
+      policy: manual,
+      annotations: { [ANNOTATION.ROLLOUT_STARTED]: A },
+      ended: undefined,
+    },
+    { so: 'is not there for a paused one', nodes: [old('a')], paused: true, ended: undefined },
+    { so: 'is not there for a halted one', nodes: [failed('a'), failed('b')], ended: undefined },
+  ];
 
-    expect(decideOn({ nodes })).toMatchObject({
-      done: true,
-      status: { state: 'Completed', done: '2/2' },
-    });
-    expect(decideOn({ nodes, open: [open('a')] }).done).toBe(false);
-    expect(decideOn({ nodes: [...nodes, old('c', { cordoned: true })] }).done).toBe(false);
+  it.each(rows)('$so', ({ so, ended, ...situation }) => {
+    expect([so, decideOn(situation).ended]).toEqual([so, ended]);
   });
 
-  it('is there for a cancelled rollout when its updates have ended', () => {
-    const annotations = { [ANNOTATION.ROLLOUT_CANCELLED]: B };
-
-    expect(decideOn({ nodes: [old('a')], annotations }).done).toBe(true);
-    expect(decideOn({ nodes: [cordoned('a')], annotations }).done).toBe(false);
+  it('begins nothing on the way there', () => {
+    for (const how of [{ policy: manual }, { isCancelled: true }]) {
+      const { start, granted } = decideOn({
+        nodes: [old('a'), old('b')],
+        waiting: [waits('a')],
+        ...how,
+      });
+      expect([start, granted]).toEqual([[], []]);
+    }
   });
 
-  it('is not there for a paused or halted one', () => {
-    expect(decideOn({ nodes: [old('a')], paused: true }).done).toBe(false);
-    expect(decideOn({ nodes: [failed('a'), failed('b')] }).done).toBe(false);
+  it('says how far it is', () => {
+    const { status } = decideOn({ nodes: [done('a'), done('b')] });
+    expect(status).toMatchObject({ state: 'Completed', done: '2/2' });
+
+    const unstarted = decideOn({ nodes: [old('a')], policy: manual }).status;
+    expect(unstarted.blocker).toBe('pool worker waits for a person: slipway rollout start worker');
   });
 });
 

@@ -6,7 +6,7 @@ import { A, aNewNode, aNode, aPool, B, namesOf, updated } from '../pool/builders
 const OURS = 'update-node/n0';
 
 const inLine = (nodes: readonly Node[], pool = aPool()): readonly string[] =>
-  namesOf(nodesInLine({ pool, nodes }, DEFAULT_POLICY));
+  namesOf(nodesInLine({ pool, nodes, machineConfigNodeOf: () => undefined }, DEFAULT_POLICY));
 
 it('is every node that is not on the target, in the order in which they will be drained', () => {
   const nodes = [

@@ -1,12 +1,8 @@
 import { failureName } from '../../../../core/errors';
 import type { RolloutPolicySpec } from '../../../../core/pool/types';
-import {
-  canaryLimit,
-  failureLimit,
-  halted,
-  resolvePolicy,
-  startable,
-} from '../../../../core/rollout';
+import { failureLimit, halted, resolvePolicy } from '../../../../core/rollout';
+import { canariesOf } from '../../../../core/rollout/grants';
+import { cordoned, decideOn, old, startsOf, waits } from './rollout-pool';
 
 describe('the policy of a rollout', () => {
   it('has defaults for everything', () => {
@@ -90,69 +86,37 @@ describe('the failure threshold', () => {
 });
 
 describe('the canary', () => {
-  const limit = (canaryNodes: number, updated: number) =>
-    canaryLimit({ policy: { canaryNodes }, updated, trying: ['n0'] });
-
   it('is alone until enough nodes are verified', () => {
-    expect(limit(1, 0)).toEqual({ slots: 1, trying: ['n0'] });
-    expect(limit(3, 1)).toEqual({ slots: 2, trying: ['n0'] });
+    expect(canariesOf({ canaryNodes: 1 }, 0)).toBe(1);
+    expect(canariesOf({ canaryNodes: 3 }, 1)).toBe(2);
   });
 
   it('is over once the config is verified, however many nodes got there', () => {
-    expect(limit(1, 1)).toBeUndefined();
-    expect(limit(1, 50)).toBeUndefined();
-  });
-
-  it('counts a report that the cluster view has not seen yet', () => {
-    const input = { policy: { canaryNodes: 2 }, updated: 0, trying: ['n1'] };
-
-    const reported = (...nodes: readonly string[]) => ({ count: nodes.length, nodes });
-    expect(canaryLimit({ ...input, reported: reported('n2') })?.slots).toBe(1);
-    expect(canaryLimit({ ...input, reported: reported('n2', 'n3') })).toBeUndefined();
-  });
-
-  it('counts a node once that is in the view and has reported, and none too few', () => {
-    const seen = { policy: { canaryNodes: 3 }, updated: 1, updatedNodes: ['n2'], trying: ['n1'] };
-
-    expect(canaryLimit({ ...seen, reported: { count: 1, nodes: ['n2'] } })?.slots).toBe(2);
-    expect(canaryLimit({ ...seen, reported: { count: 1, nodes: ['n3'] } })?.slots).toBe(1);
+    expect(canariesOf({ canaryNodes: 1 }, 1)).toBeUndefined();
+    expect(canariesOf({ canaryNodes: 1 }, 50)).toBeUndefined();
   });
 
   it('does not exist when the policy asks for none', () => {
-    expect(limit(0, 0)).toBeUndefined();
+    expect(canariesOf({ canaryNodes: 0 }, 0)).toBeUndefined();
   });
 });
 
-describe('preparing ahead of slots', () => {
-  it.each<[string, Parameters<typeof startable>[0], number]>([
-    [
-      'as many as maxUnavailable',
-      { policy: {}, maxUnavailable: 3, freeSlots: 3, withoutSlot: 0 },
-      3,
-    ],
-    ['not more than that', { policy: {}, maxUnavailable: 3, freeSlots: 0, withoutSlot: 3 }, 0],
-    ['what is missing', { policy: {}, maxUnavailable: 3, freeSlots: 0, withoutSlot: 1 }, 2],
-    [
-      'as many as the policy says',
-      { policy: { prepareAhead: 5 }, maxUnavailable: 1, freeSlots: 0, withoutSlot: 1 },
-      4,
-    ],
-    [
-      'for free slots even if none ahead',
-      { policy: { prepareAhead: 0 }, maxUnavailable: 3, freeSlots: 2, withoutSlot: 1 },
-      1,
-    ],
-    [
-      'none when none ahead and no slot is free',
-      { policy: { prepareAhead: 0 }, maxUnavailable: 3, freeSlots: 0, withoutSlot: 0 },
-      0,
-    ],
-    [
-      'never a negative number',
-      { policy: { prepareAhead: 1 }, maxUnavailable: 3, freeSlots: 0, withoutSlot: 4 },
-      0,
-    ],
-  ])('starts %s', (_name, input, expected) => {
-    expect(startable(input)).toBe(expected);
+describe('preparing ahead of grants', () => {
+  it.each([
+    ['as many as maxUnavailable', {}, [], ['a', 'b']],
+    ['what is missing', {}, ['a'], ['b', 'c']],
+    ['as many as the policy says', { prepareAhead: 3 }, [], ['a', 'b', 'c']],
+    ['for free room even if none ahead', { prepareAhead: 0 }, [], ['a', 'b']],
+  ])('starts %s', (_name, policy, waiting, expected) => {
+    const nodes = ['a', 'b', 'c', 'd'].map((name) => old(name));
+    const standstill = { nodes, policy, waiting: waiting.map((name) => waits(name)) };
+
+    expect(startsOf(decideOn(standstill))).toEqual(expected);
+  });
+
+  it('starts none when none ahead and there is no room', () => {
+    const nodes = [cordoned('a'), cordoned('b'), old('c')];
+
+    expect(startsOf(decideOn({ nodes, policy: { prepareAhead: 0 } }))).toEqual([]);
   });
 });

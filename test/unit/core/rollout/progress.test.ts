@@ -1,4 +1,4 @@
-import { remainingSeconds, rolloutState, type RolloutFacts } from '../../../../core/rollout';
+import { rolloutState, type RolloutFacts } from '../../../../core/rollout';
 
 const unrendered: RolloutFacts = {
   pool: 'worker',
@@ -15,14 +15,14 @@ const unrendered: RolloutFacts = {
   policy: { failureThreshold: 2 },
 };
 const facts: RolloutFacts = { ...unrendered, config: 'rendered-worker-b' };
-const working = { node: 'n1', holdsSlot: true };
-const waiting = { node: 'n2', holdsSlot: false };
+const working = { node: 'n1', isGranted: true };
+const waiting = { node: 'n2', isGranted: false };
 
 describe('the state of a rollout', () => {
   it.each<[string, RolloutFacts, ReturnType<typeof rolloutState>]>([
     ['Rolling while a node is at work', { ...facts, children: [working] }, { state: 'Rolling' }],
     [
-      'Rolling before the first node has a slot',
+      'Rolling before the first node has a grant',
       { ...facts, children: [waiting] },
       { state: 'Rolling' },
     ],
@@ -37,7 +37,7 @@ describe('the state of a rollout', () => {
         ...facts,
         children: [
           { ...working, blocker: 'x' },
-          { node: 'n3', holdsSlot: true },
+          { node: 'n3', isGranted: true },
         ],
       },
       { state: 'Rolling' },
@@ -53,31 +53,13 @@ describe('the state of a rollout', () => {
         ...facts,
         children: [
           { ...waiting, blocker: 'x' },
-          { node: 'n3', holdsSlot: false },
+          { node: 'n3', isGranted: false },
         ],
       },
       { state: 'Rolling' },
     ],
     [
-      'Blocked where the pool has room, and the control plane has none',
-      {
-        ...facts,
-        children: [waiting],
-        childrenHeld: [{ node: 'n2', reason: 'waiting for a slot: at most 1 of 3' }],
-      },
-      { state: 'Blocked', blocker: 'waiting for a slot: at most 1 of 3' },
-    ],
-    [
-      'Rolling where another one may go all the same',
-      {
-        ...facts,
-        children: [waiting, { node: 'n3', holdsSlot: false }],
-        childrenHeld: [{ node: 'n2', reason: 'waiting for a slot: at most 1 of 3' }],
-      },
-      { state: 'Rolling' },
-    ],
-    [
-      'Blocked by the control plane, where that leaves the pool no more slots',
+      'Blocked by the control plane, where that leaves the pool no more room',
       {
         ...facts,
         children: [waiting],
@@ -87,8 +69,22 @@ describe('the state of a rollout', () => {
       {
         state: 'Blocked',
         blocker:
-          'no free slot: 1 node of at most 1 unavailable: n1; at most 1 of 3 control-plane nodes at once',
+          'no room: 1 node of at most 1 out of service: n1; at most 1 of 3 control-plane nodes at once',
       },
+    ],
+    [
+      'Blocked where all that are left wait for something else than room',
+      {
+        ...facts,
+        candidateCount: 0,
+        children: [{ ...waiting, blocker: 'waiting for room: at most 1 of 3' }],
+      },
+      { state: 'Blocked', blocker: 'n2: waiting for room: at most 1 of 3' },
+    ],
+    [
+      'Blocked for a person who has to start it',
+      { ...facts, unstarted: true },
+      { state: 'Blocked', blocker: 'pool worker waits for a person: slipway rollout start worker' },
     ],
     ['Completed', { ...facts, updated: 4, candidateCount: 0 }, { state: 'Completed' }],
     ['Completed although paused', { ...facts, updated: 4, paused: true }, { state: 'Completed' }],
@@ -106,7 +102,7 @@ describe('the state of a rollout', () => {
       },
     ],
     [
-      'Paused, also for who only has a slot and waits',
+      'Paused, also for who only has a grant and waits',
       { ...facts, paused: true, children: [{ ...working, blocker: 'waiting for its turn' }] },
       { state: 'Paused', blocker: 'pool worker is paused; resume it to go on' },
     ],
@@ -126,7 +122,7 @@ describe('the state of a rollout', () => {
       },
     ],
     [
-      'Blocked without a free slot',
+      'Blocked without room',
       {
         ...facts,
         unavailable: ['n3'],
@@ -135,7 +131,7 @@ describe('the state of a rollout', () => {
       },
       {
         state: 'Blocked',
-        blocker: 'no free slot: 1 node of at most 1 unavailable: n3 (cordoned by a person)',
+        blocker: 'no room: 1 node of at most 1 out of service: n3 (cordoned by a person)',
       },
     ],
     [
@@ -169,36 +165,11 @@ describe('the state of a rollout', () => {
       { ...facts, cancelling: true, paused: true, children: [working] },
       { state: 'Cancelling', blocker: 'waiting for n1 to be taken back or to finish' },
     ],
-    [
-      'Rolling, and about to start another, beside one that waits and is down by itself',
-      { ...facts, children: [waiting], childrenDown: [{ node: 'n2', reason: 'not Ready' }] },
-      { state: 'Rolling' },
-    ],
-    [
-      'Rolling with the blocker of who can go, beside one that waits and is down by itself',
-      {
-        ...facts,
-        children: [waiting, { node: 'n3', holdsSlot: false, blocker: 'x' }],
-        childrenDown: [{ node: 'n2', reason: 'not Ready' }],
-      },
-      { state: 'Rolling', blocker: 'n3: x' },
-    ],
   ])('is %s', (_name, given, expected) => {
     expect(rolloutState(given)).toEqual(expected);
   });
 
-  it('is Halted by a count when the list was cut', () => {
-    const cut = { ...facts, failed: [{ node: 'n1', reason: 'x' }], failedCount: 60 };
-
-    expect(rolloutState({ ...cut, policy: { failureThreshold: 60 } })).toEqual({
-      state: 'Halted',
-      blocker:
-        '60 nodes failed on rendered-worker-b (the limit is 60): n1 and 59 more; n1: x; ' +
-        'retry a node or change the config',
-    });
-  });
-
-  it('names the nodes that take the slots: first those with a known reason, then the others', () => {
+  it('names the nodes that are out of service: first those with a known reason, then the others', () => {
     const full: RolloutFacts = {
       ...facts,
       maxUnavailable: 4,
@@ -210,63 +181,7 @@ describe('the state of a rollout', () => {
     };
 
     expect(rolloutState(full).blocker).toBe(
-      'no free slot: 4 nodes of at most 4 unavailable: n3 (cordoned by a person), n1, n2 and 1 more',
+      'no room: 4 nodes of at most 4 out of service: n3 (cordoned by a person), n1, n2 and 1 more',
     );
-  });
-
-  it('counts what is left beyond the lists', () => {
-    const left = {
-      ...facts,
-      candidateCount: 0,
-      ...{ held: [{ node: 'n3', reason: 'skip' }], heldCount: 51 },
-      ...{ blocked: [{ node: 'n4', reason: 'not Ready' }], blockedCount: 2 },
-    };
-
-    expect(rolloutState(left).blocker).toBe(
-      'nothing is left to start; 2 nodes cannot be taken now: n4 (not Ready) and 1 more; ' +
-        '51 nodes are held: n3 (skip) and 50 more',
-    );
-  });
-});
-
-describe('the time that is left', () => {
-  it.each<[string, Parameters<typeof remainingSeconds>[0], number | undefined]>([
-    [
-      'is not known before a node has finished',
-      { finishedSeconds: [], workingSeconds: [3], pending: 9, parallel: 2 },
-      undefined,
-    ],
-    [
-      'spreads over the slots',
-      { finishedSeconds: [10], workingSeconds: [], pending: 10, parallel: 5 },
-      20,
-    ],
-    [
-      'counts what is done already',
-      { finishedSeconds: [10], workingSeconds: [4, 6], pending: 0, parallel: 2 },
-      6,
-    ],
-    [
-      'is never less than one whole node',
-      { finishedSeconds: [10], workingSeconds: [], pending: 1, parallel: 5 },
-      10,
-    ],
-    [
-      'is not frightened by one slow node',
-      { finishedSeconds: [10, 10, 3600], workingSeconds: [], pending: 2, parallel: 1 },
-      20,
-    ],
-    [
-      'takes an overdue node to be nearly done',
-      { finishedSeconds: [10], workingSeconds: [99], pending: 0, parallel: 1 },
-      0,
-    ],
-    [
-      'is zero at the end',
-      { finishedSeconds: [10], workingSeconds: [], pending: 0, parallel: 1 },
-      0,
-    ],
-  ])('%s', (_name, input, expected) => {
-    expect(remainingSeconds(input)).toBe(expected);
   });
 });

@@ -74,10 +74,15 @@ export interface Situation {
   readonly nodes: readonly Node[];
   readonly waiting?: readonly MachineConfigNode[];
   readonly grants?: readonly Grant[];
-  readonly max?: number;
+  readonly max?: number | string;
+  /** Absent = those of `nodes`. */
+  readonly controlPlane?: readonly Node[];
   readonly policy?: Partial<ResolvedPolicy>;
   readonly closed?: readonly string[];
   readonly open?: readonly OpenUpdate[];
+  /** When Temporal listed them. */
+  readonly listedAt?: string;
+  readonly isCancelled?: boolean;
   readonly paused?: boolean;
   readonly target?: string;
   readonly annotations?: Readonly<Record<string, string>>;
@@ -88,18 +93,20 @@ export interface Situation {
 export function decideOn(situation: Situation): Decision {
   const { nodes, waiting = [], grants, max = 2, policy, closed = [], open = [] } = situation;
   const { paused = false, target = B, annotations = {}, before } = situation;
+  const { listedAt = NOW, isCancelled = false } = situation;
   const pool = aPool({ maxUnavailable: max, paused, configuration: { name: target } });
   return decide({
     pool: { ...pool, metadata: { ...pool.metadata, annotations } },
     policy: { ...DEFAULT_POLICY, canaryNodes: 0, ...policy },
     nodes,
-    controlPlane: controlPlaneOf(nodes),
+    controlPlane: situation.controlPlane ?? controlPlaneOf(nodes),
     machineConfigNodes: waiting,
     ...(grants === undefined && before === undefined
       ? {}
       : { before: { ...STATUS, ...before, grants: grants ?? [] } }),
-    open: { listedAt: NOW, updates: open },
+    open: { listedAt, updates: open },
     closed: new Set(closed),
+    isCancelled,
     now: NOW,
   });
 }

@@ -18,6 +18,11 @@ describe('the last look before a cordon', () => {
       waits: 'waiting for room: maxUnavailable is 2; out of service: down, theirs',
     },
     {
+      so: 'finds none where maxUnavailable is impossible',
+      maxUnavailable: 0,
+      waits: 'waiting for room: maxUnavailable is 0',
+    },
+    {
       so: 'counts a node that is out with its grant behind, because maxUnavailable was lowered',
       members: [old('n'), cordoned('b')],
       grants: [grantOf('n'), grantOf('b')],

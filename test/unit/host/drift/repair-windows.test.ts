@@ -124,7 +124,7 @@ const isRepaired = (all: readonly DriftReport[]) => all.at(-1)?.count === 0;
 it('restarts the kubelets of a pool one after the other, when all of it is to be repaired', async () => {
   const names = ['worker-1', 'worker-2', 'worker-3'];
   const drift = { isDrifted: true, since: -REPAIR_WINDOW.window };
-  const members = names.map((name) => ({ name, isInService: true, takesSlot: false, drift }));
+  const members = names.map((name) => ({ name, isInService: true, takesRoom: false, drift }));
   const restarted: string[] = [];
   let now = REPAIR_WINDOW.asked;
   let mode: 'Report' | 'Repair' = 'Report';

@@ -105,7 +105,7 @@ describe('an update that failed and was lost', () => {
 
   it.each([
     ['before its reboot', false],
-    ['and reboots while the next one waits for its slot', true],
+    ['and reboots while the next one waits for its grant', true],
   ])('%s is rolled back once the node is drained, and named', async (_, reboots) => {
     await goingBack(FAILED);
     const activities = await host.activities();

@@ -114,7 +114,7 @@ test('a suite of which nobody has said how its faults end is refused, and nothin
   expect(document).toBe(DOCUMENT);
 });
 
-test('each fault of a process has a row of its own, which says how often it struck at which boundary', () => {
+test('each process has a row, which counts its faults and the boundaries at which they struck', () => {
   const strike = (victim: string, blow: string, boundary?: string) => ({
     ...fault('two', 2, 'abc1234'),
     ...{ victim, blow, boundary },
@@ -131,10 +131,8 @@ test('each fault of a process has a row of its own, which says how often it stru
   ]);
 
   expect(rowsOf(written).filter((row) => row.startsWith('| two'))).toEqual([
-    `| two | server | kill: 4 | Preparing ×1, Draining ×2, to the end ×1 ${ENDS.two}`,
-    `| two | server | freeze: 1 | Rebooting ×1 ${ENDS.two}`,
-    `| two | etcd | kill: 1 | at random ×1 ${ENDS.two}`,
-    `| two | etcd | freeze: 1 | Verifying ×1 ${ENDS.two}`,
+    `| two | server | kill: 4, freeze: 1 | Preparing ×1, Draining ×2, Rebooting ×1, to the end ×1 ${ENDS.two}`,
+    `| two | etcd | kill: 1, freeze: 1 | Verifying ×1, at random ×1 ${ENDS.two}`,
     '| two | 2 | 1 | abc1234 |',
   ]);
 });

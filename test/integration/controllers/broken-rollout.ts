@@ -1,0 +1,5 @@
+/** A rollout with a bug: Temporal retries its task for ever. */
+
+export async function poolRollout(): Promise<void> {
+  throw new Error('a bug');
+}
