@@ -74,6 +74,8 @@ export async function followChanges<T extends KubeObject>(
         missing = false;
         refused = undefined;
         log.debug({ resource: resource.plural, count: list.items.length }, 'listed');
+        // Whoever needs the list alone has ended it: a watch would cost a connection.
+        if (signal.aborted) return;
       }
       const events = source.watch(resource, {
         ...selection(target),
