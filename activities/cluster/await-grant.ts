@@ -13,7 +13,7 @@ import { SilentPicture } from './silent-picture';
 import { Wakeups } from './wakeups';
 
 /** A cancellation arrives with the reply to a heartbeat. */
-const HEARTBEAT_MS = 3_000;
+const HEARTBEAT_MS = 5_000;
 
 export type GrantPorts = Pick<ClusterPorts, 'nodes' | 'machineConfigNodes' | 'rollouts' | 'run'> & {
   readonly view: Pick<

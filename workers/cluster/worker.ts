@@ -302,8 +302,8 @@ async function createWorkers(
     connection: link.connection,
     identity,
     namespace: settings.temporalNamespace,
-    // A cancellation comes with the reply to a heartbeat.
-    maxHeartbeatThrottleInterval: '2s',
+    // A cancellation comes with the reply to a heartbeat; each costs Temporal a write.
+    maxHeartbeatThrottleInterval: '5s',
     shutdownGraceTime: `${settings.shutdownGraceSeconds}s`,
     shutdownForceTime: `${settings.shutdownGraceSeconds + 10}s`,
   } as const;

@@ -104,7 +104,7 @@ export function clusterLimits(policy: PolicyTimes): Readonly<Record<NodeActivity
       cancellationType: AWAITED,
     },
     // No pod is evicted from a node that was given back, nor under a cordon that a person took over. It
-    // hears of a cancellation within two seconds; one whose worker died is over when its heartbeats are missed.
+    // hears of a cancellation within five seconds; one whose worker died is over when its heartbeats are missed.
     drainNode: {
       attempt: drain + 5 * MINUTE,
       total: drain + 10 * MINUTE,
