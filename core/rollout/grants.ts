@@ -194,13 +194,15 @@ export function outOfService(members: readonly Member[], grants: readonly Grant[
 }
 
 /**
- * Nodes that try the config of the pool: with a grant for it, or left half done on it. One that has failed on it is
- * none any more: what stops a bad config is the failure threshold.
+ * Nodes that try the config of the pool: with a grant for it that is in use, or left half done on it. One that has
+ * failed on it is none any more: what stops a bad config is the failure threshold.
  */
-function tryingNodes({ members, byName, target }: Picture, grants: readonly Grant[]): Set<string> {
-  const granted = grants.filter(({ node, config }) => {
-    const is = byName.get(node)?.standing.is;
-    return config === target && is !== 'failed' && is !== 'updated';
+function tryingNodes(picture: Picture, grants: readonly Grant[]): Set<string> {
+  const { members, byName, target } = picture;
+  const granted = grants.filter((grant) => {
+    const is = byName.get(grant.node)?.standing.is;
+    const isTried = is !== 'failed' && is !== 'updated' && !isGivenBack(grant, picture);
+    return grant.config === target && isTried;
   });
   const halfDone = members.filter(
     ({ standing, desiredConfig }) =>

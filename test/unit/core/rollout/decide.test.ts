@@ -214,6 +214,17 @@ describe('the grants of a step', () => {
       leaves: ['a:r1', 'b:r1'],
     },
     {
+      so: 'are given to one canary at a time of those that are out of service and told to try again',
+      nodes: ['a', 'b'].map((name) =>
+        failed(name, { cordonedBy: 'update-node/n', annotations: retried }),
+      ),
+      waiting: [waits('a', 'r2'), waits('b', 'r2')],
+      grants: [grantOf('a'), grantOf('b')],
+      policy: { canaryNodes: 1 },
+      max: 2,
+      leaves: ['b:r1', 'a:r2'],
+    },
+    {
       so: 'wait for a canary that was lost',
       nodes: [cordoned('a'), old('b')],
       waiting: [waits('b')],
