@@ -29,6 +29,8 @@ import type { NamedReason } from './named-reason';
 
 /** While an update or a grant exists, what happens without a word is seen this soon. */
 const LOOK_SOON_SECONDS = 10;
+/** Updates are to be started that were put off. */
+const LOOK_AT_ONCE_SECONDS = 1;
 const LOOK_LATE_SECONDS = 600;
 const BLOCKER_AT_MOST = 1000;
 /** Visibility shows a workflow after this time at the latest. */
@@ -61,7 +63,7 @@ export function decide(seen: Observation): Decision {
   const { toClose } = lostOf(picture, grants);
   const isAtRest = isAtRestNow(picture, grants);
   const ended = isAtRest ? endOf(state, limits) : undefined;
-  const start = wantedUpdates(picture, limits, grants);
+  const { start, isPutOff } = wantedUpdates(picture, limits, grants);
   return {
     status: statusOf(picture, decision, { state, ...(blocker === undefined ? {} : { blocker }) }),
     grantsChanged: !isSameList(before?.grants ?? [], grants),
@@ -72,8 +74,13 @@ export function decide(seen: Observation): Decision {
     close: toClose,
     ...(ended === undefined ? {} : { ended }),
     // What is to be started may wait for an update that has said that it is over, and is listed as open.
-    lookAgainSeconds: isAtRest && start.length === 0 ? LOOK_LATE_SECONDS : LOOK_SOON_SECONDS,
+    lookAgainSeconds: lookAgainAfter({ isPutOff, isAtRest: isAtRest && start.length === 0 }),
   };
+}
+
+function lookAgainAfter({ isPutOff, isAtRest }: Record<'isPutOff' | 'isAtRest', boolean>): number {
+  if (isPutOff) return LOOK_AT_ONCE_SECONDS;
+  return isAtRest ? LOOK_LATE_SECONDS : LOOK_SOON_SECONDS;
 }
 
 function statusOf(

@@ -69,6 +69,12 @@ export function lostOf(
   return { toTakeUp, toClose };
 }
 
+export interface WantedUpdates {
+  readonly start: readonly WantedUpdate[];
+  /** More are to be started, but not now. */
+  readonly isPutOff: boolean;
+}
+
 /**
  * The updates that should run, in the order of their turns: first what lost updates have left, also in a pool that
  * stands still; then, ahead of their grants, the first of the open nodes. Each stays in the list until it runs, so
@@ -78,12 +84,13 @@ export function wantedUpdates(
   picture: Picture,
   limits: Limits & { readonly isCancelled: boolean },
   grants: readonly Grant[],
-): readonly WantedUpdate[] {
+): WantedUpdates {
   const { toTakeUp } = lostOf(picture, grants);
   const { target } = picture;
   const lost = inTurn(toTakeUp).flatMap((member) => takenUp(member, limits, target));
-  if (limits.isStandstill || target === undefined) return lost;
-  return [...lost, ...nextToPrepare(picture, limits, grants).flatMap((one) => wanted(one, target))];
+  if (limits.isStandstill || target === undefined) return { start: lost, isPutOff: false };
+  const { next, isPutOff } = nextToPrepare(picture, limits, grants);
+  return { start: [...lost, ...next.flatMap((one) => wanted(one, target))], isPutOff };
 }
 
 /** A node that a person holds is taken back, and so is one of a rollout that a person cancelled. */
@@ -117,29 +124,47 @@ function foundOf({ standing }: Member): WantedUpdate['found'] {
   return standing.turn === 'repair' ? 'left' : 'whole';
 }
 
+/** So long after a grant, nodes are coming and going. */
+const BUSY_MS = 2_000;
+/** The updates ahead may become so few before others are started in that time. */
+const FEW_AHEAD = 0.1;
+
 function nextToPrepare(
   picture: Picture,
   { isHalted }: Limits,
   grants: readonly Grant[],
-): readonly Member[] {
-  const { members, policy, maxUnavailable, target } = picture;
-  const granted = new Set(
+): { readonly next: readonly Member[]; readonly isPutOff: boolean } {
+  const working = new Set(
     grants.filter((one) => !isGivenBack(one, picture)).map(({ node }) => node),
   );
-  const open = members.filter(({ standing, name }) => standing.is === 'open' && !granted.has(name));
-  const isReady = (member: Member) => preparedNow(member, picture)?.config === target;
+  const open = inTurn(
+    picture.members.filter(({ standing, name }) => standing.is === 'open' && !working.has(name)),
+  );
+  // One that is prepared stays in the list: its update may have been lost since.
+  const isReady = (member: Member) => preparedNow(member, picture)?.config === picture.target;
+  // They cost no room or are asked for, so they wait for no other.
+  const isFirst = ({ standing }: Member): boolean =>
+    standing.is === 'open' &&
+    (standing.isTold || standing.turn === 'repair' || standing.turn === 'halfDone');
+  const ready = open.filter(isReady).length;
+  const ahead = aheadOf(picture, grants);
+  const others = open.filter((member) => !isReady(member) && !isFirst(member));
+  const begins = isHalted ? [] : others.slice(0, Math.max(0, ahead - ready));
+  const isPutOff = begins.length > 0 && ready > ahead * FEW_AHEAD && isBusy(picture, grants);
+  const left = new Set(isPutOff ? others : others.slice(begins.length));
+  return { next: open.filter((member) => !left.has(member)), isPutOff };
+}
+
+/** How many updates may be prepared and wait. */
+function aheadOf({ members, policy, maxUnavailable }: Picture, grants: readonly Grant[]): number {
   const free = maxUnavailable - outOfService(members, grants).size;
-  const ahead = Math.max(prepareAheadLimit(policy, maxUnavailable), free);
-  let room = ahead - open.filter(isReady).length;
-  return inTurn(open).filter((member) => {
-    const { standing } = member;
-    if (standing.is !== 'open') return false;
-    // One that is prepared stays in the list: its update may have been lost since.
-    if (isReady(member)) return true;
-    // They cost no room or are asked for, so they wait for no other.
-    if (standing.isTold || standing.turn === 'repair' || standing.turn === 'halfDone') return true;
-    return !isHalted && room-- > 0;
-  });
+  return Math.max(prepareAheadLimit(policy, maxUnavailable), free);
+}
+
+/** Nodes that come and go need the cluster now; what only waits for them can begin a moment later. */
+function isBusy({ now }: Picture, grants: readonly Grant[]): boolean {
+  const since = Date.parse(now) - BUSY_MS;
+  return grants.some(({ grantedAt }) => Date.parse(grantedAt) > since);
 }
 
 /** Updates of the pool that run and should not. Past its point of no return, an update finishes first by itself. */

@@ -312,6 +312,23 @@ describe('the updates that should run', () => {
       starts: ['a', 'b'],
     },
     {
+      so: 'are those that wait already, for a moment after a grant: nodes that come and go need the cluster',
+      nodes: ['a', 'b', 'c', 'd'].map((name) => old(name)),
+      waiting: [waits('b')],
+      policy: { prepareAhead: 3 },
+      max: 1,
+      grants: [grantOf('a', 'r1', { grantedAt: NOW })],
+      starts: ['b'],
+    },
+    {
+      so: 'are put off for no grant that leaves nobody to take the next',
+      nodes: ['a', 'b', 'c', 'd'].map((name) => old(name)),
+      policy: { prepareAhead: 2 },
+      max: 1,
+      grants: [grantOf('a', 'r1', { grantedAt: NOW })],
+      starts: ['b', 'c'],
+    },
+    {
       so: 'are none of a node that has a grant',
       nodes: [old('a'), old('b')],
       grants: [grantOf('a')],
@@ -628,5 +645,8 @@ describe('what a rollout says', () => {
   it('looks again soon while something runs, else late', () => {
     expect(decideOn({ nodes: [cordoned('a')] }).lookAgainSeconds).toBe(10);
     expect(decideOn({ nodes: [old('a')], paused: true }).lookAgainSeconds).toBe(600);
+    const grants = [grantOf('a', 'r1', { grantedAt: NOW })];
+    const putOff = { nodes: [old('a'), old('b'), old('c')], waiting: [waits('b')], max: 1, grants };
+    expect(decideOn({ ...putOff, policy: { prepareAhead: 2 } }).lookAgainSeconds).toBe(1);
   });
 });
