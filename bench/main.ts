@@ -13,6 +13,7 @@ import { runRenderBench } from './render';
 import { runRolloutBench } from './rollout';
 import { runServerBench } from './server';
 import type { SimulatedPoolOptions } from './simulated-pool';
+import { runTwoWorkersBench } from './two-workers';
 
 interface RolloutFlags {
   readonly nodes: number;
@@ -35,7 +36,7 @@ Figures of the output:
   failedTasks, lateTasks  workflow tasks whose result the server refused, or that were late
   disksCompared           disks that were compared with their configs at the end
 
-rollout, churn and evictions end with exit code 1 when a promise was broken.
+rollout, churn, evictions and two-workers end with exit code 1 when a promise was broken.
 "npm run --silent bench -- render --json" prints one JSON object and nothing else.`;
 
 const GROWTH = `
@@ -62,6 +63,13 @@ async function main(): Promise<void> {
     )
     .option('--pods <count>', 'pods of five Deployments', wholeNumber(1), 60)
     .action(evictions);
+  simulatedPool(program.command('two-workers'), 60, 10)
+    .description(
+      'kill one of two cluster workers in a rollout; cancel updates that wait for a grant',
+    )
+    .option('--kills <count>', 'workers that are killed, one after the other', wholeNumber(1), 4)
+    .option('--cancels <count>', 'updates that are cancelled', wholeNumber(1), 50)
+    .action(twoWorkers);
   program
     .command('render')
     .description('render 60 × 4 KiB and 1,000 × 256 B MachineConfigs')
@@ -113,6 +121,18 @@ interface EvictionsFlags extends RolloutFlags {
 
 async function evictions(flags: EvictionsFlags): Promise<void> {
   const result = await runEvictionsBench({ ...poolOptions(flags), pods: flags.pods });
+  print(result, flags.json);
+  if (result.violations.length > 0) process.exitCode = 1;
+}
+
+interface TwoWorkersFlags extends RolloutFlags {
+  readonly kills: number;
+  readonly cancels: number;
+}
+
+async function twoWorkers({ kills, cancels, ...flags }: TwoWorkersFlags): Promise<void> {
+  const pool = { ...poolOptions(flags), prepareAhead: cancels };
+  const result = await runTwoWorkersBench({ ...pool, kills, cancels });
   print(result, flags.json);
   if (result.violations.length > 0) process.exitCode = 1;
 }

@@ -19,6 +19,8 @@ export interface SimulatedPoolOptions {
   /** From the armed reboot to the boot. */
   readonly nodeTimeSeconds: number;
   readonly canaryNodes: number;
+  /** Updates that are prepared ahead of their grants; absent = the default of the policy. */
+  readonly prepareAhead?: number;
   readonly environment?: Readonly<Record<string, string>>;
   readonly onStep: (text: string) => void;
 }
@@ -31,6 +33,7 @@ export async function startSimulatedPool(options: SimulatedPoolOptions): Promise
     maxUnavailable: options.maxUnavailable,
     policy: {
       canary: { nodes: options.canaryNodes },
+      ...(options.prepareAhead === undefined ? {} : { prepareAhead: options.prepareAhead }),
       verify: { readySeconds: 0 },
       failureThreshold: '50%',
     },
