@@ -195,7 +195,10 @@ class Run {
     this.excuses.heardRollout(pool, said);
     const { state, blocker, done, grants } = said;
     const updates = temporal.open().filter(({ id }) => id.startsWith(UPDATE));
-    const isBusy = blocker !== undefined || updates.length > 0 || cluster.isAway || client.isAway;
+    // Temporal shows a step that is tried again, and why.
+    const isStruck = temporal.find(poolRolloutId(pool))?.underWay().isStruck === true;
+    const isAway = cluster.isAway || client.isAway;
+    const isBusy = blocker !== undefined || updates.length > 0 || isAway || isStruck;
     const picture = JSON.stringify([done, grants.map(({ run }) => run)]);
     const known = this.silentSince.get(pool);
     if (isBusy || known?.picture !== picture) {
