@@ -5,7 +5,7 @@ import { controlPlaneOf, isControlPlane, isSameNode, slotsOfPool } from '../../c
 import { whyNoRoom } from '../../core/rollout/room';
 import type { GrantProgress, TakeOutInput } from '../../workflows/contracts/cluster';
 import { orDeleted, refuseAnotherNode } from './known-node';
-import { membershipOf } from './pool-members';
+import { membershipOf, type PoolMembers } from './pool-members';
 import type { ActivityRun, ClusterPorts } from './ports';
 import { sayPrepared } from './say-prepared';
 import { refuseUnwanted } from './unwanted';
@@ -65,7 +65,7 @@ export function createAwaitGrant(ports: GrantPorts): (input: TakeOutInput) => Pr
 async function whatBlocks(
   ports: GrantPorts,
   input: TakeOutInput,
-  membersOf: (pool: MachineConfigPool) => readonly Node[],
+  membersOf: (pool: MachineConfigPool) => PoolMembers,
   picture: SilentPicture,
 ): Promise<string | undefined> {
   const { view } = ports;
@@ -84,7 +84,8 @@ async function whatBlocks(
   }
   const silence = await broughtUpToDate(picture);
   if (silence !== undefined) return silence;
-  const members = membersOf(pool);
+  const { members, unreadable } = membersOf(pool);
+  if (unreadable !== undefined) return unreadable;
   const all = view.nodes.list();
   const plane = isControlPlane(node) ? controlPlaneOf(all) : undefined;
   return whyNoRoom({

@@ -1,23 +1,32 @@
 import type { Node } from '../../core/node/types';
-import { assignNodes } from '../../core/pool/membership';
+import { assignNodes, type Membership } from '../../core/pool/membership';
 import type { MachineConfigPool } from '../../core/pool/types';
 import type { ClusterPorts } from './ports';
 
 type PoolsAndNodes = { readonly view: Pick<ClusterPorts['view'], 'nodes' | 'pools'> };
 
+export interface PoolMembers {
+  readonly members: readonly Node[];
+  /** Why nobody knows them: Kubernetes would refuse the selector of the pool. */
+  readonly unreadable?: string;
+}
+
 /** Members by pool, cached until a node or a pool changes. */
-export function membershipOf({
-  view,
-}: PoolsAndNodes): (pool: MachineConfigPool) => readonly Node[] {
+export function membershipOf({ view }: PoolsAndNodes): (pool: MachineConfigPool) => PoolMembers {
   let nodes: readonly Node[] | undefined;
   let pools: readonly MachineConfigPool[] | undefined;
-  let members: ReadonlyMap<string, readonly Node[]> = new Map();
+  let known: Membership | undefined;
   return (pool) => {
     if (nodes !== view.nodes.list() || pools !== view.pools.list()) {
       nodes = view.nodes.list();
       pools = view.pools.list();
-      members = assignNodes(nodes, pools).members;
+      known = assignNodes(nodes, pools);
     }
-    return members.get(pool.metadata.name) ?? [];
+    const { name } = pool.metadata;
+    const invalid = known?.invalidPools.find((one) => one.pool === name);
+    return {
+      members: known?.members.get(name) ?? [],
+      ...(invalid === undefined ? {} : { unreadable: invalid.reason }),
+    };
   };
 }

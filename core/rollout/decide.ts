@@ -55,6 +55,7 @@ export interface Decision {
 
 export function decide(seen: Observation): Decision {
   const picture = pictureOf(seen);
+  if (picture.unreadable !== undefined) return standStill(picture, picture.unreadable);
   const { before } = picture;
   const limits = limitsOf(picture);
   const decision = decideGrants(picture, limits);
@@ -75,6 +76,23 @@ export function decide(seen: Observation): Decision {
     ...(ended === undefined ? {} : { ended }),
     // What is to be started may wait for an update that has said that it is over, and is listed as open.
     lookAgainSeconds: lookAgainAfter({ isPutOff, isAtRest: isAtRest && start.length === 0 }),
+  };
+}
+
+/** Nobody knows who the members are: all stays as it is until the pool is mended. */
+function standStill(picture: Picture, unreadable: string): Decision {
+  const { before, now } = picture;
+  const said = { state: RolloutState.BLOCKED, blocker: cut(unreadable, BLOCKER_AT_MOST) };
+  const nothing = { grants: [], granted: [], withheld: [] };
+  const known = { ...statusOf(picture, nothing, said), ...before };
+  const { done, failed, counts } = known;
+  const facts = { ...said, done, failed, failedCount: counts.failed };
+  const { maxUnavailable } = picture;
+  const conditions = conditionsOf({ ...facts, maxUnavailable }, before?.conditions, now);
+  return {
+    status: { ...known, ...said, conditions },
+    ...{ grantsChanged: false, granted: [], inDoubt: [], start: [], cancel: [], close: [] },
+    lookAgainSeconds: LOOK_SOON_SECONDS,
   };
 }
 

@@ -31,6 +31,8 @@ export interface Observation {
   readonly policy: ResolvedPolicy;
   /** Nodes whose primary pool this is. */
   readonly nodes: readonly Node[];
+  /** Why nobody knows which nodes these are: the pool has a selector that Kubernetes would refuse. */
+  readonly unreadable?: string;
   /** The control-plane nodes of the cluster. */
   readonly controlPlane: readonly Node[];
   readonly machineConfigNodes: readonly MachineConfigNode[];

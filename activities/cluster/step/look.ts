@@ -48,6 +48,7 @@ export class Look {
     await this.#untilShown(name, atLeast ?? {});
     const versions = versionsOf(view);
     const pool = view.pools.get(name);
+    const found = pool === undefined ? { members: [] } : this.#membersOf(pool);
     const spec = view.machineConfigurations.get(MACHINE_CONFIGURATION)?.spec;
     return {
       pool,
@@ -56,7 +57,8 @@ export class Look {
       observation: {
         pool: pool ?? { metadata: { name }, spec: {} },
         policy: resolvePolicy(view.policies.get(name)?.spec),
-        nodes: pool === undefined ? [] : this.#membersOf(pool),
+        nodes: found.members,
+        ...(found.unreadable === undefined ? {} : { unreadable: found.unreadable }),
         controlPlane: controlPlaneOf(view.nodes.list()),
         machineConfigNodes: view.machineConfigNodes.list(),
         now: new Date(now()).toISOString(),

@@ -289,6 +289,38 @@ describe('a step', () => {
     expect(world.cancelled).toEqual(['gone: node gone is in pool worker no more']);
   });
 
+  it('cancels no more than once in ten seconds, and some at a time', async () => {
+    const world = new World([old('a')]);
+    world.open = Array.from({ length: 100 }, (_, index) => ({
+      ...{ node: `gone-${index}`, run: `r${index}`, config: B },
+    }));
+    const again = createStep(world.ports());
+
+    expect((await again({ pool: 'worker' })).lookAgainSeconds).toBe(1);
+    expect(world.cancelled).toHaveLength(64);
+    await again({ pool: 'worker' });
+    await again({ pool: 'worker' });
+    expect(world.cancelled).toHaveLength(100);
+    world.nowMs += 10_000;
+    await again({ pool: 'worker' });
+    expect(world.cancelled).toHaveLength(164);
+  });
+
+  it('leaves all as it is where nobody knows the members of the pool', async () => {
+    const world = new World([cordoned('a')]);
+    world.given(grantOf('a'));
+    world.open = [{ node: 'a', run: 'r1', config: B }];
+    const nodeSelector = { matchExpressions: [{ key: 'role', operator: 'In' as const }] };
+    world.pool = { ...aPool({ nodeSelector }), metadata: { name: 'worker', uid: 'p1' } };
+
+    expect(await step(world)).toMatchObject({
+      state: 'Blocked',
+      blocker: expect.stringContaining('nodeSelector') as string,
+    });
+    expect(world.granted()).toEqual(['a:r1']);
+    expect(world.cancelled).toEqual([]);
+  });
+
   it('decides on no picture that is older than what was seen', async () => {
     const world = new World([old('a')]);
     const late = createStep(world.ports())({ pool: 'worker', atLeast: { machineConfigNodes: 8 } });

@@ -650,3 +650,28 @@ describe('what a rollout says', () => {
     expect(decideOn({ ...putOff, policy: { prepareAhead: 2 } }).lookAgainSeconds).toBe(1);
   });
 });
+
+describe('a pool whose members nobody knows', () => {
+  const unreadable = 'pool worker: spec.nodeSelector needs values';
+  const situation = { nodes: [], grants: [grantOf('a')], open: [open('a')], unreadable };
+
+  it('stands still, with its grants, and says why', () => {
+    const decision = decideOn(situation);
+
+    expect(grantsOf(decision)).toEqual(['a:r1']);
+    expect(decision).toMatchObject({ grantsChanged: false, start: [], cancel: [], close: [] });
+    expect(decision.ended).toBeUndefined();
+    expect(decision.status).toMatchObject({ state: 'Blocked', blocker: unreadable });
+    const { conditions = [] } = decision.status;
+    expect(conditions.find(({ type }) => type === 'Progressing')).toMatchObject({
+      status: 'False',
+      message: unreadable,
+    });
+  });
+
+  it('says so of a rollout that has just begun', () => {
+    const { status } = decideOn({ nodes: [], unreadable });
+
+    expect(status).toMatchObject({ state: 'Blocked', blocker: unreadable, grants: [] });
+  });
+});

@@ -84,6 +84,7 @@ export interface Situation {
   readonly listedAt?: string;
   readonly isCancelled?: boolean;
   readonly paused?: boolean;
+  readonly unreadable?: string;
   readonly target?: string;
   readonly annotations?: Readonly<Record<string, string>>;
   readonly before?: Partial<PoolRolloutStatus>;
@@ -107,6 +108,7 @@ export function decideOn(situation: Situation): Decision {
     open: { listedAt, updates: open },
     closed: new Set(closed),
     isCancelled,
+    ...(situation.unreadable === undefined ? {} : { unreadable: situation.unreadable }),
     now: NOW,
   });
 }
