@@ -17,6 +17,8 @@ import type { StepPorts } from './ports';
 
 /** Grants never wait behind starts, and starts take turns with grants. */
 const STARTS_AT_MOST = 8;
+/** So that a step ends in its time when Temporal is slow. */
+const CANCELS_AT_MOST = 64;
 const PARALLEL = 8;
 
 /** Acts on a decision that is written. Each act may be done twice, and by two workers. */
@@ -41,14 +43,18 @@ export class Actions {
   ): Promise<boolean> {
     const { nodeUpdates } = this.ports;
     await inParallel(close, PARALLEL, (grant) => this.#close(grant));
-    await inParallel(cancel, PARALLEL, (update) => nodeUpdates.cancel(update));
+    const toCancel = cancel.filter(({ run }) => !this.saver.wasCancelled(run));
+    await inParallel(toCancel.slice(0, CANCELS_AT_MOST), PARALLEL, async (update) => {
+      await nodeUpdates.cancel(update);
+      this.saver.hasCancelled(update.run);
+    });
     const listed = new Map(open.map(({ node, run }) => [node, run]));
     const toStart = start.filter(({ node, after }) => {
       const run = listed.get(node);
       return !this.saver.wasStarted(node) && (run === undefined || run === after);
     });
     const now = toStart.slice(0, STARTS_AT_MOST);
-    let isFinished = now.length === toStart.length;
+    let isFinished = now.length === toStart.length && toCancel.length <= CANCELS_AT_MOST;
     await inParallel(now, PARALLEL, async (wanted) => {
       const run = await this.#start(wanted, seen);
       // The one before has yet to end.

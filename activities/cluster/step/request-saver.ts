@@ -24,6 +24,8 @@ export class RequestSaver {
   readonly #listing = new Map<string, Promise<OpenUpdates>>();
   /** By node. */
   readonly #started = new Recent<true>();
+  /** By run. */
+  readonly #cancelled = new Recent<true>();
   /** By run: Temporal has said that it is open. */
   readonly #running = new Recent<true>();
   readonly #closed = new Recent<true>();
@@ -86,6 +88,14 @@ export class RequestSaver {
 
   hasStarted(node: string): void {
     this.#started.set(node, true, this.ports.now());
+  }
+
+  wasCancelled(run: string): boolean {
+    return this.#cancelled.get(run, this.ports.now()) !== undefined;
+  }
+
+  hasCancelled(run: string): void {
+    this.#cancelled.set(run, true, this.ports.now());
   }
 
   mayWriteCounts(pool: string): boolean {
