@@ -36,8 +36,10 @@ const lasting = proxyActivities<Pick<RolloutActivities, 'writeWord'>>({
   retry: { initialInterval: '500ms', maximumInterval: '20s' },
 });
 
-export function step(input: StepInput): Promise<StepResult> {
-  return steps.step.executeWithOptions({ summary: 'look, decide, grant, start' }, [input]);
+/** @param summary - what the step before has done, where no timer shows it */
+export function step(input: StepInput, summary?: string): Promise<StepResult> {
+  const shown = brief(summary ?? 'look, decide, grant, start');
+  return steps.step.executeWithOptions({ summary: shown }, [input]);
 }
 
 export function writeWord(pool: string, word: Word): Promise<SeenVersions> {

@@ -67,9 +67,10 @@ export async function poolRollout(input: PoolRolloutInput): Promise<StepResult> 
 }
 
 async function untilEnded(run: RolloutRun): Promise<StepResult> {
+  let unshown: string | undefined;
   for (;;) {
     const { asked } = run;
-    const result = await stepOf(run);
+    const result = await stepOf(run, unshown);
     show(run, result);
     run.last = result;
     run.stepped = asked;
@@ -80,16 +81,20 @@ async function untilEnded(run: RolloutRun): Promise<StepResult> {
     }
     if (mayGoOnAnew(run)) await goOn(run);
     const summary = brief(summaryOf(result));
+    // A timer that is over at once is in no history.
+    unshown = run.asked === asked ? undefined : summary;
+    if (unshown !== undefined) continue;
     await condition(() => run.asked !== asked, result.lookAgainSeconds * 1000, { summary });
   }
 }
 
 /** What a step has seen is asked of the next one, and what was told meanwhile. */
-async function stepOf(run: RolloutRun): Promise<StepResult> {
+async function stepOf(run: RolloutRun, unshown: string | undefined): Promise<StepResult> {
   const { pool, atLeast, isCancelled } = run;
   run.atLeast = {};
   try {
-    const result = await step({ pool, atLeast, ...(isCancelled ? { isCancelled } : {}) });
+    const input = { pool, atLeast, ...(isCancelled ? { isCancelled } : {}) };
+    const result = await step(input, unshown);
     run.atLeast = newest(run.atLeast, result.versions);
     return result;
   } catch (error) {
