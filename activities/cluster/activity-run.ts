@@ -10,6 +10,7 @@ export function currentRun(): ActivityRun {
   const beganAt = performance.now();
   return {
     signal: context.cancellationSignal,
+    attempt: info.attempt,
     lastHeartbeat: info.heartbeatDetails,
     scheduledAtMs: info.scheduledTimestampMs,
     temporalNow: () => info.currentAttemptScheduledTimestampMs + performance.now() - beganAt,

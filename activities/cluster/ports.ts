@@ -223,6 +223,8 @@ export interface ActivityRun {
    * began here. Deadlines are compared with it, because the worker's clock may be wrong.
    */
   readonly temporalNow: () => number;
+  /** From 1. */
+  readonly attempt: number;
   readonly attemptMs?: number;
   /**
    * Asks Temporal whether it still waits for this attempt. Not for local activities, which the

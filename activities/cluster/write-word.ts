@@ -21,11 +21,23 @@ type WordPorts = Pick<ClusterPorts, 'nodes' | 'pools' | 'run' | 'now'> & {
 };
 type Of<Kind extends Word['kind']> = Extract<Word, { readonly kind: Kind }>;
 
+interface Said<Kind extends Word['kind']> {
+  readonly word: Of<Kind>;
+  /** An attempt before this one may have written it. */
+  readonly isRepeated: boolean;
+}
+
 /** @throws `RefusedRequest` with a sentence when the word makes no sense now; `ObjectNotFound`, `Conflict` */
 export function createWriteWord(ports: WordPorts): RolloutActivities['writeWord'] {
   return async ({ pool, word }) => {
-    const seen = 'node' in word ? await onNode(ports, pool, word) : await onPool(ports, pool, word);
-    ports.run().log.info('wrote what a person said', { pool, ...word });
+    const run = ports.run();
+    // The answer of an earlier attempt may be lost: what it has written is no nonsense.
+    const isRepeated = run.attempt > 1;
+    const seen =
+      'node' in word
+        ? await onNode(ports, pool, { word, isRepeated })
+        : await onPool(ports, pool, { word, isRepeated });
+    run.log.info('wrote what a person said', { pool, ...word });
     return seen;
   };
 }
@@ -33,11 +45,11 @@ export function createWriteWord(ports: WordPorts): RolloutActivities['writeWord'
 async function onPool(
   ports: WordPorts,
   name: string,
-  word: Of<'start' | 'cancel' | 'pause' | 'resume'>,
+  said: Said<'start' | 'cancel' | 'pause' | 'resume'>,
 ): Promise<SeenVersions> {
   const refuseUnawaited = whileAwaited(ports, { pool: name });
   const pool = await ports.pools.change(name, async (known) => {
-    const change = poolChange(known, word);
+    const change = poolChange(known, said);
     if (change !== undefined) await refuseUnawaited();
     return change;
   });
@@ -47,7 +59,7 @@ async function onPool(
 /** Undefined = it is so already. */
 function poolChange(
   pool: MachineConfigPool,
-  word: Of<'start' | 'cancel' | 'pause' | 'resume'>,
+  { word, isRepeated }: Said<'start' | 'cancel' | 'pause' | 'resume'>,
 ): PoolChange | undefined {
   const { annotations = {} } = pool.metadata;
   const target = pool.spec.configuration?.name || undefined;
@@ -83,7 +95,10 @@ function poolChange(
       }
       return { paused: true, annotations: { [ANNOTATION.PAUSED_REASON]: word.reason } };
     case 'resume':
-      if (pool.spec.paused !== true) throw nonsense(`pool ${pool.metadata.name} is not paused`);
+      if (pool.spec.paused !== true) {
+        if (isRepeated) return undefined;
+        throw nonsense(`pool ${pool.metadata.name} is not paused`);
+      }
       return { paused: false, annotations: { [ANNOTATION.PAUSED_REASON]: null } };
   }
 }
@@ -96,20 +111,20 @@ function becauseOf({ metadata: { annotations } }: MachineConfigPool): string {
 async function onNode(
   ports: WordPorts,
   pool: string,
-  word: Of<'retryNode' | 'skipNode' | 'cancelNode'>,
+  { word, isRepeated }: Said<'retryNode' | 'skipNode' | 'cancelNode'>,
 ): Promise<SeenVersions> {
-  const known = ports.view.pools.get(pool);
-  const target = known?.spec.configuration?.name;
+  const known = await ports.pools.change(pool, () => Promise.resolve(undefined));
+  const target = known.spec.configuration?.name;
   if (!target) throw nonsense(`pool ${pool} has no rendered config yet`);
   const change = (node: Node): NodeChange | undefined => {
     refuseStranger(node, pool, ports.view.pools.list());
-    return word.kind === 'retryNode' ? retried(node, target) : held(node, target, word);
+    return word.kind === 'retryNode' ? retried(node, target, isRepeated) : held(node, target, word);
   };
   const node = await ports.nodes.change(word.node, change, whileAwaited(ports, word));
   return { nodes: versionOf(node) };
 }
 
-function retried(node: Node, target: string): NodeChange | undefined {
+function retried(node: Node, target: string, isRepeated: boolean): NodeChange | undefined {
   const { name, annotations = {} } = node.metadata;
   if (annotations[ANNOTATION.RETRY_FOR] === target) return undefined;
   const standing = standingOf(node, { target });
@@ -119,6 +134,7 @@ function retried(node: Node, target: string): NodeChange | undefined {
     unheld.is === 'failed' || (unheld.is === 'blocked' && unheld.opensWhenTold === true);
   const isDeferred = annotations[ANNOTATION.DRAIN_TIMED_OUT] !== undefined;
   if (standing.is !== 'held' && !opens && !isDeferred) {
+    if (isRepeated && annotations[ANNOTATION.HELD_FOR] !== target) return undefined;
     throw nonsense(`${name} is neither failed nor held on ${target}: ${inWords(standing)}`);
   }
   return {

@@ -33,6 +33,7 @@ export function playedRun(): PlayedRun {
   return {
     heartbeats,
     signal: controller.signal,
+    attempt: 1,
     lastHeartbeat: undefined,
     scheduledAtMs: Date.now(),
     temporalNow: Date.now,

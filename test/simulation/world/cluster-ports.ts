@@ -269,6 +269,7 @@ function runOf(attempt: Attempt, { clock }: ClusterWorld): ActivityRun {
   const silent = (): void => undefined;
   return {
     signal: attempt.signal,
+    attempt: attempt.call.attempt,
     lastHeartbeat: attempt.call.lastHeartbeat,
     scheduledAtMs: attempt.call.scheduledAt,
     temporalNow: () => clock.now,

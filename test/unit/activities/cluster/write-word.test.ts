@@ -17,6 +17,9 @@ interface World {
   readonly node?: Node;
   readonly label?: string;
   readonly pool?: MachineConfigPool;
+  readonly attempt?: number;
+  /** As the cache shows it; absent = as it is. */
+  readonly shown?: MachineConfigPool;
 }
 
 /** The pool of all workers. */
@@ -33,7 +36,7 @@ async function say(
   word: Word,
   world: World = {},
 ): Promise<NodeChange | PoolChange | string | undefined> {
-  const { pool = poolWith(), label = LABEL.WORKER } = world;
+  const { pool = poolWith(), label = LABEL.WORKER, attempt = 1, shown = pool } = world;
   const { metadata, ...rest } = world.node ?? old('n');
   const node = {
     ...rest,
@@ -41,13 +44,13 @@ async function say(
   };
   let written: NodeChange | PoolChange | undefined;
   const run = {
-    ...{ signal: new AbortController().signal, isAwaited: () => Promise.resolve(true) },
+    ...{ attempt, signal: new AbortController().signal, isAwaited: () => Promise.resolve(true) },
     log: { info: () => undefined },
   } as unknown as ActivityRun;
   const write = createWriteWord({
     run: () => run,
     now: () => 0,
-    view: { pools: pictureOf([pool, infra]) },
+    view: { pools: pictureOf([shown, infra]) },
     nodes: {
       read: () => Promise.resolve(node),
       refresh: () => Promise.resolve(),
@@ -58,7 +61,7 @@ async function say(
     },
     pools: {
       change: async (_, decide) => {
-        written = await decide(pool);
+        written = (await decide(pool)) ?? written;
         return pool;
       },
     },
@@ -104,6 +107,12 @@ describe('a word about the pool', () => {
       { paused: false, annotations: { [ANNOTATION.PAUSED_REASON]: null } },
     ],
     ['resumes no other', { kind: 'resume', reason: 'over' }, {}, 'pool worker is not paused'],
+    [
+      'is written already where the answer to an attempt before was lost',
+      { kind: 'resume', reason: 'over' },
+      { attempt: 2 },
+      undefined,
+    ],
     [
       'cancels the rollout of its config',
       { kind: 'cancel' },
@@ -180,6 +189,30 @@ describe('a word about a node', () => {
       retry,
       { node: old('n', { annotations: { [ANNOTATION.DRAIN_TIMED_OUT]: '2029-06-01T00:00:00Z' } }) },
       { annotations: cleared },
+    ],
+    [
+      'is written already where the answer to an attempt before was lost',
+      retry,
+      { node: old('n'), attempt: 2 },
+      undefined,
+    ],
+    [
+      'lets no held one go in a second attempt, either, before its update is taken back',
+      retry,
+      { node: cordoned('n', 'r1', { annotations: held }), attempt: 2 },
+      `n is neither failed nor held on ${B}: its update is running`,
+    ],
+    [
+      'is about the config of the pool, whatever the cache shows',
+      skip,
+      { shown: poolWith({ configuration: { name: 'rendered-worker-old' } }) },
+      {
+        annotations: {
+          [ANNOTATION.HELD_FOR]: B,
+          [ANNOTATION.HELD_REASON]: 'skipped: disk',
+          [ANNOTATION.RETRY_FOR]: null,
+        },
+      },
     ],
     [
       'is not said twice',

@@ -7,6 +7,7 @@ const step = (pool: string) => ({ node: 'n1', pool, config: 'b', workflowId: 'up
 function aRun(heartbeats: unknown[]): ActivityRun {
   return {
     signal: new AbortController().signal,
+    attempt: 1,
     lastHeartbeat: undefined,
     scheduledAtMs: 0,
     temporalNow: () => 0,
