@@ -3,8 +3,7 @@
 import type { MachineConfigNode, Node } from '../node/types';
 import { slotsOrNone } from '../pool/capacity';
 import type { MachineConfigPool, ResolvedPolicy } from '../pool/types';
-import { takesRoom } from '../node/availability';
-import { inTurn, memberOf, willBeDrained } from './standing';
+import { inTurn, memberOf, servingFirst, willBeDrained } from './standing';
 import { looksHalted } from './threshold';
 
 interface PoolInLine {
@@ -36,8 +35,7 @@ export function nodesInLine(
   });
   if (looksHalted(members, policy)) return [];
   const waiting = inTurn(members.filter((member) => willBeDrained(member, target)));
-  const line = waiting.map(({ node }) => node);
-  return [...line.filter((node) => !takesRoom(node)), ...line.filter(takesRoom)];
+  return servingFirst(waiting).map(({ node }) => node);
 }
 
 /** Several lines as one: the first of each, then the second of each, and so on. */

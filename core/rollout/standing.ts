@@ -27,6 +27,7 @@ import {
   isInService,
   isLeftUnavailable,
   servesHalfDone,
+  takesRoom,
   unavailability,
 } from '../node/availability';
 import { isSameNode } from './same-member';
@@ -178,6 +179,12 @@ function turnOf(node: Node, { machineConfigNode }: KnownOfNode, isDown: boolean)
 export function willBeDrained({ node, standing }: Member, target: string): boolean {
   const isLeft = ['taken', 'open', 'blocked'].includes(standing.is);
   return isLeft && isAdopted(node) && !isBeingDeleted(node) && !isUpdatedTo(node, target);
+}
+
+/** At last those that are out of service already: no pod goes there anyway. */
+export function servingFirst(members: readonly Member[]): readonly Member[] {
+  const isLast = ({ node }: Member): boolean => takesRoom(node);
+  return [...members.filter((member) => !isLast(member)), ...members.filter(isLast)];
 }
 
 /**
