@@ -12,6 +12,7 @@ import {
   MACHINE_CONFIG_NODES,
   MACHINE_CONFIGS,
   MACHINE_CONFIGURATIONS,
+  POOL_ROLLOUTS,
   ROLLOUT_POLICIES,
 } from '../adapters/kube/resources';
 import { driftCondition } from '../core/drift';
@@ -47,7 +48,10 @@ export function watchCluster(log: Logger): ClusterWatch {
   const policies = new WatchCache({ resource: ROLLOUT_POLICIES, log });
   const disruption = new WatchCache({ resource: MACHINE_CONFIGURATIONS, log, optional: true });
   const controllerConfigs = new WatchCache({ resource: CONTROLLER_CONFIGS, log });
-  const caches = [nodes, pools, machineConfigNodes, policies, disruption, controllerConfigs];
+  const rollouts = new WatchCache({ resource: POOL_ROLLOUTS, log });
+  const caches = [
+    ...[nodes, pools, machineConfigNodes, policies, disruption, controllerConfigs, rollouts],
+  ];
   return {
     pools,
     nodes,
@@ -58,6 +62,10 @@ export function watchCluster(log: Logger): ClusterWatch {
       nodes: () => nodes.list(),
       pools: () => pools.list(),
       machineConfigNode: (name) => machineConfigNodes.get(name),
+      granted: (pool) =>
+        (rollouts.get(pool)?.status?.grants ?? [])
+          .filter(({ serves }) => serves !== true)
+          .map(({ node }) => node),
       policy: (pool) => policies.get(pool),
       disruptionPolicy: () => disruption.get(MACHINE_CONFIGURATION)?.spec?.nodeDisruptionPolicy,
       missing: () =>

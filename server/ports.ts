@@ -9,6 +9,8 @@ export interface ClusterView {
   nodes(): readonly Node[];
   pools(): readonly MachineConfigPool[];
   machineConfigNode(name: string): MachineConfigNode | undefined;
+  /** Nodes that an update may take out of service by now, whether it has or not. */
+  granted(pool: string): readonly string[];
   /** Undefined = the defaults. */
   policy(pool: string): RolloutPolicy | undefined;
   /** `spec.nodeDisruptionPolicy`, unchecked. */

@@ -35,7 +35,10 @@ export class RepairWindows {
 
   /** @param now - milliseconds since 1970, the same on all servers */
   constructor(
-    private readonly cluster: Pick<ClusterView, 'nodes' | 'pools' | 'machineConfigNode'>,
+    private readonly cluster: Pick<
+      ClusterView,
+      'nodes' | 'pools' | 'machineConfigNode' | 'granted'
+    >,
     private readonly now: () => number,
   ) {}
 
@@ -66,7 +69,8 @@ export class RepairWindows {
     const standing = {
       at: now,
       names: new Set(members.map(nameOf)),
-      out: new Set(counted.filter(takesRoom).map(nameOf)),
+      // An update with a grant may take its node out at any moment.
+      out: new Set([...counted.filter(takesRoom).map(nameOf), ...this.cluster.granted(name)]),
       maxUnavailable: isOfIt
         ? Math.min(maxUnavailable, quorumLimit(controlPlane.length))
         : maxUnavailable,

@@ -39,6 +39,7 @@ async function start(given: Pick<ServerDependencies, 'limits' | 'timeouts'>) {
       node: () => undefined,
       nodes: () => [],
       pools: () => [],
+      granted: () => [],
       machineConfigNode: () => undefined,
       policy: () => undefined,
       disruptionPolicy: () => undefined,

@@ -83,6 +83,7 @@ function aServer(options: Seen = {}) {
       node: (name) => nodes.find(({ metadata }) => metadata.name === name),
       nodes: () => nodes,
       pools: () => (options.pools ?? POOLS).map((name) => aPool(name)),
+      granted: () => [],
       machineConfigNode: (name) => {
         const pool = options.shownPools?.[name];
         return pool === undefined ? undefined : aMachineConfigNode(name, pool);

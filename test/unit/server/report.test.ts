@@ -50,6 +50,7 @@ function aServer(options: Given = {}) {
     /** Time of day. */
     time: 0,
     cordoned: [] as readonly string[],
+    granted: [] as readonly string[],
     peer: peer('worker-1') as PeerSubject | undefined,
     away: false,
     now: 0,
@@ -81,6 +82,7 @@ function aServer(options: Given = {}) {
       node: (name) => nodes().find(({ metadata }) => metadata.name === name),
       nodes,
       pools: () => [{ metadata: { name: 'worker' }, spec }],
+      granted: () => state.granted,
       machineConfigNode: () => (options.without === undefined ? state.known : undefined),
       policy: (name) =>
         options.policy === undefined ? undefined : { metadata: { name }, spec: options.policy },
@@ -334,6 +336,17 @@ describe('PUT /host/report', () => {
       server.state.cordoned = ['worker-1'];
       server.state.time = 0;
       expect(await may(server)).toBe(true);
+    });
+
+    it('counts the nodes that an update may take out of service, too', async () => {
+      const server = aServer({ policy, others });
+      drifted(server, LONG_AGO);
+      server.state.time = 2 * REPAIR_WINDOW.window;
+      server.state.granted = ['worker-1'];
+      expect(await may(server)).toBe(true);
+      server.state.granted = ['worker-2'];
+      server.state.time += 1_000;
+      expect(await may(server)).toBe(false);
     });
 
     it('gives none in a window that had begun when it drifted', async () => {
