@@ -203,7 +203,7 @@ export default tseslint.config(
       {
         regex:
           '^(\\.\\./)+(host|activities|adapters|process|controllers|server|workers|cli|tools)(/|$)',
-        message: 'workflows/ declares contracts (*-contracts.ts); the others satisfy them.',
+        message: 'workflows/ declares contracts (workflows/contracts/); the others satisfy them.',
       },
     ],
   ),

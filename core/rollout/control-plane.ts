@@ -52,7 +52,7 @@ export function loweredSentence(total: number): string {
 
 /**
  * How many nodes of a pool may be out of service at once. Of one that is all control plane that is what the quorum
- * allows, where `maxUnavailable` says more; in one with other nodes, too, `decideSlots` counts those of the control plane.
+ * allows, where `maxUnavailable` says more; in one with other nodes, too, `decideGrants` counts those of the control plane.
  *
  * @param members - nodes of the pool
  * @param total - control-plane nodes of the cluster

@@ -6,38 +6,23 @@
  */
 
 export {
-  isAdopted,
-  isBeingDeleted,
   isCordonedByPerson,
   isCordonedBySlipway,
-  isDownUnknown,
   isInService,
-  isLeftUnavailable,
   isTakenOut,
-  servesHalfDone,
   takesRoom,
-  unavailability,
 } from '../node/availability';
 export {
   controlPlaneOf,
-  controlPlaneRoom,
   isControlPlane,
   isLimitedByQuorum,
   loweredSentence,
   quorumLimit,
-  quorumSentence,
   slotsOfPool,
-  type ControlPlaneRoom,
 } from './control-plane';
 export { isSameNode, movedTo } from './same-member';
 export { inTurns, nodesInLine } from './line';
 export { DEFAULT_POLICY, failureLimit, resolvePolicy } from './policy';
-export {
-  rolloutState,
-  RolloutState,
-  type RolloutEnd,
-  type RolloutFacts,
-  type StateAndBlocker,
-} from './progress';
+export { RolloutState, type RolloutEnd } from './progress';
 export { halted, looksHalted } from './threshold';
 export type { NamedReason } from './named-reason';

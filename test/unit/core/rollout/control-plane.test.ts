@@ -4,7 +4,7 @@ import {
   isControlPlane,
   quorumLimit,
   slotsOfPool,
-} from '../../../../core/rollout';
+} from '../../../../core/rollout/control-plane';
 import type { Node } from '../../../../core/node/types';
 import { aNode, aPool, type NodeFacts } from '../pool/builders';
 import { cordoned, decideOn, old, waits, type Situation } from './rollout-pool';

@@ -1,4 +1,4 @@
-import { rolloutState, type RolloutFacts } from '../../../../core/rollout';
+import { rolloutState, type RolloutFacts } from '../../../../core/rollout/progress';
 
 const unrendered: RolloutFacts = {
   pool: 'worker',
