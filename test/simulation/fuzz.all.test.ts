@@ -32,12 +32,12 @@ describe('npm run fuzz', () => {
     'ends with 1 at the first seed that does, and says how to see exactly that again',
     () => {
       const trace = ['--trace', '20'];
-      const planted = ['--plant', 'countsAllNodes'];
+      const planted = ['--plant', 'statusOfAllNodes'];
       const { status, stdout } = fuzz('--seeds', '3', '--from', '6', ...planted, ...trace);
 
-      expect(stdout).toMatch(/^seed 7 .* breaks\n {2}I1: /m);
+      expect(stdout).toMatch(/^seed 7 .* breaks\n {2}I7: /m);
       const again = /^again: npm run fuzz -- (.*)$/m.exec(stdout)?.[1];
-      expect(again).toBe('--seeds 1 --from 7 --plant countsAllNodes');
+      expect(again).toBe('--seeds 1 --from 7 --plant statusOfAllNodes');
       expect(status).toBe(1);
       expect(fuzz(...(again ?? '').split(' '), ...trace)).toMatchObject({ status: 1, stdout });
     },

@@ -21,7 +21,8 @@ interface SaverPorts {
  */
 export class RequestSaver {
   readonly #open = new Recent<OpenUpdates>();
-  readonly #listing = new Map<string, Promise<OpenUpdates>>();
+  /** Under way. One that is never answered is waited for no longer than an answer is valid. */
+  readonly #listing = new Recent<Promise<OpenUpdates>>();
   /** By node. */
   readonly #started = new Recent<true>();
   /** By run. */
@@ -40,14 +41,17 @@ export class RequestSaver {
     if (known === undefined) return this.#list(pool);
     const isAging = Math.abs(now - Date.parse(known.listedAt)) >= RENEWED_AFTER_MS;
     // A failure is that of the step that has to wait for an answer.
-    if (isAging && !this.#listing.has(pool)) void this.#list(pool).catch(() => undefined);
+    if (isAging) void this.#list(pool).catch(() => undefined);
     return known;
   }
 
   /** One question at a time. */
   #list(pool: string): Promise<OpenUpdates> {
-    const asked = this.#listing.get(pool) ?? this.#ask(pool);
-    this.#listing.set(pool, asked);
+    const now = this.ports.now();
+    const underWay = this.#listing.get(pool, now);
+    if (underWay !== undefined) return underWay;
+    const asked = this.#ask(pool);
+    this.#listing.set(pool, asked, now);
     return asked;
   }
 
@@ -115,6 +119,10 @@ class Recent<T> {
   get(key: string, now: number): T | undefined {
     const known = this.#values.get(key);
     return known !== undefined && isValid(known.at, now) ? known.value : undefined;
+  }
+
+  delete(key: string): void {
+    this.#values.delete(key);
   }
 
   set(key: string, value: T, now: number): void {

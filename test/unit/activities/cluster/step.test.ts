@@ -37,6 +37,7 @@ class World {
   /** Called before each write of the PoolRollout. */
   beforeWrite: () => void = () => undefined;
   beforeStart: () => void = () => undefined;
+  beforeList: () => Promise<void> = () => Promise.resolve();
   pool: MachineConfigPool | undefined = workers(2, 'p1');
   #version = 0;
 
@@ -149,9 +150,10 @@ class World {
         },
       },
       nodeUpdates: {
-        listOpen: () => {
+        listOpen: async () => {
           this.lists += 1;
-          return Promise.resolve(this.open);
+          await this.beforeList();
+          return this.open;
         },
         isClosed: (node, run) => {
           this.asked.push(node);
@@ -278,6 +280,19 @@ describe('a step', () => {
     expect(world.started).toHaveLength(2);
     await again({ pool: 'worker' });
     expect(world.started).toHaveLength(2);
+  });
+
+  it('asks Temporal again when it has not answered for ten seconds', async () => {
+    const world = new World([old('a')]);
+    const again = createStep(world.ports());
+    world.beforeList = () => new Promise(() => undefined);
+    void again({ pool: 'worker' });
+    while (world.lists === 0) await Promise.resolve();
+
+    world.beforeList = () => Promise.resolve();
+    world.nowMs += 10_000;
+
+    expect(await again({ pool: 'worker' })).toMatchObject({ state: 'Rolling' });
   });
 
   it('cancels what should not run', async () => {
