@@ -2,6 +2,7 @@ import { failureName, messageOf } from '../../core/errors';
 import type { Node } from '../../core/node/types';
 import type { MachineConfigPool } from '../../core/pool/types';
 import { controlPlaneOf, isControlPlane, isSameNode, slotsOfPool } from '../../core/rollout';
+import type { PoolRollout } from '../../core/rollout/pool-rollout';
 import { whyNoRoom } from '../../core/rollout/room';
 import type { GrantProgress, TakeOutInput } from '../../workflows/contracts/cluster';
 import { orDeleted, refuseAnotherNode } from './known-node';
@@ -35,16 +36,15 @@ export function createAwaitGrant(ports: GrantPorts): (input: TakeOutInput) => Pr
     const run = ports.run();
     const wakeups = new Wakeups(run.signal);
     const { nodes, pools, poolRollouts } = ports.view;
-    const isOf =
-      (name: string) =>
-      ({ object }: { readonly object: { readonly metadata: { readonly name: string } } }): void => {
-        if (object.metadata.name === name) wakeups.ring();
-      };
-    // Of other nodes only a granted update has to hear, and a heartbeat is soon enough for that.
+    // Hundreds may wait: of the grants and of the nodes of others, a heartbeat is soon enough.
     const subscriptions = [
-      nodes.subscribe(isOf(input.node)),
+      nodes.subscribe(({ object }) => {
+        if (object.metadata.name === input.node) wakeups.ring();
+      }),
       pools.subscribe(wakeups.ring),
-      poolRollouts.subscribe(isOf(input.pool)),
+      poolRollouts.subscribe(({ object }) => {
+        if (object.metadata.name === input.pool && isGranted(object.status, input)) wakeups.ring();
+      }),
     ];
     try {
       await Promise.all([nodes.synced, pools.synced, poolRollouts.synced]);
@@ -74,10 +74,7 @@ async function whatBlocks(
   const status = view.poolRollouts.get(input.pool)?.status;
   refuseUnwanted(node, input, view.pools);
   const { grants = [] } = status ?? {};
-  const isGranted = grants.some(
-    ({ node: name, run }) => name === input.node && run === input.run.id,
-  );
-  if (!isGranted || pool === undefined) {
+  if (!isGranted(status, input) || pool === undefined) {
     await sayPrepared(ports, node, input);
     const why = status?.blocker === undefined ? '' : `: ${status.blocker}`;
     return `waiting for a grant of poolrollout ${input.pool}${why}`;
@@ -93,6 +90,13 @@ async function whatBlocks(
     maxUnavailable: slotsOfPool(pool, members, controlPlaneOf(all).length).maxUnavailable,
     ...(plane === undefined ? {} : { controlPlane: plane }),
   });
+}
+
+function isGranted(
+  status: PoolRollout['status'],
+  { node: name, run: { id } }: TakeOutInput,
+): boolean {
+  return status?.grants.some(({ node, run }) => run === id && node === name) === true;
 }
 
 /** A Node that the cache lacks is asked for: the cache may be behind. @throws `NodeDeleted` */
