@@ -11,8 +11,8 @@ const CHANGES: readonly Change[] = [
   },
   { from: 'if (plan.drain) await drainLate(update, plan);', to: '' },
   {
-    from: 'function step(input) {',
-    to: 'async function step(input) {\n    await new Promise((moment) => setTimeout(moment, 1));',
+    from: 'function step(input, summary) {',
+    to: 'async function step(input, summary) {\n    await new Promise((moment) => setTimeout(moment, 1));',
   },
 ];
 
