@@ -36,7 +36,6 @@ const DECIDE = 'core/rollout/decide.ts';
 const RUNNING = 'core/rollout/running.ts';
 const AWAIT_GRANT = 'activities/cluster/await-grant.ts';
 const NODE_CHANGES = 'activities/cluster/node-changes.ts';
-const STEP = 'activities/cluster/step/step.ts';
 
 /** Nobody looks for room once more before the cordon. */
 export const NO_LAST_LOOK: Change = {
@@ -118,17 +117,6 @@ export const PLANTS: readonly Plant[] = [
     },
   },
   {
-    bug: 'a step of an update that has ended writes the Node again',
-    breaks: 'I2',
-    ...{ seed: 1, within: 10, plain: true },
-    change: {
-      file: 'core/node/turn.ts',
-      from: '  const known = readMark(mark);\n  const another',
-      to: '  const known = readMark(undefined);\n  const another',
-    },
-    storm: 0.4,
-  },
-  {
     bug: 'an update says that pods have to leave, and does nothing about it for five minutes',
     breaks: 'I6',
     ...{ seed: 2, within: 10, plain: true },
@@ -195,12 +183,6 @@ export const PLANTS: readonly Plant[] = [
     activities: { leavesTaints: true },
   },
   {
-    bug: 'a machine reboots with a pod that was bound to it after its drain',
-    breaks: 'I3',
-    ...{ seed: 18, within: 10, storm: 0.4 },
-    change: { from: "cluster.show('Draining', plan.summary);", to: 'return;' },
-  },
-  {
     bug: 'the status of a pool counts the nodes of all pools',
     breaks: 'I7',
     ...{ seed: 3, within: 10 },
@@ -223,42 +205,6 @@ export const PLANTS: readonly Plant[] = [
       file: GRANTS,
       from: 'if (member.isOut || !isOver(grant, member)) kept.set',
       to: 'if (!isOver(grant, member)) kept.set',
-    },
-  },
-  {
-    bug: 'a PoolRollout is written over what another step has written',
-    breaks: 'I1',
-    ...{ seed: 12, within: 10, storm: 0.4 },
-    activities: { writesOverOthers: true },
-  },
-  {
-    bug: 'a PoolRollout is read after the cluster was looked at',
-    breaks: 'I6',
-    ...{ seed: 119, within: 10, storm: 0.4 },
-    change: {
-      file: STEP,
-      from: '  const known = await poolRollouts.read(input.pool);\n  const seen = await looks.at(input);\n',
-      to: '  const seen = await looks.at(input);\n  const known = await poolRollouts.read(input.pool);\n',
-    },
-  },
-  {
-    bug: 'a step acts before its decision is written',
-    breaks: 'I6',
-    ...{ seed: 126, within: 10, storm: 0.4 },
-    change: {
-      file: STEP,
-      from: '  const isWritten = await write(ports, saver, rollout, decision);\n',
-      to: '  await new Actions(ports, saver).follow(decision, open.updates, { ...seen, pool });\n  const isWritten = await write(ports, saver, rollout, decision);\n',
-    },
-  },
-  {
-    bug: 'a picture is believed that is older than what was told',
-    breaks: 'I6',
-    ...{ seed: 65, within: 10 },
-    change: {
-      file: 'activities/cluster/step/look.ts',
-      from: 'const isReached = await',
-      to: 'const isReached = true || await',
     },
   },
   {
@@ -323,25 +269,10 @@ export const PLANTS: readonly Plant[] = [
     },
   },
   {
-    bug: 'a word is written while the one before it is not',
-    breaks: 'I3',
-    ...{ seed: 196, within: 10, plain: true, storm: 0.4 },
-    change: { from: 'queue.served === mine', to: 'true' },
-  },
-  {
     bug: 'a reboot is ordered again when the answer to the first order was lost',
     breaks: 'I5',
     ...{ seed: 9, within: 10, plain: true, storm: 0.4 },
     activities: { forgetsArming: true },
-  },
-  {
-    bug: 'an update whose machine is away still names the step before',
-    breaks: 'I6',
-    ...{ seed: 73, within: 10, plain: true, storm: 0.4 },
-    change: {
-      from: "progress.during('Rebooting', verify, 'the machine to come back')",
-      to: 'verify()',
-    },
   },
   {
     bug: 'a node is done before its host has committed, which may still go back by itself',
