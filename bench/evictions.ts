@@ -11,7 +11,13 @@ import type { RolloutRecord } from '../test/observer/record';
 import { describeViolation } from '../test/observer/violation';
 import type { Stack } from '../tools/stack/stack';
 import { NAMESPACE } from '../tools/stack/workloads';
-import { judgeOf, startSimulatedPool, WORKERS, type SimulatedPoolOptions } from './simulated-pool';
+import {
+  judgeOf,
+  rebootingConfig,
+  startSimulatedPool,
+  WORKERS,
+  type SimulatedPoolOptions,
+} from './simulated-pool';
 import { whatTheRolloutSays } from './standstill';
 
 interface EvictionsOptions extends SimulatedPoolOptions {
@@ -36,15 +42,6 @@ interface EvictionsRow {
   readonly perPod: number;
 }
 
-const CONFIG = {
-  apiVersion: 'machineconfiguration.openshift.io/v1',
-  kind: 'MachineConfig',
-  metadata: {
-    name: '50-worker-bench',
-    labels: { 'machineconfiguration.openshift.io/role': 'worker' },
-  },
-  spec: { kernelArguments: ['nosmt'] },
-};
 const APPS = ['web', 'api', 'queue', 'cache', 'jobs'];
 const CURRENT_CONFIG = 'machineconfiguration.openshift.io/currentConfig';
 
@@ -124,7 +121,7 @@ async function place({ manifests }: Stack, pods: number, taint: Taint): Promise<
 
 async function roll(stack: Stack, record: RolloutRecord, batches: number): Promise<void> {
   const old = new Set(record.nodes.map(({ annotations }) => annotations[CURRENT_CONFIG]));
-  await stack.manifests.applyObject(CONFIG);
+  await stack.manifests.applyObject(rebootingConfig());
   const isDone = (): boolean =>
     record.pods.every(({ ready }) => ready) &&
     record.nodes.every(

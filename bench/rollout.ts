@@ -26,6 +26,7 @@ import {
   mostResidentMiB,
   observed,
   processesOf,
+  rebootingConfig,
   residentMiB,
   startSimulatedPool,
   WORKERS,
@@ -70,17 +71,6 @@ interface RolloutBenchResult extends Observed {
   /** Of the promises in docs/reliability.md, from an observer and from the comparison of disks. */
   readonly violations: readonly string[];
 }
-
-const CONFIG = `
-apiVersion: machineconfiguration.openshift.io/v1
-kind: MachineConfig
-metadata:
-  name: 50-worker-bench
-  labels:
-    machineconfiguration.openshift.io/role: worker
-spec:
-  kernelArguments: [nosmt]
-`;
 
 export async function runRolloutBench(options: SimulatedPoolOptions): Promise<RolloutBenchResult> {
   const stack = await startSimulatedPool(options);
@@ -127,7 +117,7 @@ async function rollOnce(
   const cpuBefore = processorTimes(stack);
   options.onStep(`rolling ${options.nodes} nodes, ${options.maxUnavailable} at a time`);
   const appliedAtMs = Date.now();
-  await stack.manifests.apply(CONFIG);
+  await stack.manifests.applyObject(rebootingConfig());
   const standstill = new Standstill();
   const leases = watchLeases(stack.cluster.admin);
   const rolling = { record: observer.record, stack, judge, standstill, leases };

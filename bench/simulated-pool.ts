@@ -1,5 +1,6 @@
 /** The whole stack with one pool of simulated hosts, on which rollouts are measured. */
 
+import type { KubernetesObject } from '@kubernetes/client-node';
 import { compareDisks } from '../test/e2e/support/disk-at-rest';
 import { startJudge } from '../test/e2e/support/verdict';
 import type { ObserverProcess } from '../test/observer/own-process';
@@ -50,6 +51,20 @@ export async function startSimulatedPool(options: SimulatedPoolOptions): Promise
     onStep: options.onStep,
     ...(options.environment === undefined ? {} : { environment: options.environment }),
   });
+}
+
+/** A MachineConfig of the worker pool that reboots every node; each argument makes another one. */
+export function rebootingConfig(kernelArgument = 'nosmt'): KubernetesObject {
+  const config = {
+    apiVersion: 'machineconfiguration.openshift.io/v1',
+    kind: 'MachineConfig',
+    metadata: {
+      name: '50-worker-bench',
+      labels: { 'machineconfiguration.openshift.io/role': 'worker' },
+    },
+    spec: { kernelArguments: [kernelArgument] },
+  };
+  return config;
 }
 
 /** Judges the worker pool by every promise that an observer can see. */

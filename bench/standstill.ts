@@ -60,8 +60,16 @@ export async function whatTheRolloutSays({ temporal, cluster }: Stack): Promise<
   }
 }
 
-async function writtenByStep({ admin }: Stack['cluster']): Promise<string> {
-  const { status } = await admin.call<PoolRollout>('GET', POOL_ROLLOUT);
+/** As the last step has written it; undefined = none has. */
+export async function rolloutOf({ admin }: Stack['cluster']): Promise<PoolRollout['status']> {
+  const { status, text } = await admin.send('GET', POOL_ROLLOUT);
+  if (status === 404) return undefined;
+  if (status !== 200) throw new Error(`get poolrollout worker: HTTP ${status}`);
+  return (JSON.parse(text) as PoolRollout).status;
+}
+
+async function writtenByStep(cluster: Stack['cluster']): Promise<string> {
+  const status = await rolloutOf(cluster);
   if (status === undefined) return 'no step has written anything';
   const { state, blocker, grants, counts, failed } = status;
   const reasons = failed.map(({ node, reason }) => `${node}: ${reason}`);

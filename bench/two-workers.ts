@@ -14,8 +14,13 @@ import { describeViolation } from '../test/observer/violation';
 import { percentile } from '../tools/measure/percentile';
 import type { Stack } from '../tools/stack/stack';
 import { temporalClient } from '../tools/temporal';
-import { judgeOf, startSimulatedPool, type SimulatedPoolOptions } from './simulated-pool';
-import { whatTheRolloutSays } from './standstill';
+import {
+  judgeOf,
+  rebootingConfig,
+  startSimulatedPool,
+  type SimulatedPoolOptions,
+} from './simulated-pool';
+import { rolloutOf, whatTheRolloutSays } from './standstill';
 
 interface TwoWorkersOptions extends SimulatedPoolOptions {
   readonly kills: number;
@@ -34,7 +39,6 @@ interface TwoWorkersResult {
   readonly violations: readonly string[];
 }
 
-const POOL_ROLLOUT = '/apis/slipway.dev/v1alpha1/poolrollouts/worker';
 const PATIENCE_MS = 300_000;
 const AT_ONCE = 5;
 const WORKERS = ['cluster-worker', 'cluster-worker-2'] as const;
@@ -159,22 +163,9 @@ async function cancelled(result: Promise<unknown>): Promise<void> {
 }
 
 async function roll(stack: Stack, round: number): Promise<void> {
-  const before = await statusOf(stack);
-  await stack.manifests.applyObject({
-    apiVersion: 'machineconfiguration.openshift.io/v1',
-    kind: 'MachineConfig',
-    metadata: {
-      name: '50-worker-bench',
-      labels: { 'machineconfiguration.openshift.io/role': 'worker' },
-    },
-    spec: { kernelArguments: [`round=${round}`] },
-  } as Parameters<Stack['manifests']['applyObject']>[0]);
+  const before = await rolloutOf(stack.cluster);
+  await stack.manifests.applyObject(rebootingConfig(`round=${round}`));
   await until(stack, ({ config }) => config !== before?.config);
-}
-
-async function statusOf(stack: Stack): Promise<PoolRollout['status']> {
-  const answer = await stack.cluster.admin.send('GET', POOL_ROLLOUT);
-  return answer.status === 200 ? (JSON.parse(answer.text) as PoolRollout).status : undefined;
 }
 
 async function until(
@@ -183,7 +174,7 @@ async function until(
 ): Promise<void> {
   const deadline = performance.now() + PATIENCE_MS;
   for (;;) {
-    const status = await statusOf(stack);
+    const status = await rolloutOf(stack.cluster);
     if (status !== undefined && holds(status)) return;
     if (performance.now() > deadline) throw new Error(`stuck: ${await whatTheRolloutSays(stack)}`);
     await delay(100);
