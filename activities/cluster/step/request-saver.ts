@@ -27,9 +27,8 @@ export class RequestSaver {
   readonly #started = new Recent<true>();
   /** By run. */
   readonly #cancelled = new Recent<true>();
-  /** By run: Temporal has said that it is open. */
-  readonly #running = new Recent<true>();
-  readonly #closed = new Recent<true>();
+  /** By run: what Temporal has said, asked by its ID. */
+  readonly #isClosed = new Recent<boolean>();
   readonly #counted = new Map<string, number>();
 
   constructor(private readonly ports: SaverPorts) {}
@@ -77,10 +76,10 @@ export class RequestSaver {
     const found = new Set<string>();
     const now = this.ports.now();
     await inParallel(grants, PARALLEL_QUESTIONS, async ({ node, run }) => {
-      if (this.#running.get(run, now) !== undefined) return;
-      const known = this.#closed.get(run, now);
+      const known = this.#isClosed.get(run, now);
+      if (known === false) return;
       const isClosed = known ?? (await this.ports.nodeUpdates.isClosed(node, run));
-      (isClosed ? this.#closed : this.#running).set(run, true, now);
+      this.#isClosed.set(run, isClosed, now);
       if (isClosed) found.add(run);
     });
     return found;
