@@ -16,6 +16,7 @@ import { pictureOf, type Observation, type OpenUpdate, type Picture } from './pi
 import { listed, type Grant, type PoolRolloutStatus, type RolloutCounts } from './pool-rollout';
 import { rolloutState, RolloutState, type RolloutEnd, type StateAndBlocker } from './progress';
 import {
+  VISIBILITY_LAG_MS,
   lostOf,
   runsInDoubt,
   unwantedUpdates,
@@ -106,8 +107,7 @@ function statusOf(
   decision: GrantDecision,
   { state, blocker: said }: StateAndBlocker,
 ): PoolRolloutStatus {
-  const { before, target, now, members, allowedUnavailable: maxUnavailable } = picture;
-  const isNew = before?.config !== target || before?.startedAt === undefined;
+  const { target, before, members, allowedUnavailable: maxUnavailable } = picture;
   const blocker = said === undefined ? {} : { blocker: cut(said, BLOCKER_AT_MOST) };
   const counts = countsOf(picture, decision);
   const failed = listed(reasonsOf(picture, 'failed'));
@@ -115,7 +115,7 @@ function statusOf(
   const facts = { state, ...blocker, done, failed, failedCount: counts.failed, maxUnavailable };
   return {
     ...(target === undefined ? {} : { config: target }),
-    startedAt: isNew ? now : before.startedAt,
+    startedAt: picture.startedAt,
     state,
     ...blocker,
     done,
@@ -123,7 +123,7 @@ function statusOf(
     failed,
     held: listed(reasonsOf(picture, 'held')),
     grants: decision.grants,
-    conditions: conditionsOf(facts, before?.conditions, now),
+    conditions: conditionsOf(facts, before?.conditions, picture.now),
   };
 }
 
@@ -152,12 +152,18 @@ function isAtRestNow(picture: Picture, grants: readonly Grant[]): boolean {
   );
 }
 
-/** Its update has said that it is prepared, and began too late for visibility to show it for sure. */
+/**
+ * Visibility may not show its update yet: one of a config before, unless it has had one of this config since; or one
+ * that has said that it is prepared.
+ */
 function mayRunUnseen(member: Member, picture: Picture): boolean {
-  const prepared = preparedNow(member, picture);
-  if (prepared === undefined) return false;
+  const { last } = member;
   const listedAt = Date.parse(picture.open?.listedAt ?? picture.now);
-  return Date.parse(prepared.startedAt) > listedAt - SHOWN_AFTER_MS;
+  const startedMs = Date.parse(picture.startedAt);
+  const isOfNow = last?.isOver === true && last.startedMs >= startedMs;
+  if (!isOfNow && startedMs > listedAt - VISIBILITY_LAG_MS) return true;
+  const prepared = preparedNow(member, picture);
+  return prepared !== undefined && Date.parse(prepared.startedAt) > listedAt - SHOWN_AFTER_MS;
 }
 
 function endOf(state: RolloutState, limits: PoolLimits): RolloutEnd | undefined {

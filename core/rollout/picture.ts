@@ -53,6 +53,8 @@ export interface Picture extends Omit<
   'nodes' | 'controlPlane' | 'machineConfigNodes'
 > {
   readonly target?: string;
+  /** When the pool got this config, RFC 3339. */
+  readonly startedAt: string;
   readonly paused: boolean;
   readonly members: readonly Member[];
   readonly byName: ReadonlyMap<string, Member>;
@@ -76,8 +78,10 @@ export function pictureOf(seen: Observation): Picture {
   const unavailable = members.filter(({ isOut }) => isOut).map(({ node }) => node);
   const quorum = controlPlaneRoom(pool, { all: controlPlane, members: nodes, unavailable });
   const { maxUnavailable, ...invalid } = slotsOfPool(pool, nodes, quorum?.total ?? 0);
+  const { before, now } = rest;
   return {
     ...{ ...rest, pool, members },
+    startedAt: (before?.config === target ? before?.startedAt : undefined) ?? now,
     ...(target === undefined ? {} : { target }),
     paused: pool.spec.paused === true,
     byName: new Map(members.map((member) => [member.name, member])),

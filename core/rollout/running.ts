@@ -27,8 +27,8 @@ export interface UnwantedUpdate {
   readonly reason: string;
 }
 
-/** Visibility may be so much behind; a longer lag costs a question. */
-const VISIBILITY_LAG_MS = 5_000;
+/** Visibility is seldom further behind. */
+export const VISIBILITY_LAG_MS = 5_000;
 
 /**
  * Runs that may have ended without a word: Temporal does not list them as open, although they had their grant by then;

@@ -67,8 +67,8 @@ describe('a pause and a resume, the later one while the API server is away for t
 
     expect(answers(trace.last(100_000))).toEqual([
       expect.stringMatching(/^pause: ApiUnavailable: /),
-      // It was never paused.
-      expect.stringMatching(/^resume: RefusedRequest: /),
+      // It was never paused, which a second attempt cannot tell from an answer that was lost.
+      'resume: done',
     ]);
     expect(world.cluster.pool('worker').spec.paused ?? false).toBe(false);
     expect(world.invariants.violations).toEqual([]);

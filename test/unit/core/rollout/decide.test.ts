@@ -531,6 +531,26 @@ describe('the end of a rollout', () => {
       ended: 'completed',
     },
     {
+      so: 'is not there while an update of the config before may not be listed yet',
+      nodes: [done('a')],
+      before: { config: A },
+      ended: undefined,
+    },
+    {
+      so: 'is not there while one may not be listed yet that was started just before a person cancelled',
+      nodes: [old('a')],
+      annotations: cancelled,
+      before: { startedAt: '2029-06-01T23:59:58Z' },
+      ended: undefined,
+    },
+    {
+      so: 'is there when every node has been updated since the pool got its config',
+      nodes: [done('a')],
+      before: { startedAt: '2029-06-01T00:00:00Z' },
+      listedAt: '2029-06-01T00:00:03Z',
+      ended: 'completed',
+    },
+    {
       so: 'is not there while a node is left alone',
       nodes: [done('a'), old('c', { cordoned: true })],
       ended: undefined,

@@ -92,7 +92,7 @@ export interface Situation {
 
 /** Without canaries unless the situation asks for them. */
 export function decideOn(situation: Situation): Decision {
-  const { nodes, waiting = [], grants, max = 2, policy, closed = [], open = [] } = situation;
+  const { nodes, waiting = [], grants = [], max = 2, policy, closed = [], open = [] } = situation;
   const { paused = false, target = B, annotations = {}, before } = situation;
   const { listedAt = NOW, isCancelled = false } = situation;
   const pool = aPool({ maxUnavailable: max, paused, configuration: { name: target } });
@@ -102,9 +102,7 @@ export function decideOn(situation: Situation): Decision {
     nodes,
     controlPlane: situation.controlPlane ?? controlPlaneOf(nodes),
     machineConfigNodes: waiting,
-    ...(grants === undefined && before === undefined
-      ? {}
-      : { before: { ...STATUS, ...before, grants: grants ?? [] } }),
+    before: { ...STATUS, ...before, grants },
     open: { listedAt, updates: open },
     closed: new Set(closed),
     isCancelled,
@@ -115,7 +113,7 @@ export function decideOn(situation: Situation): Decision {
 
 const STATUS: PoolRolloutStatus = {
   config: B,
-  startedAt: NOW,
+  startedAt: BEFORE,
   state: 'Rolling',
   done: '0/0',
   counts: {
