@@ -20,6 +20,9 @@ import {
 } from '../../core/rollout/rollout-pool';
 
 /** What a step reads and writes. Conflicts as the API server does. */
+/** By then, visibility shows whatever was started before. */
+const VISIBLE_MS = 15_000;
+
 class World {
   rollout: PoolRollout | undefined;
   open: OpenUpdate[] = [];
@@ -354,6 +357,10 @@ describe('a step', () => {
     world.pool = { ...pool, metadata: { ...pool.metadata, annotations } };
 
     await step(world);
+    expect(world.poolChanges).toEqual([]);
+
+    world.nowMs += VISIBLE_MS;
+    await step(world);
     expect(world.poolChanges).toEqual([{ annotations: { [ANNOTATION.ROLLOUT_STARTED]: null } }]);
 
     world.open = [{ node: 'a', run: 'r9', config: B }];
@@ -374,6 +381,8 @@ describe('a step', () => {
 
   it('ends when all is done, and when the pool is gone and nothing runs', async () => {
     const world = new World([done('a')]);
+    expect((await step(world)).ended).toBeUndefined();
+    world.nowMs += VISIBLE_MS;
     expect((await step(world)).ended).toBe('completed');
 
     world.pool = undefined;
