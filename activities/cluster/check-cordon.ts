@@ -14,6 +14,7 @@ import type { ClusterPorts } from './ports';
 import { orDeleted, refuseAnotherNode } from './known-node';
 import { marked, refuseHeld } from './node-changes';
 import { mustLeave } from './nothing-to-drain';
+import { showMeanwhile } from './show-meanwhile';
 import { isSilent } from './silent-picture';
 
 /**
@@ -29,6 +30,7 @@ export function createCheckCordon(ports: ClusterPorts): ClusterActivities['check
     const { drain, isGoingBack = false } = input;
     if (hasFallenOver(node, input)) return { isEmpty: true };
     const isThere = (await mustLeave(ports, { run, node: input.node, drain })) ?? !isGoingBack;
+    if (isThere && !isGoingBack) await showMeanwhile(ports, input, 'Draining');
     return { isEmpty: !isThere };
   };
 }

@@ -3,13 +3,13 @@
 import type { ClusterActivities } from '../../workflows/contracts/cluster';
 import type { RolloutActivities } from '../../workflows/contracts/rollout';
 import { withFailures } from '../failures';
-import { createAwaitNodeReady } from './await-node-ready';
+import { createAwaitReturn } from './await-return';
 import { createCheckCordon } from './check-cordon';
 import { createCompleteNode } from './complete-node';
 import { createDrainNode } from './drain-node';
 import type { ClusterPorts } from './ports';
 import { createReleaseNode } from './release-node';
-import { createReportNodePhase } from './report-node-phase';
+import { createShowGoingBack } from './show-meanwhile';
 import { withGap } from './step/gap';
 import { createStep } from './step/step';
 import { createCordonAgain, createTakeOutOfService } from './take-out-of-service';
@@ -27,8 +27,8 @@ export function createClusterActivities(ports: ClusterPorts): NodeActivities {
     cordonAgain: createCordonAgain(ports),
     drainNode: createDrainNode(ports),
     checkCordon: createCheckCordon(ports),
-    reportNodePhase: createReportNodePhase(ports),
-    awaitNodeReady: createAwaitNodeReady(ports),
+    showGoingBack: createShowGoingBack(ports),
+    awaitReturn: createAwaitReturn(ports),
     completeNode: createCompleteNode(ports),
     releaseNode: createReleaseNode(ports),
     whyCancelled: createWhyCancelled(ports),

@@ -1,7 +1,6 @@
 import { fail, failureName, FAILURES, messageOf } from '../../core/errors';
 import { isOnlyNode, type Pod } from '../../core/drain';
 import { fewSentences } from '../../core/few';
-import { NodePhase } from '../../core/node/lifecycle';
 import type {
   ClusterActivities,
   DrainedNode,
@@ -13,7 +12,7 @@ import { refuseUnheld, refuseUnheldNow } from './check-cordon';
 import { DrainPods } from './drain-pods';
 import { knownNode } from './known-node';
 import { missingDaemonSets } from './missing-daemon-sets';
-import { showPhase } from './show-phase';
+import { showMeanwhile } from './show-meanwhile';
 import { tell } from './node-events';
 import { Wakeups } from './wakeups';
 
@@ -54,7 +53,12 @@ export function createDrainNode(ports: ClusterPorts): ClusterActivities['drainNo
     const drain = new Drain(ports, run, input, AbortSignal.any([run.signal, ended.signal]));
     const podWatch = drain.followPods();
     try {
-      return await Promise.race([drain.untilEmpty(), podWatch.then(() => watchEnded(run.signal))]);
+      const drained = await Promise.race([
+        drain.untilEmpty(),
+        podWatch.then(() => watchEnded(run.signal)),
+      ]);
+      if (input.isGoingBack !== true) await showMeanwhile(ports, input, 'Applying');
+      return drained;
     } finally {
       drain.close();
       ended.abort();
@@ -272,15 +276,7 @@ class Drain {
   }
 
   async #show(message: string): Promise<void> {
-    const { node: name, pool, config } = this.input;
-    try {
-      const node = await knownNode(this.ports, name);
-      const phase = NodePhase.DRAINING;
-      await showPhase(this.ports, { node, pool, config, phase, message, mayBeLate: true });
-    } catch (error) {
-      // The heartbeat has the same text.
-      this.run.log.debug('blocker is not shown', { node: name, reason: messageOf(error) });
-    }
+    await showMeanwhile(this.ports, { ...this.input, summary: message }, 'Draining');
   }
 }
 

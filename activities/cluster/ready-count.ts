@@ -5,9 +5,12 @@
 
 import { unreadyCondition } from '../../core/node/predicates';
 import type { Node } from '../../core/node/types';
-import type { AwaitReadyInput } from '../../workflows/contracts/cluster';
+import type { AwaitReturnInput } from '../../workflows/contracts/cluster';
 
-type Awaited = Pick<AwaitReadyInput, 'bootId' | 'readySeconds' | 'timeoutSeconds'>;
+type Awaited = Pick<
+  AwaitReturnInput,
+  'bootId' | 'rebootedFrom' | 'readySeconds' | 'timeoutSeconds'
+>;
 
 type Verdict = { readonly isReady: true } | { readonly isReady: false; readonly why: string };
 
@@ -17,6 +20,8 @@ const LONGEST_GAP_MS = 25_000;
 export class ReadyCount {
   /** Undefined = the node is Ready. */
   blocker: string | undefined;
+  /** As the Node said last. */
+  bootId: string | undefined;
   /** Time in which the node's state was known. */
   waitedMs: number;
   #readyMs = 0;
@@ -44,6 +49,7 @@ export class ReadyCount {
     if (at < (this.#seenAt ?? this.#lostAt)) return;
     const passedMs = this.#passedMs(at);
     const before = this.#readySince;
+    this.bootId = node.status?.nodeInfo?.bootID || undefined;
     this.blocker = blockerOf(node, this.awaited);
     this.#readySince = this.blocker === undefined ? readySinceOf(node) : undefined;
     this.waitedMs += passedMs;
@@ -91,10 +97,13 @@ export class ReadyCount {
 }
 
 /** A cordon does not count, because it is the update's own. */
-function blockerOf(node: Node, { bootId: expected }: Awaited): string | undefined {
-  const bootId = node.status?.nodeInfo?.bootID;
+function blockerOf(node: Node, { bootId: expected, rebootedFrom }: Awaited): string | undefined {
+  const bootId = node.status?.nodeInfo?.bootID || undefined;
   if (expected !== undefined && bootId !== expected) {
     return `the kubelet reports boot ${bootId ?? 'none'}, not yet ${expected}`;
+  }
+  if (rebootedFrom !== undefined && (bootId ?? rebootedFrom) === rebootedFrom) {
+    return `the machine to come back: its kubelet reports boot ${bootId ?? 'none'} still`;
   }
   const condition = unreadyCondition(node);
   if (condition === undefined) return undefined;

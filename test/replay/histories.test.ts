@@ -113,7 +113,7 @@ const PLANTED: readonly PlantedChange[] = [
   {
     change: 'another activity in the place of one',
     find: /\.drainNode\.executeWithOptions\(/g,
-    replacement: '.awaitNodeReady.executeWithOptions(',
+    replacement: '.awaitReturn.executeWithOptions(',
     history: 'update-node.reboot',
   },
   {

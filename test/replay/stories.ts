@@ -76,9 +76,9 @@ const UPDATES: readonly Story[] = [
   failed('a way back after the reboot', 'gone-back', ['verifyUpdate', 'WrongDeployment']),
   update('a way back of a node that a person has uncordoned', 'uncordoned', {
     before: ({ world, node }) => {
-      world.failWith('awaitNodeReady', node, 'VerifyFailed', 'fell over again', 1);
+      world.failWith('awaitReturn', node, 'VerifyFailed', 'fell over again', 1);
     },
-    at: 'awaitNodeReady',
+    at: 'awaitReturn',
     meanwhile: ({ world, node }) => world.changeNode(node, { unschedulable: false }),
   }),
   update('a host that cannot be taken back', 'stuck', {

@@ -15,7 +15,7 @@ const STEPS = [
   'checkCordon',
   'armReboot',
   'verifyUpdate',
-  'awaitNodeReady',
+  'awaitReturn',
   'commitUpdate',
   'completeNode',
 ] as const;
@@ -24,7 +24,7 @@ type Step = (typeof STEPS)[number];
 /** How long a step is under way before the database is lost, at most. */
 const MEANWHILE_MS: Readonly<Partial<Record<Step, number>>> = {
   ...{ prepareUpdate: 1_500, takeOutOfService: 300, drainNode: 400, applyUpdate: 400 },
-  ...{ verifyUpdate: 200, awaitNodeReady: 4_000, commitUpdate: 50 },
+  ...{ verifyUpdate: 200, awaitReturn: 4_000, commitUpdate: 50 },
 };
 
 const MOMENTS = {

@@ -121,8 +121,8 @@ export const PLANTS: readonly Plant[] = [
     breaks: 'I6',
     ...{ seed: 2, within: 10, plain: true },
     change: {
-      from: "if (!drained) await progress.during('Draining', cluster.drain, 'pods to leave the node');",
-      to: "if (!drained) await progress.during('Draining', () => new Promise((resolve) => setTimeout(resolve, 300000)).then(cluster.drain), 'pods to leave the node');",
+      from: '()=>cluster.drain(plan)',
+      to: '() => new Promise((resolve) => setTimeout(resolve, 300000)).then(() => cluster.drain(plan))',
     },
   },
   {
@@ -145,8 +145,8 @@ export const PLANTS: readonly Plant[] = [
     breaks: 'I4',
     ...{ seed: 2, within: 10, plain: true },
     change: {
-      from: "const after = await progress.during('Rebooting', verify, 'the machine to come back');",
-      to: "await cluster.complete(); const after = await progress.during('Rebooting', verify, 'the machine to come back');",
+      from: 'const [proof, node] = await togetherOrNone(',
+      to: 'await cluster.complete(); const [proof, node] = await togetherOrNone(',
     },
   },
   {

@@ -129,7 +129,7 @@ describe('an update that a person cancels in Temporal', () => {
     expect(world.leftovers()).toEqual([]);
   });
 
-  it.each(['armReboot', 'verifyUpdate', 'awaitNodeReady', 'commitUpdate', 'completeNode'])(
+  it.each(['armReboot', 'verifyUpdate', 'awaitReturn', 'commitUpdate', 'completeNode'])(
     'at %s, past the point of no return, finishes first',
     async (at) => {
       const { world, node, gate } = await oneNodeAt(at);
@@ -243,7 +243,7 @@ it('an update whose drain sees the hold of a person before it is cancelled is no
 describe('the update of a node that is deleted', () => {
   it.each([
     ...['prepareUpdate', 'takeOutOfService', 'drainNode', 'applyUpdate', 'checkCordon'],
-    ...['armReboot', 'verifyUpdate', 'awaitNodeReady', 'commitUpdate', 'completeNode'],
+    ...['armReboot', 'verifyUpdate', 'awaitReturn', 'commitUpdate', 'completeNode'],
   ])('and is cancelled for that at %s ends at once', async (at) => {
     const { world, node } = await oneNodeAt(at);
     world.deleteNode(node);

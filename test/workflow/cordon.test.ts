@@ -167,8 +167,8 @@ describe('on a node to which a pod is bound late, an update', () => {
   ] as const)('%s', async (_, change, expected) => {
     const one = await oneNode();
     const { world, node } = one;
-    const verifying = world.hold('awaitNodeReady', node);
-    world.failWith('awaitNodeReady', node, 'VerifyFailed', 'fell over again', 1);
+    const verifying = world.hold('awaitReturn', node);
+    world.failWith('awaitReturn', node, 'VerifyFailed', 'fell over again', 1);
     await world.startUpdate(node);
     await verifying.reached;
     world.bindLate(node);
@@ -176,8 +176,8 @@ describe('on a node to which a pod is bound late, an update', () => {
     verifying.open();
 
     expect(await world.ended(node)).toMatchObject({ outcome: 'failed' });
-    expect(deedsBetween(one, 'awaitNodeReady', 'verifyBack')).toEqual([
-      ...['awaitNodeReady', ...expected],
+    expect(deedsBetween(one, 'awaitReturn', 'verifyBack')).toEqual([
+      ...['awaitReturn', ...expected],
     ]);
     expectBackInService(one);
   });
@@ -187,8 +187,8 @@ describe('after its reboot, a node that a person has uncordoned', () => {
   /** Its update is about to fail. */
   async function failing(): Promise<OneNode & { readonly gate: ReturnType<FakeWorld['hold']> }> {
     const one = await oneNode();
-    const gate = one.world.hold('awaitNodeReady', one.node);
-    one.world.failWith('awaitNodeReady', one.node, 'VerifyFailed', 'fell over again', 1);
+    const gate = one.world.hold('awaitReturn', one.node);
+    one.world.failWith('awaitReturn', one.node, 'VerifyFailed', 'fell over again', 1);
     await one.world.startUpdate(one.node);
     await gate.reached;
     return { ...one, gate };
@@ -215,8 +215,8 @@ describe('after its reboot, a node that a person has uncordoned', () => {
     draining.open();
 
     expect(await one.world.ended(one.node)).toMatchObject({ outcome: 'failed' });
-    expect(deedsBetween(one, 'awaitNodeReady', 'goBack')).toEqual([
-      ...['awaitNodeReady', 'cordonAgain', 'drainNode'],
+    expect(deedsBetween(one, 'awaitReturn', 'goBack')).toEqual([
+      ...['awaitReturn', 'cordonAgain', 'drainNode'],
     ]);
     expectBackInService(one);
   });
@@ -227,7 +227,7 @@ describe('after its reboot, a node that a person has uncordoned', () => {
     one.gate.open();
 
     expect(await one.world.ended(one.node)).toMatchObject({ outcome: 'failed' });
-    expect(deedsBetween(one, 'awaitNodeReady', 'goBack')).toEqual(['awaitNodeReady', 'drainNode']);
+    expect(deedsBetween(one, 'awaitReturn', 'goBack')).toEqual(['awaitReturn', 'drainNode']);
     expectLeftToPerson(one);
   });
 
@@ -241,8 +241,8 @@ describe('after its reboot, a node that a person has uncordoned', () => {
     cordoning.open();
 
     expect(await one.world.ended(one.node)).toMatchObject({ outcome: 'failed' });
-    expect(deedsBetween(one, 'awaitNodeReady', 'goBack')).toEqual([
-      ...['awaitNodeReady', 'cordonAgain', 'drainNode'],
+    expect(deedsBetween(one, 'awaitReturn', 'goBack')).toEqual([
+      ...['awaitReturn', 'cordonAgain', 'drainNode'],
     ]);
     expectLeftToPerson(one);
   });
@@ -257,8 +257,8 @@ describe('after its reboot, a node that a person has uncordoned', () => {
     draining.open();
 
     expect(await one.world.ended(one.node)).toMatchObject({ outcome: 'failed' });
-    expect(deedsBetween(one, 'awaitNodeReady', 'goBack')).toEqual([
-      'awaitNodeReady',
+    expect(deedsBetween(one, 'awaitReturn', 'goBack')).toEqual([
+      'awaitReturn',
       ...['cordonAgain', 'drainNode'],
       ...['cordonAgain', 'drainNode'],
     ]);
@@ -294,8 +294,8 @@ describe('after its reboot, a node that a person has uncordoned', () => {
     one.gate.open();
 
     expect(await one.world.ended(one.node)).toMatchObject({ outcome: 'failed' });
-    expect(deedsBetween(one, 'awaitNodeReady', 'verifyBack')).toEqual([
-      ...['awaitNodeReady', 'cordonAgain', 'drainNode', 'goBack'],
+    expect(deedsBetween(one, 'awaitReturn', 'verifyBack')).toEqual([
+      ...['awaitReturn', 'cordonAgain', 'drainNode', 'goBack'],
     ]);
   });
 
@@ -318,7 +318,7 @@ describe('after its reboot, a node that a person has uncordoned', () => {
     one.gate.open();
 
     expect(await one.world.ended(one.node)).toMatchObject({ outcome: 'failed' });
-    expect(deedsBetween(one, 'awaitNodeReady', 'goBack')).toEqual(['awaitNodeReady']);
+    expect(deedsBetween(one, 'awaitReturn', 'goBack')).toEqual(['awaitReturn']);
     expectBackInService(one);
   });
 

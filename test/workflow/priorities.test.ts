@@ -45,6 +45,6 @@ it('what puts a node back goes before what takes one out', async () => {
 
   const update = await prioritiesIn(world.update(node));
 
-  expect(update).toMatchObject({ itself: 3, awaitNodeReady: 2, completeNode: 2 });
+  expect(update).toMatchObject({ itself: 3, awaitReturn: 2, completeNode: 2 });
   expect(update['takeOutOfService']).not.toBe(2);
 });

@@ -50,7 +50,7 @@ describe('a node whose update was lost', () => {
     const one = await oneNodeOn(temporal);
     const { world, node } = one;
     world.failWith('verifyUpdate', node, 'VerifyFailed', 'unit a.service has failed', 1);
-    const isBack = world.hold('awaitNodeReady', node);
+    const isBack = world.hold('awaitReturn', node);
     await world.startUpdate(node);
     await isBack.reached;
     await world.update(node).terminate('lost');
@@ -85,7 +85,7 @@ describe('a host that a lost update left on what does not hold', () => {
 
     expect(deeds(one)).toEqual([
       ...['prepareUpdate', 'cordon', 'drainNode', 'applyUpdate'],
-      ...['goBack', 'verifyBack', 'awaitNodeReady', 'releaseNode'],
+      ...['goBack', 'verifyBack', 'awaitReturn', 'releaseNode'],
     ]);
     expect(one.world.host(one.node)).toMatchObject({ boots: 2, config: 'c1' });
     expect(one.world.host(one.node).failed).toBeUndefined();

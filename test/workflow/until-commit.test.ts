@@ -19,10 +19,10 @@ afterAll(() => temporal.stop(), 60_000);
 
 /** An update whose host is asked to commit for two seconds, and then for a verification. */
 const SHORT = { policy: { reconnectSeconds: 2, rebootTimeoutSeconds: 6 } };
-const ENDS = ['verifyUpdate', 'awaitNodeReady', 'commitUpdate', 'goBack', 'completeNode'];
+const ENDS = ['verifyUpdate', 'awaitReturn', 'commitUpdate', 'goBack', 'completeNode'];
 
 /** It is asked whether it has committed before it is rolled back. */
-const BACK = ['goBack', 'goBack', 'awaitNodeReady'];
+const BACK = ['goBack', 'goBack', 'awaitReturn'];
 
 function ends(world: FakeWorld, node: string): readonly string[] {
   return world.stepsOf(node).filter((step) => ENDS.includes(step));
@@ -56,8 +56,8 @@ it('a host that was silent for a moment proves itself once more, commits, and on
 
   expect(await world.ended(node)).toMatchObject({ outcome: 'updated' });
   expect(ends(world, node)).toEqual([
-    ...['verifyUpdate', 'awaitNodeReady', 'commitUpdate'],
-    ...['verifyUpdate', 'awaitNodeReady', 'commitUpdate', 'completeNode'],
+    ...['verifyUpdate', 'awaitReturn', 'commitUpdate'],
+    ...['verifyUpdate', 'awaitReturn', 'commitUpdate', 'completeNode'],
   ]);
   expect(world.leftovers()).toEqual([]);
 });
@@ -134,7 +134,7 @@ it('a host that answers in between, and never the commit, is taken back after fi
 
 it('a node that is not Ready any more when its host answers again has failed on its config', async () => {
   const { world, node, committing } = await silentAtCommit();
-  world.failWith('awaitNodeReady', node, 'NodeNotReady', 'the kubelet is silent', 1);
+  world.failWith('awaitReturn', node, 'NodeNotReady', 'the kubelet is silent', 1);
 
   const ended = await world.ended(node);
   committing.open();
@@ -152,7 +152,7 @@ describe('a host that has committed, and whose answer was lost,', () => {
     expect(await world.ended(node)).toMatchObject({ outcome: 'updated' });
     committing.open();
 
-    expect(ends(world, node).slice(-3)).toEqual(['goBack', 'awaitNodeReady', 'completeNode']);
+    expect(ends(world, node).slice(-3)).toEqual(['goBack', 'awaitReturn', 'completeNode']);
     expect(world.annotation(node, ANNOTATION.CURRENT_CONFIG)).toBe('c2');
     expect(world.annotation(node, ANNOTATION.STATE)).toBe(NodeState.DONE);
     expect(world.leftovers()).toEqual([]);
@@ -161,7 +161,7 @@ describe('a host that has committed, and whose answer was lost,', () => {
   it('has failed on it when its node is not Ready, and names the config that it is on', async () => {
     const { world, node, committing } = await silentAtCommit({ isDone: true });
     world.failWith('verifyUpdate', node, 'VerifyFailed', 'cannot be told');
-    world.failWith('awaitNodeReady', node, 'NodeNotReady', 'the kubelet is silent');
+    world.failWith('awaitReturn', node, 'NodeNotReady', 'the kubelet is silent');
 
     const ended = await world.ended(node);
     committing.open();

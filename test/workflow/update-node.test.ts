@@ -40,7 +40,7 @@ describe('the update of a node', () => {
       'applyUpdate',
       'armReboot',
       'verifyUpdate',
-      'awaitNodeReady',
+      'awaitReturn',
       'commitUpdate',
       'completeNode',
     ]);
@@ -57,6 +57,35 @@ describe('the update of a node', () => {
       'Completing',
     ]);
     expect(one.world.leftovers()).toEqual([]);
+  });
+
+  it('is done when its node is still Ready after a proof that took longer', async () => {
+    const one = await oneNode();
+    const { world, node } = one;
+    world.isReadyFirst = true;
+    const proving = world.hold('verifyUpdate', node);
+    await world.startUpdate(node);
+    await untilBlockedBy(one, 'the host to verify what it has');
+    expect(await world.status(node)).toMatchObject({ phase: 'Verifying' });
+    proving.open();
+
+    expect(await world.ended(node)).toMatchObject({ outcome: 'updated' });
+    const looks = world.stepsOf(node).filter((step) => step === 'awaitReturn');
+    expect(looks).toHaveLength(2);
+  });
+
+  it('fails when its node has fallen over before a proof that took longer', async () => {
+    const one = await oneNode();
+    const { world, node } = one;
+    world.isReadyFirst = true;
+    const proving = world.hold('verifyUpdate', node);
+    await world.startUpdate(node);
+    await untilBlockedBy(one, 'the host to verify what it has');
+    world.failWith('awaitReturn', node, 'NodeNotReady', 'the kubelet is silent', 1);
+    proving.open();
+
+    expect(await world.ended(node)).toMatchObject({ outcome: 'failed', failure: 'NodeNotReady' });
+    expectBackInService(one);
   });
 
   it('neither cordons nor drains for a restart of a service', async () => {
@@ -150,7 +179,7 @@ describe('the update of a node', () => {
   it.each([
     ['goBack', 'the host to go back to its old config'],
     ['verifyBack', 'the host to verify its old config'],
-    ['awaitNodeReady', 'the node to be Ready on its old config'],
+    ['awaitReturn', 'the node to be Ready on its old config'],
     ['releaseNode', 'its Node to be given back'],
   ])('says what it waits for on its way back: %s', async (step, blocker) => {
     const { world, node } = await oneNode();
@@ -166,7 +195,7 @@ describe('the update of a node', () => {
 
   it('says that it waits for the node to be Ready after a service was restarted', async () => {
     const { world, node } = await oneNode({ plan: aRestartPlan() });
-    const gate = world.hold('awaitNodeReady', node);
+    const gate = world.hold('awaitReturn', node);
     await world.startUpdate(node);
     await gate.reached;
 
@@ -201,16 +230,18 @@ describe('the update of a node', () => {
 
   it('survives that its phase cannot be shown', async () => {
     const { world, node } = await oneNode();
-    world.failWith('report Applying', node, 'Unreconcilable', 'cannot be shown');
+    world.failWith('showGoingBack', node, 'Unreconcilable', 'cannot be shown');
+    world.failWith('verifyUpdate', node, 'VerifyFailed', 'no');
 
-    expect(await world.run(node)).toMatchObject({ outcome: 'updated' });
+    expect(await world.run(node)).toMatchObject({ outcome: 'failed' });
+    expectBackInService({ world, node });
   });
 
   it.each([
     ['prepareUpdate', 'ConfigFetchFailed'],
     ['takeOutOfService', 'ApiUnavailable'],
     ['cordon', 'ApiUnavailable'],
-    ['awaitNodeReady', 'ApiUnavailable'],
+    ['awaitReturn', 'ApiUnavailable'],
     ['completeNode', 'ApiUnavailable'],
   ])('tries %s again, which fails for a moment with %s', async (step, failure) => {
     const { world, node } = await oneNode();
@@ -230,7 +261,7 @@ describe('a node update that fails', () => {
     ['applyUpdate', 'ApplyFailed', ['discardStaged', ...back]],
     ['armReboot', 'OrderRefused', back],
     ['verifyUpdate', 'WrongDeployment', back],
-    ['awaitNodeReady', 'NodeNotReady', back],
+    ['awaitReturn', 'NodeNotReady', back],
     ['performServiceActions', 'ApplyFailed', ['discardStaged', ...back]],
   ])('at %s with %s takes back what was done', async (at, name, undone) => {
     const plan = at === 'performServiceActions' ? aRestartPlan() : aPlan();
@@ -244,7 +275,7 @@ describe('a node update that fails', () => {
     });
 
     const after = new Set(deeds(one).slice(deeds(one).indexOf(at) + 1));
-    expect([...after].filter((step) => step !== 'awaitNodeReady').sort()).toEqual(undone);
+    expect([...after].filter((step) => step !== 'awaitReturn').sort()).toEqual(undone);
     expect(world.annotation(node, ANNOTATION.STATE)).toBe(NodeState.DEGRADED);
     expect(world.annotation(node, ANNOTATION.REASON)).toContain(`${name}: something is wrong`);
     expectBackInService(one);

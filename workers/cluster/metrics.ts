@@ -4,12 +4,7 @@ import { AsyncLocalStorage } from 'node:async_hooks';
 import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client';
 import type { ActivityRun } from '../../activities/cluster/ports';
 import type { ClusterCaches } from '../../adapters/kube/cluster-caches';
-import type {
-  DrainProgress,
-  NodeStep,
-  ReleaseNodeInput,
-  ReportPhaseInput,
-} from '../../workflows/contracts/cluster';
+import type { DrainProgress, NodeStep, ReleaseNodeInput } from '../../workflows/contracts/cluster';
 
 export interface WorkerMetrics {
   readonly registry: Registry;
@@ -146,9 +141,8 @@ function countEnds(registry: Registry): (activity: string, input: unknown) => vo
     } else if (activity === 'releaseNode') {
       const { pool, outcome, hostIsBack } = input as ReleaseNodeInput;
       updates.inc({ pool, outcome: hostIsBack ? outcome : 'stuck' });
-    } else if (activity === 'reportNodePhase') {
-      const { pool, phase } = input as ReportPhaseInput;
-      if (phase === 'GoingBack') rollbacks.inc({ pool });
+    } else if (activity === 'showGoingBack') {
+      rollbacks.inc({ pool: (input as NodeStep).pool });
     }
   };
 }

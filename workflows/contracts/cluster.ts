@@ -18,6 +18,8 @@ export interface NodeStep {
   readonly uid?: string;
   /** The node goes back to what it was on: neither a person's hold nor another config ends the update. */
   readonly takesBack?: true;
+  /** One sentence: what the update does and why. Absent = not known yet, or not to be shown. */
+  readonly summary?: string;
 }
 
 /** What takes a node out of service, or only targets it. */
@@ -95,24 +97,23 @@ export interface DrainProgress {
   readonly remainingCount: number;
 }
 
-/** A step of an update that the MachineConfigNode shows while it runs. */
-export type ReportedPhase = 'Draining' | 'Applying' | 'Rebooting' | 'GoingBack';
-
-export interface ReportPhaseInput extends NodeStep {
-  readonly phase: ReportedPhase;
-  readonly message: string;
-}
-
-export interface AwaitReadyInput extends NodeStep {
-  /** The boot ID that the Node must report; absent = no reboot took place. */
+export interface AwaitReturnInput extends NodeStep {
+  /** The boot ID that the Node must report; absent = any. */
   readonly bootId?: string;
+  /** The machine reboots: the boot before it, which the Node must not report any more. Shown as `Rebooting`. */
+  readonly rebootedFrom?: string;
   readonly readySeconds: number;
   /** While the API server is away, neither of both goes on. */
   readonly timeoutSeconds: number;
 }
 
+export interface ReturnedNode {
+  /** As the Node reports it. */
+  readonly bootId?: string;
+}
+
 /** Heartbeat details of a wait for Ready. */
-export interface AwaitReadyProgress {
+export interface AwaitReturnProgress {
   /** What is waited for: something of the node, or the API server to say how it is. */
   readonly blocker: string;
   /** How much of `timeoutSeconds` is over: only time in which the node could be seen. */
@@ -149,19 +150,19 @@ export interface ClusterActivities {
   /** On the way back. Refuses with `CordonedByUser` when a person cordoned it since. */
   cordonAgain(input: CordonAgainInput): Promise<CordonedNode>;
   /**
-   * Evicts until only pods that stay are left; heartbeats `DrainProgress`. Refuses a node that this update
-   * does not have: with `UncordonedByUser`, `CordonedByUser` or `UpdateSuperseded`.
+   * Evicts until only pods that stay are left; heartbeats `DrainProgress`. Then shows `Applying`. Refuses a node that
+   * this update does not have: with `UncordonedByUser`, `CordonedByUser` or `UpdateSuperseded`.
    */
   drainNode(input: DrainNodeInput): Promise<DrainedNode>;
   /**
    * Refuses with `UncordonedByUser` or `CordonedByUser` a node that somebody has uncordoned since its drain, or
-   * cordoned anew.
+   * cordoned anew. Shows `Draining` when pods have come.
    */
   checkCordon(input: CheckCordonInput): Promise<CheckedCordon>;
-  /** Shows a phase on the MachineConfigNode. */
-  reportNodePhase(input: ReportPhaseInput): Promise<void>;
-  /** Waits until the Node is Ready with the new boot ID for `readySeconds`; heartbeats `AwaitReadyProgress`. */
-  awaitNodeReady(input: AwaitReadyInput): Promise<void>;
+  /** On the MachineConfigNode, with the reason as its `summary`. */
+  showGoingBack(input: NodeStep): Promise<void>;
+  /** Waits until the Node is Ready in the boot that is asked for, for `readySeconds`; heartbeats `AwaitReturnProgress`. */
+  awaitReturn(input: AwaitReturnInput): Promise<ReturnedNode>;
   /** currentConfig, state Done, uncordon if we cordoned, the run is over: one PATCH; then the MachineConfigNode. */
   completeNode(input: NodeStep): Promise<void>;
   /**

@@ -33,7 +33,7 @@ const MEANING_OF_DELAY: Partial<
   takeOutOfService: 'ApiUnavailable',
   cordonAgain: 'ApiUnavailable',
   drainNode: 'DrainTimedOut',
-  awaitNodeReady: 'NodeNotReady',
+  awaitReturn: 'NodeNotReady',
   completeNode: 'ApiUnavailable',
   releaseNode: 'ApiUnavailable',
 };

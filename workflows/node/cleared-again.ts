@@ -26,11 +26,11 @@ export async function clearAgain(update: NodeUpdate, cause: Failure): Promise<vo
   if (plan?.drain !== true || !mayBoot) return;
   for (let times = 1; ; times += 1) {
     progress.enter('GoingBack', 'a look at the cordon and the pods of its node');
-    const cordon = await cordonNow(update);
+    const cordon = await cordonNow(update, plan);
     if (cordon === 'ours') return;
     try {
       await clear(update, plan, cordon);
-      cluster.show('GoingBack', sentence(cause));
+      cluster.showGoingBack(sentence(cause));
       return;
     } catch (error) {
       const isOvertaken = cordonFoundBy(error) !== undefined;
@@ -51,13 +51,13 @@ async function clear(
     if (drained !== undefined) return;
   }
   progress.enter('GoingBack', 'pods to leave the node once more, before it boots back');
-  await cluster.drainAgain();
+  await cluster.drainAgain(plan);
 }
 
 /** A look that fails holds up no way back: the machine has just failed, and nothing says that it serves. */
-async function cordonNow({ cluster }: NodeUpdate): Promise<Found> {
+async function cordonNow({ cluster }: NodeUpdate, plan: UpdatePlan): Promise<Found> {
   try {
-    const checked = await cluster.checkCordonBack();
+    const checked = await cluster.checkCordonBack(plan);
     return checked.isEmpty ? 'ours' : 'ours, and pods';
   } catch (error) {
     const found = cordonFoundBy(error);

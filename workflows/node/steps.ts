@@ -14,12 +14,12 @@ import { CLUSTER_QUEUE, hostQueue } from '../../core/names';
 import type { UpdatePlan } from '../../core/node/plan-types';
 import { servesThroughout } from '../../core/node/serves';
 import type {
+  AwaitReturnInput,
   CancelReason,
   ClusterActivities,
   DrainNodeInput,
   NodeStep,
   ReleaseNodeInput,
-  ReportedPhase,
   TakeOutInput,
 } from '../contracts/cluster';
 import type { HostActivities, HostOrder } from '../contracts/host';
@@ -177,13 +177,25 @@ export function clusterSteps(input: NodeUpdateInput) {
     parent: new CancellationScope({ cancellable: false }),
   });
 
-  const drain = (how: Pick<DrainNodeInput, 'isGoingBack'>) => {
+  const drain = ({ summary }: UpdatePlan, how: Pick<DrainNodeInput, 'isGoingBack'>) => {
     const startedAt = new Date(Date.now()).toISOString();
     return toItsEnd(optionsFor(limits.drainNode, `drain ${node}`), (options) =>
       cluster.drainNode.executeWithOptions(options, [
-        { ...step, ...how, drain: policy.drain, startedAt },
+        { ...step, ...how, summary, drain: policy.drain, startedAt },
       ]),
     );
+  };
+
+  type Awaited = Pick<AwaitReturnInput, 'bootId' | 'rebootedFrom' | 'summary' | 'readySeconds'>;
+  const awaitReturn = (awaited: Awaited) => {
+    const { readySeconds, rebootedFrom } = awaited;
+    const isReady = `${node} is Ready`;
+    const summary = readySeconds > 0 ? `${isReady} for ${readySeconds} s` : isReady;
+    const reboot = rebootedFrom === undefined ? 0 : policy.rebootTimeoutSeconds;
+    const timeoutSeconds = reboot + readySeconds + policy.reconnectSeconds;
+    return cluster.awaitReturn.executeWithOptions(first(limits.awaitReturn, summary), [
+      { ...step, ...awaited, timeoutSeconds },
+    ]);
   };
 
   return {
@@ -198,10 +210,10 @@ export function clusterSteps(input: NodeUpdateInput) {
         cluster.takeOutOfService.executeWithOptions(options, [order]),
       );
     },
-    checkCordonBack: () =>
+    checkCordonBack: ({ summary }: UpdatePlan) =>
       cluster.checkCordon.executeWithOptions(
         optionsFor(limits.checkCordon, `nothing runs on ${node} that its way back would end`),
-        [{ ...step, isGoingBack: true, drain: policy.drain }],
+        [{ ...step, summary, isGoingBack: true, drain: policy.drain }],
       ),
     /** Of a node that was uncordoned in the middle. It counts as out of service all the time, so it needs no room. */
     cordonAgain: (plan: UpdatePlan) =>
@@ -210,22 +222,19 @@ export function clusterSteps(input: NodeUpdateInput) {
           { ...step, cordon: true, isGoingBack: true, summary: plan.summary, drain: policy.drain },
         ]),
       ),
-    drain: () => drain({}),
-    drainAgain: () => drain({ isGoingBack: true }),
-    checkCordon: () =>
+    drain: (plan: UpdatePlan) => drain(plan, {}),
+    drainAgain: (plan: UpdatePlan) => drain(plan, { isGoingBack: true }),
+    checkCordon: ({ summary }: UpdatePlan) =>
       cluster.checkCordon.executeWithOptions(
         optionsFor(limits.checkCordon, `${node} is still cordoned and drained`),
-        [{ ...step, drain: policy.drain }],
+        [{ ...step, summary, drain: policy.drain }],
       ),
-    awaitReady: (bootId: string | undefined, readySeconds: number) => {
-      const isReady = `${node} is Ready`;
-      const summary = readySeconds > 0 ? `${isReady} for ${readySeconds} s` : isReady;
-      const boot = bootId === undefined ? {} : { bootId };
-      const timeoutSeconds = readySeconds + policy.reconnectSeconds;
-      return cluster.awaitNodeReady.executeWithOptions(first(limits.awaitNodeReady, summary), [
-        { ...step, ...boot, readySeconds, timeoutSeconds },
-      ]);
-    },
+    /** Of a machine that reboots: from its last boot on. */
+    awaitReturn: (plan: UpdatePlan, rebootedFrom: string) =>
+      awaitReturn({ rebootedFrom, summary: plan.summary, readySeconds: policy.readySeconds }),
+    /** @param bootId - absent = in any boot */
+    awaitReady: (bootId: string | undefined, readySeconds: number) =>
+      awaitReturn({ ...(bootId === undefined ? {} : { bootId }), readySeconds }),
     complete: () =>
       cluster.completeNode.executeWithOptions(
         first(limits.completeNode, `${node} is done: set currentConfig, uncordon`),
@@ -248,20 +257,19 @@ export function clusterSteps(input: NodeUpdateInput) {
           return { reason: 'the update was cancelled' };
         }),
     /**
-     * Shows a phase on the MachineConfigNode while the host works: never waited for, and its
-     * failure is only logged. `hideShown` ends what is still under way, so that an old phase is
-     * never written over the end of the update.
+     * Shows it on the MachineConfigNode while the host works: never waited for, and its failure is only logged.
+     * `hideShown` ends what is still under way, so that it is never written over the end of the update.
      */
-    show: (phase: ReportedPhase, message: string): void => {
-      const summary = brief(`show ${phase} on ${node}`);
+    showGoingBack: (why: string): void => {
+      const summary = brief(`show GoingBack on ${node}`);
       shown
         .run(() =>
-          shownOnly.reportNodePhase.executeWithOptions({ ...SHOWN, summary }, [
-            { ...step, phase, message },
+          shownOnly.showGoingBack.executeWithOptions({ ...SHOWN, summary }, [
+            { ...step, summary: why },
           ]),
         )
         .catch((error: unknown) => {
-          if (!isCancellation(error)) log.warn(`phase ${phase} is not shown`, { node, error });
+          if (!isCancellation(error)) log.warn('GoingBack is not shown', { node, error });
         });
     },
     hideShown: (): void => shown.cancel(),

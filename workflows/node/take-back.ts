@@ -176,7 +176,7 @@ async function takeHostBack(
   const { host, cluster, progress, verified, applied } = update;
   if (verified) return { ok: true };
   if (!applied) return { ok: await isHostWhole(update, cause) };
-  cluster.show('GoingBack', sentence(cause));
+  cluster.showGoingBack(sentence(cause));
   try {
     const asked = update.commitOrdered ? await askCommitted(update) : undefined;
     if (asked?.committed === true) return await stayCommitted(update, cause);

@@ -10,6 +10,7 @@ import { SEARCH_ATTRIBUTE } from '../contracts/search-attributes';
 import type { NodeReport, NodeUpdateInput } from '../contracts/update';
 import { complete, finish } from './completion';
 import type { Ending } from './progress';
+import { proveAndReturn } from './proof';
 import { endGone, takeBack } from './take-back';
 import { beginUpdate, refuseForeignStart, refuseUnreconcilable, type NodeUpdate } from './update';
 
@@ -75,13 +76,11 @@ async function takeOutOfService(update: NodeUpdate, plan: UpdatePlan): Promise<b
 
 /** 3 to 6: from the drain to the proof. Until the reboot is armed it can be cancelled anywhere. */
 async function change(update: NodeUpdate, plan: UpdatePlan, drained: boolean): Promise<void> {
-  const { progress, host, cluster } = update;
-  if (!drained) await progress.during('Draining', cluster.drain, 'pods to leave the node');
+  const { progress, host } = update;
+  if (!drained) await drain(update, plan, 'pods to leave the node');
 
   // 4. Taken back by goBack, byte for byte.
   update.applied = true;
-  // Whoever had nothing to drain shows it since the cordon.
-  if (!drained) cluster.show('Applying', plan.summary);
   await progress.during('Applying', host.apply, 'the host to write its files');
 
   // 5, 6. Past the point of no return, cancelling means: finish, then stop.
@@ -98,23 +97,31 @@ async function change(update: NodeUpdate, plan: UpdatePlan, drained: boolean): P
  * The scheduler may have chosen the node before its cordon and bound a pod to it after its drain, late for
  * a volume: the reboot would end it without asking any budget. The end of that drain is a look of its own.
  */
-async function drainLate({ progress, cluster }: NodeUpdate, plan: UpdatePlan): Promise<void> {
-  const look = 'a look at the cordon and the pods of its node';
-  const checked = await progress.during('Applying', cluster.checkCordon, look);
-  if (checked.isEmpty) return;
-  cluster.show('Draining', plan.summary);
-  const late = 'pods that came since its drain to leave the node';
-  await progress.during('Draining', cluster.drain, late);
+async function drainLate(update: NodeUpdate, plan: UpdatePlan): Promise<void> {
+  const { progress, cluster } = update;
+  const look = () => cluster.checkCordon(plan);
+  const about = 'a look at the cordon and the pods of its node';
+  const { isEmpty } = await progress.during('Applying', look, about);
+  if (!isEmpty) await drain(update, plan, 'pods that came since its drain to leave the node');
+}
+
+function drain({ progress, cluster }: NodeUpdate, plan: UpdatePlan, blocker: string) {
+  return progress.during('Draining', () => cluster.drain(plan), blocker);
 }
 
 async function reboot(update: NodeUpdate, plan: UpdatePlan): Promise<void> {
-  const { input, progress, host, cluster } = update;
-  const before = await progress.during('Rebooting', host.armReboot, 'the host to begin its reboot');
-  cluster.show('Rebooting', plan.summary);
-  const verify = () => host.verify(before.bootId);
-  const after = await progress.during('Rebooting', verify, 'the machine to come back');
-  const ready = () => cluster.awaitReady(after.bootId, input.policy.readySeconds);
-  await progress.during('Verifying', ready, 'the node to be Ready');
+  const { progress, host, cluster } = update;
+  const { bootId } = await progress.during(
+    'Rebooting',
+    host.armReboot,
+    'the host to begin its reboot',
+  );
+  await proveAndReturn(update, {
+    phase: 'Rebooting',
+    blocker: 'the machine to come back',
+    prove: () => host.verify(bootId),
+    comeBack: () => cluster.awaitReturn(plan, bootId),
+  });
 }
 
 async function actOnServices(update: NodeUpdate, plan: UpdatePlan): Promise<void> {
@@ -125,11 +132,13 @@ async function actOnServices(update: NodeUpdate, plan: UpdatePlan): Promise<void
   );
   const services = 'the host to act on its services';
   if (touched) await progress.during('Reloading', host.performServiceActions, services);
-  await progress.during('Verifying', () => host.verify(), 'the host to verify what it has');
-  // Whatever was told to act or not: a service may watch its files, and the node falls over a moment later.
-  const { readySeconds } = input.policy;
-  const ready = () => cluster.awaitReady(undefined, readySeconds);
-  await progress.during('Verifying', ready, 'the node to be Ready');
+  await proveAndReturn(update, {
+    phase: 'Verifying',
+    blocker: 'the host to verify what it has',
+    prove: () => host.verify(),
+    // Whatever was told to act or not: a service may watch its files, and the node falls over a moment later.
+    comeBack: () => cluster.awaitReady(undefined, input.policy.readySeconds),
+  });
 }
 
 /** Completed, Failed with the name of the cause, or Canceled: only what Temporal has cancelled can end so. */

@@ -29,7 +29,7 @@ const ORDERED: Readonly<Record<AnyBoundary, readonly string[]>> = {
   Applying: ['applyUpdate'],
   Reloading: ['performServiceActions'],
   Rebooting: ['armReboot', 'verifyUpdate'],
-  Verifying: ['awaitNodeReady'],
+  Verifying: ['awaitReturn'],
   Completing: ['commitUpdate', 'completeNode'],
 };
 

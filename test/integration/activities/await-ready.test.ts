@@ -65,7 +65,7 @@ it('believes no watch whose connection leads nowhere', async () => {
   proxy.stall();
   await isNotReady('unseen');
 
-  const waiting = activitiesFor(fixture, running.caches).awaitNodeReady({
+  const waiting = activitiesFor(fixture, running.caches).awaitReturn({
     ...stepFor('unseen', CONFIG),
     ...{ readySeconds: 3, timeoutSeconds: 1 },
   });
@@ -82,7 +82,7 @@ it('takes no time from a node while the API server is away, and says that it wai
   const run = playedRun();
   await fixture.cluster.killApiServer();
 
-  const waiting = activitiesFor(fixture, direct.caches, run).awaitNodeReady({
+  const waiting = activitiesFor(fixture, direct.caches, run).awaitReturn({
     ...stepFor('outage', CONFIG),
     ...{ bootId: 'second', readySeconds: 0, timeoutSeconds: 8 },
   });

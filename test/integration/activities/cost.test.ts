@@ -89,11 +89,9 @@ it('updates a node with two pods in at most eleven writes and five reads', async
   await giveGrants(fixture, running.caches, step);
   await taking;
   await activities.drainNode({ ...step, drain: DRAIN, startedAt: new Date().toISOString() });
-  await activities.reportNodePhase({ ...step, phase: 'Applying', message: 'writing 3 files' });
   await activities.checkCordon({ ...step, drain: DRAIN });
-  await activities.reportNodePhase({ ...step, phase: 'Rebooting', message: 'boot 1' });
-  const isReady = activities.awaitNodeReady({
-    ...{ ...step, bootId: 'second' },
+  const isReady = activities.awaitReturn({
+    ...{ ...step, rebootedFrom: 'first', summary: 'a reboot' },
     ...{ readySeconds: 0, timeoutSeconds: 30 },
   });
   await fixture.cluster.admin.call('PATCH', '/api/v1/nodes/priced/status', {

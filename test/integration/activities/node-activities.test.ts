@@ -8,7 +8,11 @@ import {
 import { ANNOTATION } from '../../../core/names';
 import { isReady } from '../../../core/node/predicates';
 import type { MachineConfigNode, Node } from '../../../core/node/types';
-import type { GrantProgress, NodeStep } from '../../../workflows/contracts/cluster';
+import type {
+  AwaitReturnInput,
+  GrantProgress,
+  NodeStep,
+} from '../../../workflows/contracts/cluster';
 import { isCordonedByPerson } from '../../../core/rollout';
 import {
   applyManifest,
@@ -74,6 +78,21 @@ async function adopted(name: string): Promise<void> {
 }
 
 const cordon = (name: string) => takeOut(fixture, caches, stepFor(name, NEW));
+
+const boot = (name: string, bootID: string) =>
+  fixture.cluster.admin.call('PATCH', `/api/v1/nodes/${name}/status`, {
+    status: { nodeInfo: { bootID } },
+  });
+
+/** The node comes back from a reboot, which is shown. */
+async function reboots(name: string): Promise<void> {
+  await boot(name, 'second');
+  const { bootId } = await activities().awaitReturn({
+    ...{ ...stepFor(name, NEW), rebootedFrom: 'first', summary: 'a new kernel' },
+    ...{ readySeconds: 0, timeoutSeconds: 60 },
+  });
+  expect(bootId).toBe('second');
+}
 
 /** The run of a later update. */
 const NEXT = { id: 'run-2', startedAt: '2026-01-01T00:10:00.000Z' };
@@ -188,11 +207,7 @@ it('reads a MachineConfigNode again that changed since the cache showed it', asy
   await cordon('stale-picture');
   const stale = await startCaches(fixture.worker, fixture.log);
   await stale.stop();
-  await activities().reportNodePhase({
-    ...stepFor('stale-picture', NEW),
-    phase: 'Rebooting',
-    message: 'boot 1 → boot 2',
-  });
+  await reboots('stale-picture');
 
   await activitiesFor(fixture, stale.caches).completeNode(stepFor('stale-picture', NEW));
 
@@ -229,11 +244,7 @@ it('leaves a node alone that a person cordoned, also when the cache is older tha
 it('completes: currentConfig, Done and uncordoned in one write, Updated on the MachineConfigNode', async () => {
   await adopted('complete');
   await cordon('complete');
-  await activities().reportNodePhase({
-    ...stepFor('complete', NEW),
-    phase: 'Rebooting',
-    message: 'boot 1 → boot 2',
-  });
+  await reboots('complete');
   expect(conditionsOf(await readMcn('complete'))).toMatchObject({
     Drained: 'True',
     RebootedNode: 'Unknown',
@@ -253,11 +264,7 @@ it('completes: currentConfig, Done and uncordoned in one write, Updated on the M
   expect(mcn.status?.configVersion).toEqual({ desired: NEW, current: NEW });
   expect(conditionsOf(mcn)).toMatchObject({ Updated: 'True', RebootedNode: 'False' });
   // A late report is ignored.
-  await activities().reportNodePhase({
-    ...stepFor('complete', NEW),
-    phase: 'Rebooting',
-    message: 'late',
-  });
+  await activities().showGoingBack({ ...stepFor('complete', NEW), summary: 'late' });
   expect((await readMcn('complete')).metadata.resourceVersion).toBe(mcn.metadata.resourceVersion);
 });
 
@@ -269,10 +276,9 @@ it('never shows an old phase over the end, also when its own cache is older than
   await activities().completeNode(stepFor('late', NEW));
   const before = await readMcn('late');
 
-  const attempt = activitiesFor(fixture, stale.caches).reportNodePhase({
+  const attempt = activitiesFor(fixture, stale.caches).showGoingBack({
     ...stepFor('late', NEW),
-    phase: 'Rebooting',
-    message: 'late',
+    summary: 'late',
   });
 
   await expect(attempt).rejects.toMatchObject({ name: 'Conflict' });
@@ -678,7 +684,7 @@ describe('a node that was deleted, and of whose name there is another one now', 
     const attempts = [
       activities().takeOutOfService(takeOutInput(other('namesake'))),
       activities().completeNode(other('namesake')),
-      activities().awaitNodeReady({
+      activities().awaitReturn({
         ...other('namesake'),
         ...{ readySeconds: 0, timeoutSeconds: 60 },
       }),
@@ -740,28 +746,32 @@ it('leaves the cordon of a person where it is when it releases a node', async ()
 
 it('waits until a node is Ready on the new boot, and says what is missing when it is not', async () => {
   await adopted('boot');
-  const bootId = async (id: string) =>
-    fixture.cluster.admin.call('PATCH', '/api/v1/nodes/boot/status', {
-      status: { nodeInfo: { bootID: id } },
-    });
-  const wait = (timeoutSeconds: number, run = playedRun()) =>
-    activitiesFor(fixture, caches, run).awaitNodeReady({
+  const wait = (
+    awaited: Pick<AwaitReturnInput, 'bootId' | 'rebootedFrom'>,
+    timeoutSeconds: number,
+  ) =>
+    activitiesFor(fixture, caches, playedRun()).awaitReturn({
       ...stepFor('boot', NEW),
-      bootId: 'second',
-      readySeconds: 0,
-      timeoutSeconds,
+      ...awaited,
+      ...{ readySeconds: 0, timeoutSeconds },
     });
-  await bootId('first');
+  await boot('boot', 'first');
   await inCache(caches.nodes, 'boot', ({ status }) => status?.nodeInfo?.bootID === 'first');
 
-  await expect(wait(1)).rejects.toMatchObject({
+  await expect(wait({ bootId: 'second' }, 1)).rejects.toMatchObject({
     name: 'NodeNotReady',
     message: 'node boot was not Ready within 1 s: the kubelet reports boot first, not yet second',
   });
+  await expect(wait({ rebootedFrom: 'first' }, 1)).rejects.toMatchObject({
+    name: 'NodeNotReady',
+    message:
+      'node boot was not Ready within 1 s: the machine to come back: its kubelet reports boot first still',
+  });
 
-  const waiting = wait(60);
-  await bootId('second');
-  await expect(waiting).resolves.toBeUndefined();
+  const waiting = [wait({ bootId: 'second' }, 60), wait({ rebootedFrom: 'first' }, 60)];
+  await boot('boot', 'second');
+  const back = { bootId: 'second' };
+  await expect(Promise.all(waiting)).resolves.toEqual([back, back]);
 });
 
 it('does not take a node out of service that was moved to another pool meanwhile', async () => {

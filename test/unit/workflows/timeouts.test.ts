@@ -3,9 +3,9 @@ import { clusterLimits } from '../../../workflows/contracts/timeouts';
 
 it('gives up no step of an updated node for an outage of the API server that its end survives', () => {
   const policy = resolvePolicy(undefined);
-  const { awaitNodeReady, completeNode } = clusterLimits(policy);
+  const { awaitReturn, completeNode } = clusterLimits(policy);
 
   const ownSeconds = policy.readySeconds + policy.reconnectSeconds;
-  expect(awaitNodeReady.total - ownSeconds).toBeGreaterThanOrEqual(completeNode.total);
-  expect(awaitNodeReady.attempt).toBeGreaterThan(ownSeconds);
+  expect(awaitReturn.total - ownSeconds).toBeGreaterThanOrEqual(completeNode.total);
+  expect(awaitReturn.attempt).toBeGreaterThan(ownSeconds);
 });

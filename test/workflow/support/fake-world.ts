@@ -25,6 +25,7 @@ import type { MachineConfigPool, ResolvedPolicy } from '../../../core/pool/types
 import { DEFAULT_POLICY } from '../../../core/rollout';
 import { NodeUpdates } from '../../../process/temporal/node-updates';
 import type {
+  AwaitReturnInput,
   ClusterActivities,
   CordonedNode,
   NodeStep,
@@ -41,7 +42,7 @@ import {
 } from '../../../workflows/contracts/update';
 import type { updateNode } from '../../../workflows/node/update-node';
 import { aHost, fakeHostActivities, type FakeHost } from './fake-hosts';
-import { gateFor, latch, type Gate, type Hook } from './gates';
+import { gateFor, latch, orCancelled, type Gate, type Hook } from './gates';
 import { aPlan } from './plans';
 
 export interface WorldOptions {
@@ -91,6 +92,8 @@ export class FakeWorld {
   readonly policy: ResolvedPolicy;
   /** No node has pods to drain, and the cordon reports that. */
   withoutPods = false;
+  /** Nodes are Ready before their hosts have proven their config. */
+  isReadyFirst = false;
   private readonly nodes = new Map<string, Node>();
   private readonly hosts = new Map<string, FakeHost>();
   private readonly plan: UpdatePlan;
@@ -351,6 +354,7 @@ export class FakeWorld {
   expectMayDisturb(name: string, config: string): void {
     const node = this.node(name);
     const isCordoned = node.spec?.unschedulable === true;
+    this.proofs.delete(`${name}/${config}`);
     if (this.annotation(name, ANNOTATION.DESIRED_CONFIG) !== config) {
       this.violate(`${name} was changed without being targeted`);
     }
@@ -364,6 +368,7 @@ export class FakeWorld {
 
   verified(node: string, config: string): void {
     this.proofs.add(`${node}/${config}`);
+    this.notify();
   }
 
   reboot(name: string): void {
@@ -416,13 +421,20 @@ export class FakeWorld {
         });
         return { isEmpty: hasFallenOver(node, input) || !this.late.has(input.node) };
       },
-      reportNodePhase: (input) => this.step(`report ${input.phase}`, input.node),
-      awaitNodeReady: async (input) => {
-        await this.step('awaitNodeReady', input.node);
+      showGoingBack: (input) => this.step('showGoingBack', input.node),
+      awaitReturn: async (input) => {
+        // Here the proof ends first, as a rule.
+        const isProven = (): boolean => this.proofs.has(`${input.node}/${input.config}`);
+        if (this.isOnItsWay(input) && !this.isReadyFirst) {
+          await orCancelled(this.until(isProven));
+          await this.untilAnswered(input.node, 'verifyUpdate');
+        }
+        await this.step('awaitReturn', input.node);
         this.seen(input);
         const expected = input.bootId;
-        const actual = `${input.node}-boot-${this.host(input.node).boots}`;
-        if (expected !== undefined && expected !== actual) this.violate(`${input.node}: old boot`);
+        const bootId = `${input.node}-boot-${this.host(input.node).boots}`;
+        if (expected !== undefined && expected !== bootId) this.violate(`${input.node}: old boot`);
+        return { bootId };
       },
       completeNode: async (input) => {
         await this.step('completeNode', input.node);
@@ -458,6 +470,20 @@ export class FakeWorld {
       }
     };
     await Promise.race([this.step('takeOutOfService', input.node), this.until(isUnwanted)]);
+  }
+
+  private isOnItsWay({ node, bootId }: AwaitReturnInput): boolean {
+    const steps = this.stepsOf(node);
+    return bootId === undefined && steps.lastIndexOf('goBack') < steps.lastIndexOf('prepareUpdate');
+  }
+
+  /** Temporal has the answer to the host's last step of this name. */
+  private async untilAnswered(node: string, step: string): Promise<void> {
+    const isUnderWay = async (): Promise<boolean> => {
+      const { raw } = await this.update(node).describe();
+      return (raw.pendingActivities ?? []).some(({ activityType }) => activityType?.name === step);
+    };
+    while (await isUnderWay());
   }
 
   private takenOut(node: Node, isLookedAt: boolean): CordonedNode {

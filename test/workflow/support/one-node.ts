@@ -18,8 +18,7 @@ export async function oneNodeOn(
 /** Steps that change something, without reads and status. */
 export function deeds({ world, node }: OneNode): readonly string[] {
   const isOther = (step: string): boolean =>
-    step.startsWith('report ') ||
-    ['checkCordon', 'takeOutOfService', 'whyCancelled'].includes(step);
+    ['checkCordon', 'takeOutOfService', 'whyCancelled', 'showGoingBack'].includes(step);
   return world.stepsOf(node).filter((step) => !isOther(step));
 }
 

@@ -80,7 +80,7 @@ it('counts how updates end and how often a host is rolled back, once each', asyn
       if (fails) throw new Error('away');
     },
     releaseNode: done,
-    reportNodePhase: done,
+    showGoingBack: done,
   });
 
   await expect(activities.completeNode(step('worker'))).rejects.toThrow('away');
@@ -90,8 +90,7 @@ it('counts how updates end and how often a host is rolled back, once each', asyn
   await activities.releaseNode({ ...release, outcome: 'failed', hostIsBack: true });
   await activities.releaseNode({ ...release, outcome: 'failed', hostIsBack: false });
   await activities.releaseNode({ ...release, outcome: 'cancelled', hostIsBack: true });
-  await activities.reportNodePhase({ ...step('worker'), phase: 'Applying', message: '' });
-  await activities.reportNodePhase({ ...step('worker'), phase: 'GoingBack', message: '' });
+  await activities.showGoingBack(step('worker'));
 
   expect(await shown('slipway_node_updates_total')).toEqual([
     'slipway_node_updates_total{pool="worker",outcome="updated"} 1',

@@ -3,13 +3,14 @@ import type { Node } from '../../core/node/types';
 import { versionOf } from '../../core/object-meta';
 import { isSameNode } from '../../core/rollout';
 import type {
-  AwaitReadyInput,
-  AwaitReadyProgress,
+  AwaitReturnInput,
+  AwaitReturnProgress,
   ClusterActivities,
 } from '../../workflows/contracts/cluster';
 import type { ActivityRun, ClusterPorts } from './ports';
 import { orDeleted, refuseAnotherNode } from './known-node';
 import { ReadyCount } from './ready-count';
+import { showMeanwhile } from './show-meanwhile';
 import { SILENT_MS } from './silent-picture';
 import { Wakeups } from './wakeups';
 
@@ -24,11 +25,15 @@ const WORD_HOLDS_MS = 1_000;
  *
  * @throws `NodeNotReady`, `NodeDeleted`
  */
-export function createAwaitNodeReady(ports: ClusterPorts): ClusterActivities['awaitNodeReady'] {
+export function createAwaitReturn(ports: ClusterPorts): ClusterActivities['awaitReturn'] {
   return async (input) => {
     const wait = new ReadyWait(ports, input);
+    const reboots = input.rebootedFrom !== undefined;
+    const shown = reboots ? showMeanwhile(ports, input, 'Rebooting') : undefined;
     try {
-      await wait.untilDecided();
+      const bootId = await wait.untilDecided();
+      await shown;
+      return bootId === undefined ? {} : { bootId };
     } finally {
       wait.close();
     }
@@ -57,7 +62,7 @@ class ReadyWait {
 
   constructor(
     private readonly ports: Pick<ClusterPorts, 'view' | 'nodes' | 'run'>,
-    private readonly input: AwaitReadyInput,
+    private readonly input: AwaitReturnInput,
   ) {
     const run = ports.run();
     this.#run = run;
@@ -69,7 +74,8 @@ class ReadyWait {
     this.#count = new ReadyCount(input, { beganAt: run.temporalNow(), waitedMs });
   }
 
-  async untilDecided(): Promise<void> {
+  /** @returns the boot in which it is Ready, as it says */
+  async untilDecided(): Promise<string | undefined> {
     for (;;) {
       if (this.#failure !== undefined) throw this.#failure;
       const now = this.#run.temporalNow();
@@ -77,7 +83,7 @@ class ReadyWait {
       if (look !== undefined) this.#count.saw(look.node, look.at);
       if (this.#count.isKnown) this.#unanswered = undefined;
       const { verdict, dueAt } = this.#count;
-      if (verdict?.isReady === true) return;
+      if (verdict?.isReady === true) return this.#count.bootId;
       if (verdict?.isReady === false) throw notReady(this.input, verdict.why);
       const isOld = look === undefined || now - look.at > SILENT_MS;
       if ((isOld || now >= dueAt) && !this.#isAsking) void this.#ask(now);
@@ -146,7 +152,7 @@ class ReadyWait {
     const { waitedMs } = this.#count;
     const missing = isUnknown ? unknown(this.#unanswered) : this.#count.blocker;
     const blocker = missing ?? 'Ready, but not yet for long enough';
-    this.#run.heartbeat({ blocker, waitedMs } satisfies AwaitReadyProgress);
+    this.#run.heartbeat({ blocker, waitedMs } satisfies AwaitReturnProgress);
     // A question that was just sent is no blocker yet.
     if (isUnknown && this.#unanswered === undefined) return;
     if (missing !== undefined && missing !== this.#told) {
@@ -161,11 +167,11 @@ function unknown(reason = 'its watch is silent'): string {
 }
 
 function waitedBefore(lastHeartbeat: unknown): number {
-  const progress = lastHeartbeat as Partial<AwaitReadyProgress> | undefined | null;
+  const progress = lastHeartbeat as Partial<AwaitReturnProgress> | undefined | null;
   return typeof progress?.waitedMs === 'number' ? progress.waitedMs : 0;
 }
 
-function notReady(input: AwaitReadyInput, blocker: string): Error {
+function notReady(input: AwaitReturnInput, blocker: string): Error {
   return fail(
     'NodeNotReady',
     `node ${input.node} was not Ready within ${input.timeoutSeconds} s: ${blocker}`,

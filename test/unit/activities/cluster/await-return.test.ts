@@ -1,8 +1,8 @@
-import { createAwaitNodeReady } from '../../../../activities/cluster/await-node-ready';
+import { createAwaitReturn } from '../../../../activities/cluster/await-return';
 import type { ClusterPorts } from '../../../../activities/cluster/ports';
 import { fail } from '../../../../core/errors';
 import type { Node } from '../../../../core/node/types';
-import type { AwaitReadyProgress } from '../../../../workflows/contracts/cluster';
+import type { AwaitReturnProgress } from '../../../../workflows/contracts/cluster';
 
 const START = Date.parse('2026-03-01T10:00:00Z');
 const INPUT = {
@@ -29,7 +29,7 @@ function aNode(ready: 'True' | 'False', since?: string, resourceVersion = '1'): 
 /** An API server and a watch, which may be silent. */
 class Scene {
   readonly outcome = jest.fn<undefined, [string]>();
-  readonly heartbeats: AwaitReadyProgress[] = [];
+  readonly heartbeats: AwaitReturnProgress[] = [];
   asked = 0;
   #version = 1;
   #shown: Node;
@@ -44,7 +44,7 @@ class Scene {
     lastHeartbeat?: unknown,
   ) {
     this.#shown = actual ?? aNode('False');
-    const activity = createAwaitNodeReady(this.#ports(lastHeartbeat));
+    const activity = createAwaitReturn(this.#ports(lastHeartbeat));
     activity(INPUT).then(
       () => this.outcome('ready'),
       (error: unknown) => this.outcome((error as Error).name),
@@ -123,7 +123,7 @@ class Scene {
         temporalNow: () => START + performance.now() - beganAt,
         lastHeartbeat,
         log: { debug: ignored, info: ignored, warn: ignored },
-        heartbeat: (told: AwaitReadyProgress) => this.heartbeats.push(told),
+        heartbeat: (told: AwaitReturnProgress) => this.heartbeats.push(told),
       }),
       now: Date.now,
     };
