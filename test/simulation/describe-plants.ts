@@ -1,15 +1,12 @@
-import { PLANTS, planted, plantedWorker, type Plant } from './plants';
-import { readableBundle } from './readable-bundle';
+import { Product, type Planted } from './planted-product';
+import { PLANTS, type Plant } from './plants';
 import { runSeed } from './run-seed';
 import { stormyScenario, type Scenario } from './scenario';
-import { Sandbox } from './temporal/sandbox';
-import type { ActivityPlants } from './world/plants';
 
 /** Without a bug these seeds are at rest long before: each is run without it, too. */
 const horizonMs = 2 * 3_600_000;
 
-let bundle: string;
-let sound: Sandbox;
+let product: Product;
 
 interface Found {
   /** Which invariants the first seed breaks that breaks any; none = the bug was not found. */
@@ -19,25 +16,17 @@ interface Found {
 }
 
 async function find(plant: Plant): Promise<Found> {
-  const { sandbox, plants } = await loaded(plant, `/planted/${plant.seed}.js`);
+  const found = await product.with(plant);
   const scenarios: Scenario[] = [];
   for (let seed = plant.seed; seed < plant.seed + plant.within; seed += 1) {
     const scenario = scenarioFor(plant, seed);
     scenarios.push(scenario);
-    const { violations } = await runSeed(seed, { sandbox, plants, scenario, horizonMs });
+    const { violations } = await runSeed(seed, { ...found, scenario, horizonMs });
     if (violations.length > 0) {
       return { broken: violations.map(({ invariant }) => invariant), scenarios };
     }
   }
   return { broken: [], scenarios };
-}
-
-/** What is shipped, but for the bug. */
-async function loaded(plant: Plant, path: string) {
-  const text = planted(bundle, plant);
-  const code = plantedWorker(plant);
-  const plants: ActivityPlants = { ...plant.activities, ...(code === undefined ? {} : { code }) };
-  return { sandbox: text === bundle ? sound : await Sandbox.load(text, path), plants };
 }
 
 function scenarioFor({ storm, plain, unedited }: Plant, seed: number): Scenario {
@@ -56,7 +45,7 @@ async function brokenWithoutBug(
   const broken: string[] = [];
   for (const scenario of scenarios) {
     const key = JSON.stringify([scenario, within]);
-    const told = withoutBug.get(key) ?? brokenIn({ sandbox: sound }, scenario, within);
+    const told = withoutBug.get(key) ?? brokenIn(product.sound, scenario, within);
     withoutBug.set(key, told);
     broken.push(...(await told));
   }
@@ -65,18 +54,18 @@ async function brokenWithoutBug(
 
 /** What they break where only the guard is gone that stands behind the bug. */
 async function brokenWithoutGuard(
-  { andChange: change, ...plant }: Plant,
+  plant: Plant,
   scenarios: readonly Scenario[],
 ): Promise<readonly string[]> {
-  if (change === undefined) return [];
-  const unguarded = await loaded({ ...plant, change }, `/unguarded/${plant.seed}.js`);
+  const unguarded = await product.withoutGuard(plant);
+  if (unguarded === undefined) return [];
   const broken: string[] = [];
   for (const scenario of scenarios) broken.push(...(await brokenIn(unguarded, scenario)));
   return broken;
 }
 
 async function brokenIn(
-  what: { readonly sandbox: Sandbox; readonly plants?: ActivityPlants },
+  what: Planted,
   scenario: Scenario,
   within = horizonMs,
 ): Promise<readonly string[]> {
@@ -89,8 +78,7 @@ async function brokenIn(
 export function describePlants(plants: readonly Plant[]): void {
   describe('a bug that is put in on purpose', () => {
     beforeAll(async () => {
-      bundle = await readableBundle();
-      sound = await Sandbox.load(bundle, '/sound.js');
+      product = await Product.read();
     }, 180_000);
 
     it.each(plants.map((plant) => [plant.bug, plant] as const))(
@@ -114,8 +102,7 @@ export function describePlants(plants: readonly Plant[]): void {
     }, 600_000);
 
     it('has its text in the product exactly once, each of them', () => {
-      for (const plant of PLANTS)
-        expect(() => [planted(bundle, plant), plantedWorker(plant)]).not.toThrow();
+      for (const plant of PLANTS) expect(() => product.textsOf(plant)).not.toThrow();
     });
 
     it.each([undefined, 'core/rollout/grants.ts'])(
@@ -128,9 +115,7 @@ export function describePlants(plants: readonly Plant[]): void {
         };
         const stale: Plant = { bug: 'of another time', breaks: 'I1', seed: 1, within: 1, change };
 
-        expect(() => [planted(bundle, stale), plantedWorker(stale)]).toThrow(
-          /"of another time" is stale/,
-        );
+        expect(() => product.textsOf(stale)).toThrow(/"of another time" is stale/);
       },
     );
   });

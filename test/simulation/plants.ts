@@ -6,22 +6,14 @@
  * Stories plant what chance hardly ever brings together: `lowered-limit`, `put-back`, `grants-overlap`.
  */
 
-import { changedOnce, type Change } from './changed-once';
-import { plantedCode, type ClusterCode } from './world/planted-code';
-import type { Switches } from './world/plants';
+import type { Change } from './changed-once';
+import type { Bug } from './planted-product';
 
-export interface Plant {
-  readonly bug: string;
-  /** The invariant that it breaks first: a violation of another one has not found this bug. */
-  readonly breaks: string;
+export interface Plant extends Bug {
   /** A seed that finds it, and from which on it is looked for; without the bug it must break nothing. */
   readonly seed: number;
   /** Within so many seeds from there. */
   readonly within: number;
-  readonly change?: Change;
-  /** Beside it, where one guard stands behind the other. */
-  readonly andChange?: Change;
-  readonly activities?: Switches;
   /** Chance that an attempt of an activity goes wrong, for what fair weather hides; absent = the seed's own. */
   readonly storm?: number;
   /** Looked for with one pool and no machine that joins. */
@@ -284,19 +276,3 @@ export const PLANTS: readonly Plant[] = [
     },
   },
 ];
-
-/** @throws an `Error` when the plant is stale */
-export function planted(bundle: string, plant: Plant): string {
-  const changes = changesOf(plant).filter(({ file }) => file === undefined);
-  return changes.reduce((code, one) => changedOnce(code, one, plant.bug), bundle);
-}
-
-/** Undefined = cluster workers run what is shipped. @throws an `Error` when the plant is stale */
-export function plantedWorker(plant: Plant): ClusterCode | undefined {
-  const changes = changesOf(plant).filter(({ file }) => file !== undefined);
-  return changes.length === 0 ? undefined : plantedCode(changes, plant.bug);
-}
-
-function changesOf({ change, andChange }: Plant): readonly Change[] {
-  return [change, andChange].filter((one) => one !== undefined);
-}

@@ -1,10 +1,8 @@
 /** One seed, from the first look to the last word. */
 
-import { poolRolloutId, updateNodeId } from '../../core/names';
-import type { NodeStatus } from '../../workflows/contracts/update';
 import { Chance, VirtualClock } from './clock';
-import { Excuses } from './excuses';
-import { SILENCE_MS, type Violation } from './observer';
+import { Listener } from './listener';
+import type { Violation } from './observer';
 import { scenarioOf, type Scenario } from './scenario';
 import { isTainted } from './taints';
 import type { Sandbox } from './temporal/sandbox';
@@ -33,7 +31,6 @@ const HORIZON_MS = 8 * 3_600_000;
 const PREFIX = 'machineconfiguration.openshift.io';
 const CONFIGS = ['currentConfig', 'desiredConfig'] as const;
 const VISIT_MS = 120_000;
-const UPDATE = updateNodeId('');
 /** More events than any run has; a run that goes on for ever in no time ends here. */
 const MOST_EVENTS = 400_000;
 
@@ -80,18 +77,10 @@ export async function runSeed(seed: number, options: RunOptions): Promise<Outcom
 
 class Run {
   private readonly operator: Operator;
-  private readonly excuses: Excuses;
   /** By pool. */
   private readonly good: ReadonlyMap<string, string>;
   private calmAt = Infinity;
   private isOver = false;
-  /** When an update was seen without anything to do, and how long its history was. */
-  private readonly idle = new Map<string, { readonly events: number; readonly at: number }>();
-  /** By pool. */
-  private readonly silentSince = new Map<
-    string,
-    { readonly picture: string; readonly at: number }
-  >();
 
   constructor(
     private readonly world: World,
@@ -100,7 +89,6 @@ class Run {
   ) {
     const { clock, chance } = world;
     this.operator = new Operator(world, world.invariants);
-    this.excuses = new Excuses(world);
     this.good = new Map(scenario.pools.map(({ name, configs }) => [name, goodOne(configs)]));
     planIncidents(world, scenario, chance.fork());
     if (scenario.moves + scenario.joins > 0) planMoves(world, scenario, chance.fork());
@@ -119,7 +107,7 @@ class Run {
       await this.operator.settle(this.good);
       this.visit();
     });
-    this.listen();
+    new Listener(world).begin();
   }
 
   async toTheEnd(): Promise<void> {
@@ -153,66 +141,6 @@ class Run {
       const isThere = CONFIGS.every((which) => annotations[`${PREFIX}/${which}`] === good);
       return isThere && !isTainted(node);
     });
-  }
-
-  /** I6: every so often it is asked what is waited for. */
-  private listen(): void {
-    this.world.clock.after(SILENCE_MS / 2, async () => {
-      await this.lookForSilence();
-      this.listen();
-    });
-  }
-
-  private async lookForSilence(): Promise<void> {
-    const { temporal, invariants, clock } = this.world;
-    for (const execution of temporal.open()) {
-      if (execution.id.startsWith('pool-rollout/')) continue;
-      const status = (await execution.query('status')) as NodeStatus | undefined;
-      if (status !== undefined) this.excuses.heardUpdate(execution, status);
-      const known = this.idle.get(execution.runId);
-      const { blocker, phase } = status ?? {};
-      const isIdle = phase !== undefined && blocker === undefined;
-      if (!isIdle || known?.events !== execution.events) {
-        this.idle.set(execution.runId, { events: execution.events, at: clock.now });
-        continue;
-      }
-      const waited = clock.now - known.at;
-      if (waited > SILENCE_MS) {
-        invariants.break('I6', `${execution.id} waits silently in ${phase} for ${waited / 1000} s`);
-      }
-    }
-    for (const pool of this.world.pools) this.lookAtRollout(pool);
-  }
-
-  private lookAtRollout(pool: string): void {
-    const { invariants, clock, temporal, cluster, client } = this.world;
-    const said = this.world.rollout(pool);
-    if (said === undefined || !temporal.isRunning(poolRolloutId(pool))) {
-      this.excuses.forgetRollout(pool);
-      this.silentSince.delete(pool);
-      return;
-    }
-    this.excuses.heardRollout(pool, said);
-    const { state, blocker, done, grants } = said;
-    const updates = temporal.open().filter(({ id }) => id.startsWith(UPDATE));
-    // Temporal shows a step that is tried again, and why.
-    const isStruck = temporal.find(poolRolloutId(pool))?.underWay().isStruck === true;
-    const isAway = cluster.isAway || client.isAway;
-    const isBusy = blocker !== undefined || updates.length > 0 || isAway || isStruck;
-    const picture = JSON.stringify([done, grants.map(({ run }) => run)]);
-    const known = this.silentSince.get(pool);
-    if (isBusy || known?.picture !== picture) {
-      if (isBusy) this.silentSince.delete(pool);
-      else this.silentSince.set(pool, { picture, at: clock.now });
-      return;
-    }
-    const waited = clock.now - known.at;
-    if (waited <= SILENCE_MS) return;
-    const seconds = waited / 1000;
-    invariants.break(
-      'I6',
-      `the rollout of ${pool} says ${state} and waits silently for ${seconds} s`,
-    );
   }
 
   private giveUp(): void {
