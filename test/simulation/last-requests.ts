@@ -71,7 +71,11 @@ export class LastRequests {
   private answered(pool: string, word: SaidWord, isDone: boolean): void {
     const said = this.of(pool);
     const { paused, isCrossed } = word;
-    said.open.splice(said.open.indexOf(word), 1);
+    const place = said.open.indexOf(word);
+    said.open.splice(place, 1);
+    if (isDone && place > 0) {
+      this.onBroken(`pool ${pool} is called ${nameOf(paused)} before a word of before is answered`);
+    }
     said.paused = isDone && !isCrossed ? paused : undefined;
     // The next one is written after this answer.
     if (said.paused === undefined || this.seen.isPaused(pool) === paused) return;
