@@ -60,12 +60,16 @@ export function portsFor(world: ClusterWorld, picture: Picture): ClusterPorts {
       change: (name, decide, confirm) =>
         changeNode({ cluster, picture, ask, confirm }, name, planted(world, decide)),
       read: (name) => ask(() => cluster.node(name)),
-      // Of the process, and not of the attempt that asked first; a watch is never older than the server here.
+      // Of the process, and not of the attempt that asked first.
       refresh: () =>
         new Promise((resolve, reject) => {
           clock.after(chance.latency(5, 4_000), () => {
-            if (cluster.isAway) reject(fail('ApiUnavailable', 'the API server does not answer'));
-            else resolve();
+            if (cluster.isAway) {
+              reject(fail('ApiUnavailable', 'the API server does not answer'));
+              return;
+            }
+            picture.nodes.listed();
+            resolve();
           });
         }),
     },

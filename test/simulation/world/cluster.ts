@@ -314,6 +314,7 @@ class Watch<T extends Shown> implements DatedLookup<T> {
   onChange: (change: Change<T>) => void = () => undefined;
   /** It is behind by so much more than it draws. */
   delayMs = 0;
+  private deadSince: number | undefined;
   private readonly shown = new Map<string, T>();
   private readonly listeners = new Set<Listener<T>>();
   private all: readonly T[] | undefined;
@@ -330,8 +331,14 @@ class Watch<T extends Shown> implements DatedLookup<T> {
   ) {}
 
   get silentMs(): number {
-    const since = this.awaySince();
+    const since = this.deadSince ?? this.awaySince();
     return since === undefined ? 0 : this.clock.now - since;
+  }
+
+  /** Nothing comes through its connection, and requests are answered all the same. */
+  set isDead(isDead: boolean) {
+    this.deadSince = isDead ? this.clock.now : undefined;
+    this.resumed();
   }
 
   get(name: string): T | undefined {
@@ -373,14 +380,23 @@ class Watch<T extends Shown> implements DatedLookup<T> {
     this.lastAt = at;
     const show = (): void => this.showAtOnce(name, object, version);
     this.clock.after(at - this.clock.now, () => {
-      if (this.awaySince() !== undefined) this.held.push(show);
+      if (this.isSilent()) this.held.push(show);
       else show();
     });
   }
 
-  /** The API server is back. */
+  /** What was due meanwhile is shown, unless something else keeps it silent. */
   resumed(): void {
+    if (!this.isSilent()) this.listed();
+  }
+
+  /** A list shows what is due, however silent the watch is. */
+  listed(): void {
     for (const show of this.held.splice(0)) show();
+  }
+
+  private isSilent(): boolean {
+    return this.deadSince !== undefined || this.awaySince() !== undefined;
   }
 
   showAtOnce(name: string, object: T | undefined, version: number): void {
