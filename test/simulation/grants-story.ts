@@ -1,10 +1,13 @@
 /** One rollout in quiet weather, told event by event, while the observer looks on. */
 
 import { ANNOTATION, updateNodeId } from '../../core/names';
+import { Listener } from './listener';
 import { quietWorld, rebootingConfig } from './quiet-world';
 import type { PoolScenario } from './scenario';
 import type { ActivityTask } from './temporal/activity-task';
+import type { Attempt } from './temporal/attempt';
 import type { Execution } from './temporal/execution';
+import type { Sandbox } from './temporal/sandbox';
 import type { Host } from './world/host';
 import type { SimulatedConfig } from './world/journal';
 import type { ActivityPlants } from './world/plants';
@@ -18,7 +21,7 @@ export const HOUR_MS = 60 * MINUTE_MS;
 /** Configs of the pool `worker`, the first of which every node is on. */
 export const CONFIG = ['', 1, 2, 3, 4].map((number) => `rendered-worker-${number}`);
 
-interface Told {
+export interface Told {
   readonly seed?: number;
   readonly nodes?: number;
   readonly pool?: Partial<PoolScenario>;
@@ -26,6 +29,10 @@ interface Told {
   readonly bad?: Partial<SimulatedConfig>;
   readonly pools?: readonly Partial<PoolScenario>[];
   readonly plants?: ActivityPlants;
+  /** Its workflows; absent = those that are shipped. */
+  readonly sandbox?: Sandbox;
+  /** It ends where the first invariant is broken. */
+  readonly endsWhenBroken?: boolean;
   /** False = nobody begins yet. */
   readonly begins?: boolean;
 }
@@ -33,6 +40,7 @@ interface Told {
 /** A pool of four nodes, one at a time, without a canary, unless told otherwise. */
 export async function aStory(told: Told = {}): Promise<Story> {
   const { seed = 1, nodes = 4, pool = {}, bad = {}, pools, plants = {}, begins = true } = told;
+  const { sandbox, endsWhenBroken = false } = told;
   const usual = {
     maxUnavailable: 1,
     configs: [1, 2, 3, 4].map((n) => ({ ...rebootingConfig(n), ...(n === 2 ? bad : {}) })),
@@ -43,9 +51,13 @@ export async function aStory(told: Told = {}): Promise<Story> {
       ...pool.policy,
     },
   };
-  const several = pools === undefined ? {} : { pools };
-  const { world, trace } = await quietWorld({ seed, nodes, plants, pool: usual, ...several });
-  const story = new Story(world, (count) => trace.last(count));
+  const others = {
+    ...(pools === undefined ? {} : { pools }),
+    ...(sandbox === undefined ? {} : { sandbox }),
+  };
+  const { world, trace } = await quietWorld({ seed, nodes, plants, pool: usual, ...others });
+  const story = new Story(world, (count) => trace.last(count), endsWhenBroken);
+  new Listener(world).begin();
   if (begins) world.controllers.begin();
   return story;
 }
@@ -59,6 +71,7 @@ export class Story {
   constructor(
     readonly world: World,
     readonly lastLines: (count: number) => readonly string[],
+    private readonly endsWhenBroken: boolean,
   ) {
     world.whenCordoned.push((node) => {
       this.cordons.push(node);
@@ -93,6 +106,26 @@ export class Story {
     while (!isOver) await this.event();
   }
 
+  /** Until an attempt of an activity begins; `act` is done before its first line. */
+  async untilAttempt(
+    type: string,
+    act: (attempt: Attempt) => void | Promise<void> = () => undefined,
+  ): Promise<void> {
+    const { faults } = this.world;
+    const around = faults.around.bind(faults);
+    let hasBegun = false;
+    faults.around = (attempt, carryOut) => {
+      if (attempt.call.type !== type || hasBegun) return around(attempt, carryOut);
+      hasBegun = true;
+      return around(attempt, async () => {
+        await act(attempt);
+        return carryOut();
+      });
+    };
+    await this.until(() => hasBegun);
+    faults.around = around;
+  }
+
   /** Until every node is on its pool's config and nothing runs any more; then everybody must say the same. */
   async toTheEnd(patienceMs = 3 * HOUR_MS): Promise<void> {
     await this.until(() => this.isDone(), patienceMs);
@@ -111,6 +144,7 @@ export class Story {
   private async event(): Promise<void> {
     if (!(await this.world.clock.step())) throw new Error('nothing happens any more');
     this.world.invariants.lookAround();
+    if (this.endsWhenBroken) this.expectSound();
   }
 
   private isDone(): boolean {

@@ -3,7 +3,7 @@
  * change of a text: of the compiled workflows, or of a source of the cluster activities. The text must be there exactly
  * once, so that a plant that no longer fits its soil is noticed. Bugs of hosts are switches of the simulation.
  *
- * Stories plant what chance hardly ever brings together: `lowered-limit`, `put-back`, `grants-overlap`.
+ * What chance hardly ever brings together has stories: `planted-stories`, `lowered-limit`, `put-back`, `grants-overlap`.
  */
 
 import type { Change } from './changed-once';

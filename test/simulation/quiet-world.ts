@@ -1,6 +1,7 @@
 import { Chance, VirtualClock } from './clock';
 import { shippedSandbox } from './many-seeds';
 import { scenarioOf, type PoolScenario } from './scenario';
+import type { Sandbox } from './temporal/sandbox';
 import { START, Trace } from './trace';
 import type { SimulatedConfig } from './world/journal';
 import type { ActivityPlants } from './world/plants';
@@ -14,6 +15,8 @@ interface Told {
   /** Several of them, each as the one above but for this; a node is moved from one to the other by hand. */
   readonly pools?: readonly Partial<PoolScenario>[];
   readonly plants?: ActivityPlants;
+  /** Its workflows; absent = those that are shipped. */
+  readonly sandbox?: Sandbox;
   readonly nodes?: number;
   /** Events after which a workflow is to go on in a new run. */
   readonly longHistory?: number;
@@ -34,6 +37,7 @@ export async function quietWorld({
   pool = {},
   pools: others,
   plants = {},
+  sandbox: given,
   nodes = 2,
   longHistory = 100_000,
 }: Told = {}) {
@@ -50,7 +54,7 @@ export async function quietWorld({
   const scenario = { ...drawn, ...calm, pools };
   const clock = new VirtualClock(START);
   const trace = new Trace(() => clock.now);
-  const sandbox = await shippedSandbox();
+  const sandbox = given ?? (await shippedSandbox());
   const chance = new Chance(seed);
   const world = new World({ clock, chance, trace, sandbox, scenario, plants });
   const run = async (ms: number): Promise<void> => {
