@@ -273,6 +273,17 @@ export const FAILURES = {
 
 export type FailureName = keyof typeof FAILURES;
 
+/** Why something failed. `name` is absent for what nobody threw on purpose. */
+export interface Failure {
+  readonly name?: FailureName;
+  readonly reason: string;
+}
+
+/** `Name: reason`, for the record. */
+export function sentence({ name, reason }: Failure): string {
+  return name === undefined ? reason : `${name}: ${reason}`;
+}
+
 /** An error of the catalogue. `details` is plain JSON without secrets. */
 export interface DomainError extends Error {
   readonly name: FailureName;

@@ -1,6 +1,7 @@
 /** How the updates of a pool ended, from Temporal. */
 
-import type { Client, WorkflowExecutionInfo } from '@temporalio/client';
+import { WorkflowFailedError, type Client, type WorkflowExecutionInfo } from '@temporalio/client';
+import { ApplicationFailure } from '@temporalio/common';
 import type { Stack } from '../tools/stack/stack';
 import { withTemporalClient } from '../tools/temporal';
 import { SEARCH_ATTRIBUTE } from '../workflows/contracts/search-attributes';
@@ -31,7 +32,6 @@ export function updatesSince(
   });
 }
 
-/** Only an update that succeeded leaves a report. */
 async function endOf(
   { workflow, connection }: Client,
   { workflowId, runId }: WorkflowExecutionInfo,
@@ -40,8 +40,14 @@ async function endOf(
   try {
     const ended = connection.withDeadline(Date.now() + PATIENCE_MS, () => update.result());
     return (await ended) as NodeReport;
-  } catch {
-    const { typedSearchAttributes } = await update.describe();
-    return { outcome: typedSearchAttributes.get(SEARCH_ATTRIBUTE.outcome), phases: [] };
+  } catch (error) {
+    return reportIn(error) ?? { outcome: undefined, phases: [] };
   }
+}
+
+/** An update that failed has its report in the details of its failure. */
+function reportIn(error: unknown): NodeReport | undefined {
+  const cause = error instanceof WorkflowFailedError ? error.cause : undefined;
+  const [report] = cause instanceof ApplicationFailure ? (cause.details ?? []) : [];
+  return report as NodeReport | undefined;
 }

@@ -113,8 +113,8 @@ export const PLANTS: readonly Plant[] = [
     breaks: 'I6',
     ...{ seed: 2, within: 10, plain: true },
     change: {
-      from: '()=>cluster.drain(plan)',
-      to: '() => new Promise((resolve) => setTimeout(resolve, 300000)).then(() => cluster.drain(plan))',
+      from: 'draining: ({ prepared })=>',
+      to: 'draining: async ({ prepared })=>await new Promise((resolve) => setTimeout(resolve, 300000)) ??',
     },
   },
   {
@@ -128,8 +128,8 @@ export const PLANTS: readonly Plant[] = [
     breaks: 'I2',
     ...{ seed: 6, within: 10, plain: true },
     change: {
-      from: 'const released = release(update, outcome, failure, back.ok);',
-      to: "const released = failure.name === 'DrainTimedOut' ? Promise.resolve() : release(update, outcome, failure, back.ok);",
+      from: '()=>cluster.release(release)',
+      to: "()=>release.failure.name === 'DrainTimedOut' ? Promise.resolve() : cluster.release(release)",
     },
   },
   {
@@ -137,8 +137,8 @@ export const PLANTS: readonly Plant[] = [
     breaks: 'I4',
     ...{ seed: 2, within: 10, plain: true },
     change: {
-      from: 'const [proof, node] = await togetherOrNone(',
-      to: 'await cluster.complete(); const [proof, node] = await togetherOrNone(',
+      from: '()=>host.verify(rebootedFrom)',
+      to: '()=>cluster.complete().then(()=>host.verify(rebootedFrom))',
     },
   },
   {
@@ -146,15 +146,15 @@ export const PLANTS: readonly Plant[] = [
     breaks: 'cancel',
     ...{ seed: 6, within: 10, plain: true },
     change: {
-      from: 'await update.life.shielded(()=>reboot(update, plan));',
-      to: 'await reboot(update, plan);',
+      from: 'return !state.prepared.plan.reboot;',
+      to: 'return true;',
     },
   },
   {
     bug: 'a failed update leaves its files on the host',
     breaks: 'I4',
     ...{ seed: 3, within: 10, plain: true },
-    change: { from: 'if (!applied) return {\n', to: 'if (true) return {\n' },
+    change: { from: "if (reach === 'committed') return", to: "if (reach !== 'nothing') return" },
   },
   {
     bug: 'a lost update is committed because its host was verified, although its node never was Ready',
@@ -185,8 +185,8 @@ export const PLANTS: readonly Plant[] = [
     breaks: 'I4',
     ...{ seed: 2, within: 10, plain: true, storm: 0.4 },
     change: {
-      from: 'ok: false,\n            problem: {',
-      to: 'ok: true,\n            problem: {',
+      from: 'isBack: false,\n        problem: {',
+      to: 'isBack: true,\n        problem: {',
     },
   },
   {
@@ -271,8 +271,8 @@ export const PLANTS: readonly Plant[] = [
     breaks: 'I5',
     ...{ seed: 109, within: 10 },
     change: {
-      from: 'await untilCommitted(update);\n    return complete(update);',
-      to: 'await update.cluster.complete();\n    await untilCommitted(update);\n    return complete(update);',
+      from: 'committing: ()=>',
+      to: 'committing: async ()=>await cluster.complete() ?? ',
     },
   },
 ];

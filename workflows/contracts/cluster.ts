@@ -137,7 +137,7 @@ export interface ReleaseNodeInput extends NodeStep {
   /** Its drain timed out and is tried again by itself, after all others. */
   readonly isTriedLater?: boolean;
   /** A person cancelled the update: the node is left alone until it is retried. */
-  readonly holds?: true;
+  readonly holds?: boolean;
 }
 
 export interface ClusterActivities {

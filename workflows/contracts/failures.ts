@@ -6,24 +6,13 @@ import {
   TimeoutFailure,
   isCancellation,
 } from '@temporalio/workflow';
-import { FAILURES, messageOf, type FailureName } from '../../core/errors';
+import { FAILURES, messageOf, type Failure, type FailureName } from '../../core/errors';
 import type { ClusterActivities } from './cluster';
 import type { HostActivities } from './host';
-
-/** Why something failed. `name` is absent for what nobody threw on purpose. */
-export interface Failure {
-  readonly name?: FailureName;
-  readonly reason: string;
-}
 
 /** A failure of the catalogue that ends a workflow or refuses an update. Never retried. */
 export function refuse(name: FailureName, message: string): ApplicationFailure {
   return ApplicationFailure.nonRetryable(message, name);
-}
-
-/** `Name: reason`, for the record. */
-export function sentence({ name, reason }: Failure): string {
-  return name === undefined ? reason : `${name}: ${reason}`;
 }
 
 /** What it means that a step took too long; a step of the host that is not here: it is away. */

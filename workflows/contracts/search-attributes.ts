@@ -6,7 +6,7 @@ export const SEARCH_ATTRIBUTE = {
   pool: defineSearchAttributeKey('SlipwayPool', SearchAttributeType.KEYWORD),
   node: defineSearchAttributeKey('SlipwayNode', SearchAttributeType.KEYWORD),
   config: defineSearchAttributeKey('SlipwayConfig', SearchAttributeType.KEYWORD),
-  /** Of an update: updated | failed | cancelled. Of a rollout: completed | failed (pool deleted) | cancelled. */
+  /** Of a rollout that has ended: completed | failed (pool deleted) | cancelled. */
   outcome: defineSearchAttributeKey('SlipwayOutcome', SearchAttributeType.KEYWORD),
 } as const;
 

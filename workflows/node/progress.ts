@@ -1,15 +1,15 @@
 /** What a node update knows about itself: its phase, how long each took, and what it waits for. */
 
 import { log, metricMeter, setCurrentDetails, setHandler } from '@temporalio/workflow';
-import { mayFollow, NodePhase } from '../../core/node/lifecycle';
+import { mayFollow, type NodePhase } from '../../core/node/lifecycle';
 import type { UpdatePlan } from '../../core/node/plan-types';
-import type { Failure } from '../contracts/failures';
+import { blockerOf, isPastReturn, planOf, shownPhase } from '../../core/node/update-shown';
+import { BEGIN, type Ending, type UpdateState } from '../../core/node/update-states';
 import {
   statusQuery,
   type NodeReport,
   type NodeStatus,
   type NodeUpdateInput,
-  type UpdateOutcome,
 } from '../contracts/update';
 
 const REASON_AT_MOST = 1000;
@@ -17,27 +17,12 @@ const REASON_AT_MOST = 1000;
 /** Its buckets are those of the process, see `process/temporal/runtime.ts`. */
 const PHASE_METRIC = 'slipway_node_phase_duration_seconds';
 
-/** The end of an update. */
-export interface Ending {
-  readonly outcome: UpdateOutcome;
-  /** Absent = updated. */
-  readonly failure?: Failure;
-  /** Phase in which it failed or was cancelled. */
-  readonly phase?: NodePhase;
-}
-
-const END = {
-  updated: NodePhase.UPDATED,
-  failed: NodePhase.DEGRADED,
-  cancelled: NodePhase.CANCELLED,
-} as const satisfies Record<UpdateOutcome, NodePhase>;
-
 /** Bookkeeping of one node update. Decides nothing. */
 export class NodeProgress {
-  phase: NodePhase = 'Preparing';
-  blocker: string | undefined;
-  plan: UpdatePlan | undefined;
-  pastPointOfNoReturn = false;
+  private phase: NodePhase = shownPhase(BEGIN);
+  private blocker = blockerOf(BEGIN);
+  private plan: UpdatePlan | undefined;
+  private pastPointOfNoReturn = false;
   private readonly startedAt = now();
   private since = this.startedAt;
   /** Recorded once: a replay records nothing. */
@@ -51,16 +36,13 @@ export class NodeProgress {
     this.describe();
   }
 
-  /** Runs one phase. What it waits for, if anything, is shown meanwhile. */
-  async during<T>(phase: NodePhase, work: () => Promise<T>, blocker?: string): Promise<T> {
-    this.enter(phase, blocker);
-    return work();
-  }
-
-  enter(phase: NodePhase, blocker?: string): void {
+  show(state: UpdateState): void {
+    const phase = shownPhase(state);
     if (phase !== this.phase) this.closePhase(phase);
     this.phase = phase;
-    this.blocker = blocker;
+    this.blocker = blockerOf(state);
+    this.plan = planOf(state) ?? this.plan;
+    this.pastPointOfNoReturn ||= isPastReturn(state);
     this.describe();
   }
 
@@ -88,15 +70,11 @@ export class NodeProgress {
       ...(phase === undefined ? {} : { phase }),
       ...(failure === undefined ? {} : { reason: failure.reason.slice(0, REASON_AT_MOST) }),
       ...(failure?.name === undefined ? {} : { failure: failure.name }),
-      phases: [...this.durations, this.running(now())],
+      phases: this.durations,
       disruption: this.disruption(),
       startedAt: this.startedAt,
       finishedAt: now(),
     };
-  }
-
-  end({ outcome, failure }: Ending): void {
-    this.enter(failure?.name === 'NodeDeleted' ? NodePhase.GONE : END[outcome]);
   }
 
   private disruption(): NodeReport['disruption'] {

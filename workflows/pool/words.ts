@@ -3,7 +3,8 @@
 import type { UpdateDefinition } from '@temporalio/common';
 import { condition, isCancellation, setHandler } from '@temporalio/workflow';
 import { oneLine } from '../../core/encoding/one-line';
-import { explain, refuse, sentence } from '../contracts/failures';
+import { sentence } from '../../core/errors';
+import { explain, refuse } from '../contracts/failures';
 import { writeWord } from './activities';
 import {
   cancelNodeUpdate,

@@ -3,13 +3,12 @@ import { readableBundle } from '../../simulation/readable-bundle';
 
 /** An update looks at the cordon before it writes to the host. A rollout waits a moment before each step. */
 const CHANGES: readonly Change[] = [
+  { from: "is: isLate ? 'arming' : 'applying',", to: "is: isLate ? 'arming' : 'looking'," },
   {
-    from: "await progress.during('Applying', host.apply, 'the host to write its files');",
-    to:
-      'if (plan.reboot && plan.drain) await drainLate(update, plan);\n' +
-      "    await progress.during('Applying', host.apply, 'the host to write its files');",
+    from: "is: 'arming',\n            prepared\n        } : {",
+    to: "is: 'applying',\n            prepared\n        } : {",
   },
-  { from: 'if (plan.drain) await drainLate(update, plan);', to: '' },
+  { from: "is: plan.drain ? 'looking' : 'arming',", to: "is: 'arming'," },
   {
     from: 'function step(input, summary) {',
     to: 'async function step(input, summary) {\n    await new Promise((moment) => setTimeout(moment, 1));',

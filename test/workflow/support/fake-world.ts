@@ -1,4 +1,4 @@
-import { heartbeat } from '@temporalio/activity';
+import { Context, heartbeat } from '@temporalio/activity';
 import type { Client, WorkflowHandle } from '@temporalio/client';
 import { ActivityFailure, ApplicationFailure } from '@temporalio/common';
 import {
@@ -33,7 +33,6 @@ import type {
   TakeOutInput,
 } from '../../../workflows/contracts/cluster';
 import type { ConfigReference, HostActivities } from '../../../workflows/contracts/host';
-import { SEARCH_ATTRIBUTE } from '../../../workflows/contracts/search-attributes';
 import {
   statusQuery,
   type NodeReport,
@@ -309,9 +308,9 @@ export class FakeWorld {
       (report): Partial<Ended> => ({ report }),
       (error: unknown) => causeOf(error),
     );
-    const { runId, status, typedSearchAttributes } = await handle.describe();
+    const { runId, status } = await handle.describe();
     this.expectOver(node, runId);
-    const outcome = typedSearchAttributes.get(SEARCH_ATTRIBUTE.outcome);
+    const outcome = status.name === 'CANCELLED' ? 'cancelled' : end.report?.outcome;
     return { outcome, status: status.name, ...end };
   }
 
@@ -483,7 +482,8 @@ export class FakeWorld {
       const { raw } = await this.update(node).describe();
       return (raw.pendingActivities ?? []).some(({ activityType }) => activityType?.name === step);
     };
-    while (await isUnderWay());
+    const { cancellationSignal } = Context.current();
+    while (!cancellationSignal.aborted && (await isUnderWay()));
   }
 
   private takenOut(node: Node, isLookedAt: boolean): CordonedNode {
@@ -628,7 +628,12 @@ function causeOf(error: unknown): Partial<Ended> {
   const cause = error instanceof Error ? error.cause : undefined;
   const inner = cause instanceof ActivityFailure ? cause.cause : cause;
   const failure = inner instanceof ApplicationFailure ? inner.type : undefined;
-  return { reason: messageOf(inner), ...(failure ? { failure } : {}) };
+  const [report] = inner instanceof ApplicationFailure ? (inner.details ?? []) : [];
+  return {
+    reason: messageOf(inner),
+    ...(failure ? { failure } : {}),
+    ...(report === undefined ? {} : { outcome: (report as NodeReport).outcome }),
+  };
 }
 
 function reference(name: string): ConfigReference {

@@ -1,0 +1,168 @@
+/** The steps of an update in the cluster, each with the sentence that the UI shows. */
+
+import {
+  CancellationScope,
+  isCancellation,
+  log,
+  proxyActivities,
+  proxyLocalActivities,
+  workflowInfo,
+} from '@temporalio/workflow';
+import { CLUSTER_QUEUE } from '../../core/names';
+import type { UpdatePlan } from '../../core/node/plan-types';
+import { servesThroughout } from '../../core/node/serves';
+import type { Release } from '../../core/node/update-states';
+import { sentence } from '../../core/errors';
+import type {
+  AwaitReturnInput,
+  CancelReason,
+  ClusterActivities,
+  DrainNodeInput,
+  NodeStep,
+  TakeOutInput,
+} from '../contracts/cluster';
+import { PRIORITY } from '../contracts/priorities';
+import { brief, clusterLimits, type Limits, optionsFor, SHOWN } from '../contracts/timeouts';
+import type { NodeUpdateInput } from '../contracts/update';
+
+export type ClusterSteps = ReturnType<typeof clusterSteps>;
+
+/** The server's start time orders the runs of a node, whoever asks. */
+function thisRun(): Pick<NodeStep, 'workflowId' | 'run'> {
+  const { workflowId, runId, runStartTime } = workflowInfo();
+  return { workflowId, run: { id: runId, startedAt: runStartTime.toISOString() } };
+}
+
+const shownOnly = proxyLocalActivities<ClusterActivities>(SHOWN);
+
+/** What is done with the node in the cluster. */
+export function clusterSteps(input: NodeUpdateInput) {
+  const { node, policy } = input;
+  const config = input.config.name;
+  const limits = clusterLimits(policy);
+  const cluster = proxyActivities<ClusterActivities>({
+    taskQueue: CLUSTER_QUEUE,
+    startToCloseTimeout: '1m',
+  });
+  const step: NodeStep = {
+    node,
+    pool: input.pool,
+    config,
+    uid: input.uid,
+    ...thisRun(),
+    ...(input.takesBack === undefined ? {} : { takesBack: input.takesBack }),
+  };
+  // Apart from the workflow's own cancellation: going back is shown, too.
+  const shown = new CancellationScope({
+    cancellable: true,
+    parent: new CancellationScope({ cancellable: false }),
+  });
+
+  const drain = ({ summary }: UpdatePlan, how: Pick<DrainNodeInput, 'isGoingBack'>) => {
+    const startedAt = new Date(Date.now()).toISOString();
+    return cluster.drainNode.executeWithOptions(optionsFor(limits.drainNode, `drain ${node}`), [
+      { ...step, ...how, summary, drain: policy.drain, startedAt },
+    ]);
+  };
+
+  type Awaited = Pick<AwaitReturnInput, 'bootId' | 'rebootedFrom' | 'summary' | 'readySeconds'>;
+  const awaitReturn = (awaited: Awaited) => {
+    const { readySeconds, rebootedFrom } = awaited;
+    const isReady = `${node} is Ready`;
+    const summary = readySeconds > 0 ? `${isReady} for ${readySeconds} s` : isReady;
+    const reboot = rebootedFrom === undefined ? 0 : policy.rebootTimeoutSeconds;
+    const timeoutSeconds = reboot + readySeconds + policy.reconnectSeconds;
+    return cluster.awaitReturn.executeWithOptions(first(limits.awaitReturn, summary), [
+      { ...step, ...awaited, timeoutSeconds },
+    ]);
+  };
+
+  return {
+    takeOut: (plan: UpdatePlan) => {
+      const summary = `wait for a grant, then ${plan.drain ? 'cordon' : 'target'} ${node}`;
+      const order: TakeOutInput = {
+        ...{ ...step, cordon: plan.drain, summary: plan.summary },
+        ...(servesThroughout(plan) ? { serves: true } : {}),
+        ...(plan.drain ? { drain: policy.drain } : {}),
+      };
+      return cluster.takeOutOfService.executeWithOptions(
+        optionsFor(limits.takeOutOfService, summary),
+        [order],
+      );
+    },
+    checkCordonBack: ({ summary }: UpdatePlan) =>
+      cluster.checkCordon.executeWithOptions(
+        optionsFor(limits.checkCordon, `nothing runs on ${node} that its way back would end`),
+        [{ ...step, summary, isGoingBack: true, drain: policy.drain }],
+      ),
+    /** Of a node that was uncordoned in the middle. It counts as out of service all the time, so it needs no room. */
+    cordonAgain: (plan: UpdatePlan) =>
+      cluster.cordonAgain.executeWithOptions(
+        optionsFor(limits.cordonAgain, `cordon ${node} once more`),
+        [{ ...step, cordon: true, isGoingBack: true, summary: plan.summary, drain: policy.drain }],
+      ),
+    drain: (plan: UpdatePlan) => drain(plan, {}),
+    drainAgain: (plan: UpdatePlan) => drain(plan, { isGoingBack: true }),
+    checkCordon: ({ summary }: UpdatePlan) =>
+      cluster.checkCordon.executeWithOptions(
+        optionsFor(limits.checkCordon, `${node} is still cordoned and drained`),
+        [{ ...step, summary, drain: policy.drain }],
+      ),
+    /** Of a machine that reboots: from its last boot on. */
+    awaitReturn: (plan: UpdatePlan, rebootedFrom: string) =>
+      awaitReturn({ rebootedFrom, summary: plan.summary, readySeconds: policy.readySeconds }),
+    /** @param bootId - absent = in any boot */
+    awaitReady: (bootId: string | undefined, readySeconds: number) =>
+      awaitReturn({ ...(bootId === undefined ? {} : { bootId }), readySeconds }),
+    complete: () =>
+      cluster.completeNode.executeWithOptions(
+        first(limits.completeNode, `${node} is done: set currentConfig, uncordon`),
+        [step],
+      ),
+    release: ({ failure, ...how }: Release) =>
+      cluster.releaseNode.executeWithOptions(
+        first(
+          limits.releaseNode,
+          how.hostIsBack ? `give ${node} back` : `leave ${node} as it is, with the reason`,
+        ),
+        [
+          {
+            ...step,
+            ...how,
+            unreconcilable: failure.name === 'Unreconcilable',
+            reason: sentence(failure),
+          },
+        ],
+      ),
+    /** Of an update that is cancelled. Given up soon: a person waits for the end of it. */
+    whyCancelled: (): Promise<CancelReason> =>
+      cluster.whyCancelled
+        .executeWithOptions(optionsFor(limits.whyCancelled, 'why is the update cancelled?'), [step])
+        .catch((error: unknown) => {
+          log.warn('it is not known why the update is cancelled', { node, error });
+          return { reason: 'the update was cancelled' };
+        }),
+    /**
+     * Shows it on the MachineConfigNode while the host works: never waited for, and its failure is only logged.
+     * `hideShown` ends what is still under way, so that it is never written over the end of the update.
+     */
+    showGoingBack: (why: string): void => {
+      const summary = brief(`show GoingBack on ${node}`);
+      shown
+        .run(() =>
+          shownOnly.showGoingBack.executeWithOptions({ ...SHOWN, summary }, [
+            { ...step, summary: why },
+          ]),
+        )
+        .catch((error: unknown) => {
+          if (!isCancellation(error)) log.warn('GoingBack is not shown', { node, error });
+        });
+    },
+    hideShown: (): void => shown.cancel(),
+  };
+}
+
+/** Of steps that put the node back into service: others wait for its grant to end. */
+function first(limits: Limits, summary: string) {
+  return { ...optionsFor(limits, summary), priority: PRIORITY.back };
+}
