@@ -29,8 +29,8 @@ export type NodePhase = (typeof NodePhase)[keyof typeof NodePhase];
 export const TRANSITIONS = {
   // A host that is on its config already waits for nothing.
   Preparing: ['WaitingForGrant', 'Completing', 'Degraded', 'Cancelled'],
-  // A plan without a drain goes on to Applying. A cancellation may come with the cordon.
-  WaitingForGrant: ['Draining', 'Applying', 'GoingBack', 'Degraded', 'Cancelled'],
+  // A plan without a drain goes on to Applying.
+  WaitingForGrant: ['Draining', 'Applying', 'Degraded', 'Cancelled'],
   // Pods that came after the drain leave before the reboot.
   Draining: ['Applying', 'Rebooting', 'GoingBack'],
   Applying: ['Draining', 'Reloading', 'Rebooting', 'Verifying', 'GoingBack'],
