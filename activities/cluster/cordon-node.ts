@@ -83,6 +83,8 @@ async function showNext(
     readonly done: readonly NodeCondition[];
   },
 ): Promise<void> {
+  // On the way back, that is shown.
+  if ('isGoingBack' in input) return;
   await showPhase(ports, {
     node,
     pool: input.pool,

@@ -276,7 +276,8 @@ class Drain {
   }
 
   async #show(message: string): Promise<void> {
-    await showMeanwhile(this.ports, { ...this.input, summary: message }, 'Draining');
+    const phase = this.input.isGoingBack === true ? 'GoingBack' : 'Draining';
+    await showMeanwhile(this.ports, { ...this.input, summary: message }, phase);
   }
 }
 

@@ -46,16 +46,12 @@ export function stepsOf(input: NodeUpdateInput): UpdateSteps {
 /** From here on, an old phase must not be written over the end. */
 const HIDES: readonly UpdateState['is'][] = ['completing', 'releasing', 'ended'];
 
-/** It has begun, or a drain has shown itself meanwhile. */
 function beginsGoingBack(
   before: UpdateState,
   now: UpdateState,
 ): now is Extract<UpdateState, { readonly back: Back }> {
-  if (!('back' in now) || now.is === 'releasing' || now.is === 'settling') return false;
-  return !('back' in before) || (now.is === 'undoing' && CLEARS.includes(before.is));
+  return 'back' in now && !('back' in before) && now.is !== 'releasing' && now.is !== 'settling';
 }
-
-const CLEARS: readonly UpdateState['is'][] = ['cordoningAgain', 'drainingAgain'];
 
 function tableOf(
   { policy }: NodeUpdateInput,

@@ -87,6 +87,7 @@ const boot = (name: string, bootID: string) =>
 /** The node comes back from a reboot, which is shown. */
 async function reboots(name: string): Promise<void> {
   await boot(name, 'second');
+  await inCache(caches.nodes, name, ({ status }) => status?.nodeInfo?.bootID === 'second');
   const { bootId } = await activities().awaitReturn({
     ...{ ...stepFor(name, NEW), rebootedFrom: 'first', summary: 'a new kernel' },
     ...{ readySeconds: 0, timeoutSeconds: 60 },
