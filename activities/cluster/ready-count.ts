@@ -9,7 +9,7 @@ import type { AwaitReturnInput } from '../../workflows/contracts/cluster';
 
 type Awaited = Pick<
   AwaitReturnInput,
-  'bootId' | 'rebootedFrom' | 'readySeconds' | 'timeoutSeconds'
+  'bootId' | 'rebootedFrom' | 'rebootSeconds' | 'readySeconds' | 'timeoutSeconds'
 >;
 
 type Verdict = { readonly isReady: true } | { readonly isReady: false; readonly why: string };
@@ -25,6 +25,7 @@ export class ReadyCount {
   /** Time in which the node's state was known. */
   waitedMs: number;
   #readyMs = 0;
+  #isBooted: boolean;
   /** The node's own time of becoming Ready. */
   #readySince: string | undefined;
   #seenAt: number | undefined;
@@ -43,16 +44,20 @@ export class ReadyCount {
   ) {
     this.#beganAt = options.beganAt;
     this.waitedMs = options.waitedMs;
+    this.#isBooted = awaited.rebootedFrom === undefined;
   }
 
   saw(node: Node, at: number): void {
     if (at < (this.#seenAt ?? this.#lostAt)) return;
     const passedMs = this.#passedMs(at);
     const before = this.#readySince;
-    this.bootId = node.status?.nodeInfo?.bootID || undefined;
+    this.bootId = bootOf(node);
     this.blocker = blockerOf(node, this.awaited);
     this.#readySince = this.blocker === undefined ? readySinceOf(node) : undefined;
-    this.waitedMs += passedMs;
+    // From its new boot on, it has its time to become Ready.
+    const isBooted = !isInOldBoot(node, this.awaited);
+    this.waitedMs = isBooted && !this.#isBooted ? 0 : this.waitedMs + passedMs;
+    this.#isBooted = isBooted;
     // The node may have failed and recovered between two checks.
     const isAsBefore = before !== undefined && before === this.#readySince;
     this.#readyMs = isAsBefore ? this.#readyMs + passedMs : 0;
@@ -82,11 +87,12 @@ export class ReadyCount {
   }
 
   get #missingMs(): number {
-    const { readySeconds, timeoutSeconds } = this.awaited;
+    const { readySeconds, timeoutSeconds, rebootSeconds = 0 } = this.awaited;
+    const allowed = timeoutSeconds + (this.#isBooted ? 0 : rebootSeconds);
     const ms =
       this.blocker === undefined
         ? readySeconds * 1000 - this.#readyMs
-        : timeoutSeconds * 1000 - this.waitedMs;
+        : allowed * 1000 - this.waitedMs;
     return Math.max(0, ms);
   }
 
@@ -96,13 +102,22 @@ export class ReadyCount {
   }
 }
 
+function bootOf({ status }: Node): string | undefined {
+  return status?.nodeInfo?.bootID || undefined;
+}
+
+function isInOldBoot(node: Node, { rebootedFrom }: Pick<Awaited, 'rebootedFrom'>): boolean {
+  return rebootedFrom !== undefined && (bootOf(node) ?? rebootedFrom) === rebootedFrom;
+}
+
 /** A cordon does not count, because it is the update's own. */
-function blockerOf(node: Node, { bootId: expected, rebootedFrom }: Awaited): string | undefined {
-  const bootId = node.status?.nodeInfo?.bootID || undefined;
+function blockerOf(node: Node, awaited: Awaited): string | undefined {
+  const { bootId: expected } = awaited;
+  const bootId = bootOf(node);
   if (expected !== undefined && bootId !== expected) {
     return `the kubelet reports boot ${bootId ?? 'none'}, not yet ${expected}`;
   }
-  if (rebootedFrom !== undefined && (bootId ?? rebootedFrom) === rebootedFrom) {
+  if (isInOldBoot(node, awaited)) {
     return `the machine to come back: its kubelet reports boot ${bootId ?? 'none'} still`;
   }
   const condition = unreadyCondition(node);

@@ -102,8 +102,10 @@ export interface AwaitReturnInput extends NodeStep {
   readonly bootId?: string;
   /** The machine reboots: the boot before it, which the Node must not report any more. Shown as `Rebooting`. */
   readonly rebootedFrom?: string;
+  /** So much longer than `timeoutSeconds` it may take until the Node reports another boot. */
+  readonly rebootSeconds?: number;
   readonly readySeconds: number;
-  /** While the API server is away, neither of both goes on. */
+  /** From its new boot on. While the API server is away, none of these goes on. */
   readonly timeoutSeconds: number;
 }
 

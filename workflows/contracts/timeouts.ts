@@ -146,8 +146,9 @@ function commitLimits({ reconnectSeconds }: PolicyTimes): Limits {
  * From a proof to the commit, as a rule: the node becomes Ready meanwhile. For longer only while the API server is away,
  * which costs a node none of its time, and then the host takes its proof for the decision.
  */
-export function commitWithinSeconds({ readySeconds, reconnectSeconds }: PolicyTimes): number {
-  return readySeconds + reconnectSeconds + 10 * MINUTE;
+export function commitWithinSeconds(policy: PolicyTimes): number {
+  const { readySeconds, reconnectSeconds, rebootTimeoutSeconds } = policy;
+  return rebootTimeoutSeconds + readySeconds + reconnectSeconds + 10 * MINUTE;
 }
 
 /** The proof of a host that has fallen silent: it may take its time to go back by itself, and then boots. */

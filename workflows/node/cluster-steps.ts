@@ -70,10 +70,10 @@ export function clusterSteps(input: NodeUpdateInput) {
     const { readySeconds, rebootedFrom } = awaited;
     const isReady = `${node} is Ready`;
     const summary = readySeconds > 0 ? `${isReady} for ${readySeconds} s` : isReady;
-    const reboot = rebootedFrom === undefined ? 0 : policy.rebootTimeoutSeconds;
-    const timeoutSeconds = reboot + readySeconds + policy.reconnectSeconds;
+    const reboot = rebootedFrom === undefined ? {} : { rebootSeconds: policy.rebootTimeoutSeconds };
+    const timeoutSeconds = readySeconds + policy.reconnectSeconds;
     return cluster.awaitReturn.executeWithOptions(first(limits.awaitReturn, summary), [
-      { ...step, ...awaited, timeoutSeconds },
+      { ...step, ...awaited, ...reboot, timeoutSeconds },
     ]);
   };
 

@@ -1,4 +1,5 @@
 import { createAwaitReturn } from '../../../../activities/cluster/await-return';
+import { ReadyCount } from '../../../../activities/cluster/ready-count';
 import type { ClusterPorts } from '../../../../activities/cluster/ports';
 import { fail } from '../../../../core/errors';
 import type { Node } from '../../../../core/node/types';
@@ -17,6 +18,28 @@ beforeEach(() => {
 });
 afterEach(() => {
   jest.useRealTimers();
+});
+
+describe('the time that a node has after a reboot', () => {
+  const inBoot = (bootID: string): Node => ({
+    ...aNode('False'),
+    status: { nodeInfo: { bootID }, conditions: [{ type: 'Ready', status: 'False' }] },
+  });
+  const awaited = { rebootedFrom: 'b1', rebootSeconds: 1200, readySeconds: 10, timeoutSeconds: 40 };
+  /** Looks every ten seconds. @returns after how many seconds it is given up */
+  const givenUpAfter = (bootOf: (second: number) => string): number => {
+    const count = new ReadyCount(awaited, { beganAt: 0, waitedMs: 0 });
+    for (let second = 0; second < 5_000; second += 10) {
+      count.saw(inBoot(bootOf(second)), second * 1000);
+      if (count.verdict?.isReady === false) return second;
+    }
+    return Infinity;
+  };
+
+  it('counts from its new boot on, which has the time of the reboot besides', () => {
+    expect(givenUpAfter((second) => (second < 100 ? 'b1' : 'b2'))).toBe(140);
+    expect(givenUpAfter(() => 'b1')).toBe(1240);
+  });
 });
 
 function aNode(ready: 'True' | 'False', since?: string, resourceVersion = '1'): Node {
