@@ -84,7 +84,8 @@ class ReadyWait {
       if (this.#count.isKnown) this.#unanswered = undefined;
       const { verdict, dueAt } = this.#count;
       if (verdict?.isReady === true) return this.#count.bootId;
-      if (verdict?.isReady === false) throw notReady(this.input, verdict.why);
+      if (verdict?.isReady === false)
+        throw notReady(this.input.node, this.#count.allowedSeconds, verdict.why);
       const isOld = look === undefined || now - look.at > SILENT_MS;
       if ((isOld || now >= dueAt) && !this.#isAsking) void this.#ask(now);
       this.#tell(isOld || !this.#count.isKnown);
@@ -171,10 +172,7 @@ function waitedBefore(lastHeartbeat: unknown): number {
   return typeof progress?.waitedMs === 'number' ? progress.waitedMs : 0;
 }
 
-function notReady(input: AwaitReturnInput, blocker: string): Error {
-  return fail(
-    'NodeNotReady',
-    `node ${input.node} was not Ready within ${input.timeoutSeconds} s: ${blocker}`,
-    { node: input.node, blocker },
-  );
+function notReady(node: string, seconds: number, blocker: string): Error {
+  const message = `node ${node} was not Ready within ${seconds} s: ${blocker}`;
+  return fail('NodeNotReady', message, { node, blocker });
 }

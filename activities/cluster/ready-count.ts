@@ -54,7 +54,6 @@ export class ReadyCount {
     this.bootId = bootOf(node);
     this.blocker = blockerOf(node, this.awaited);
     this.#readySince = this.blocker === undefined ? readySinceOf(node) : undefined;
-    // From its new boot on, it has its time to become Ready.
     const isBooted = !isInOldBoot(node, this.awaited);
     this.waitedMs = isBooted && !this.#isBooted ? 0 : this.waitedMs + passedMs;
     this.#isBooted = isBooted;
@@ -86,13 +85,17 @@ export class ReadyCount {
     return Math.max(this.#seenAt, this.#beganAt) + this.#missingMs;
   }
 
+  /** It has to be Ready within this time, which begins anew with its new boot. */
+  get allowedSeconds(): number {
+    const { timeoutSeconds, rebootSeconds = 0 } = this.awaited;
+    return timeoutSeconds + (this.#isBooted ? 0 : rebootSeconds);
+  }
+
   get #missingMs(): number {
-    const { readySeconds, timeoutSeconds, rebootSeconds = 0 } = this.awaited;
-    const allowed = timeoutSeconds + (this.#isBooted ? 0 : rebootSeconds);
     const ms =
       this.blocker === undefined
-        ? readySeconds * 1000 - this.#readyMs
-        : allowed * 1000 - this.waitedMs;
+        ? this.awaited.readySeconds * 1000 - this.#readyMs
+        : this.allowedSeconds * 1000 - this.waitedMs;
     return Math.max(0, ms);
   }
 

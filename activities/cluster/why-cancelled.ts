@@ -1,7 +1,8 @@
 import { failureName, messageOf } from '../../core/errors';
 import { ANNOTATION } from '../../core/names';
 import type { MachineConfigPool } from '../../core/pool/types';
-import type { CancelReason, ClusterActivities, NodeStep } from '../../workflows/contracts/cluster';
+import type { CancelReason } from '../../core/node/update-states';
+import type { ClusterActivities, NodeStep } from '../../workflows/contracts/cluster';
 import { orDeleted, refuseAnotherNode } from './known-node';
 import type { ClusterPorts } from './ports';
 import { refuseUnwanted } from './unwanted';

@@ -6,11 +6,13 @@ import { shownPhase } from './update-shown';
 import {
   completing,
   isAtLeast,
+  isRebootArmed,
   reachOf,
   type Answers,
   type Back,
   type BackName,
   type Cause,
+  type Follow,
   type Forward,
   type FoundCordon,
   type Interruption,
@@ -37,37 +39,48 @@ export function interrupted(
   const { is } = state;
   if (is === 'committing' && event.is === 'failed' && event.isLate && state.times < COMMITS_AT_MOST)
     return { ...state, is: 'provingAgain' };
-  return setOut(backFrom(state, event), facts);
+  return setOut(backFrom(state, event, facts), facts);
 }
 
-function backFrom(state: StateOf<Forward>, event: Stopped): Back {
+function backFrom(state: StateOf<Forward>, event: Stopped, facts: UpdateFacts): Back {
   const reach = reachOf(state);
   const phase = shownPhase(state);
   const prepared = 'prepared' in state ? state.prepared : undefined;
+  const disturbed = { reach, ...(prepared === undefined ? {} : { prepared }) };
   const hostIsOn = state.is === 'completing' ? state.hostIsOn : prepared?.hostIsOn;
   return {
-    ...{ cause: causeOf(state, event), reach, phase },
+    ...{ cause: causeOf(event, disturbed, facts), phase, ...disturbed },
     // A node that was never disturbed, or is on its config for good, has nothing to go back from.
     shown: reach === 'nothing' || reach === 'committed' ? phase : 'GoingBack',
-    ...(prepared === undefined ? {} : { prepared }),
     ...(hostIsOn === undefined ? {} : { hostIsOn }),
   };
 }
 
-function causeOf(state: StateOf<Forward>, event: Stopped): Cause {
+function causeOf(
+  event: Stopped,
+  disturbed: Pick<Back, 'reach' | 'prepared'>,
+  facts: UpdateFacts,
+): Cause {
   if (event.is === 'cancelled') {
     const { name, reason } = event.why;
     const failure = { ...(name === undefined ? {} : { name }), reason };
-    return { outcome: 'cancelled', failure, isCancellation: true };
+    return { outcome: 'cancelled', failure, isCancellation: true, isTriedLater: false };
   }
-  const reach = reachOf(state);
+  const { reach } = disturbed;
   const { name, reason } = event.failure;
   // A host that is silent after its proof has failed on its config, and counts for it.
   const isSilent = reach === 'commitOrdered' && name === 'HostUnreachable';
   const failure: Failure = isSilent ? { name: 'VerifyFailed', reason } : event.failure;
-  const isOutage = reach !== 'committed' && !isPastReturn(state) && isIn(OUTAGES, failure);
+  const isOutage = reach !== 'committed' && !isRebootArmed(disturbed) && isIn(OUTAGES, failure);
+  // A drain that is tried again later is no failure of the node: it stays a candidate.
+  const isTriedLater = name === 'DrainTimedOut' && facts.retriesDrain;
   const isExcused = isOutage || isIn(NO_FAILURES, failure);
-  return { outcome: isExcused ? 'cancelled' : 'failed', failure, isCancellation: false };
+  return {
+    outcome: isExcused ? 'cancelled' : 'failed',
+    failure,
+    isCancellation: false,
+    isTriedLater,
+  };
 }
 
 /** Of steps in the cluster; those of hosts fail with others. What the API server answers for an hour is no outage. */
@@ -84,15 +97,6 @@ const NO_FAILURES = [
 
 function isIn(names: readonly string[], { name }: Failure): boolean {
   return name !== undefined && names.includes(name);
-}
-
-/** A machine that was told to reboot is not called back. */
-function isPastReturn(state: StateOf<Forward>): boolean {
-  return 'prepared' in state && state.prepared?.plan.reboot === true && isArmed(reachOf(state));
-}
-
-function isArmed(reach: Back['reach']): boolean {
-  return isAtLeast(reach, 'armed');
 }
 
 /** The first step of a way back. */
@@ -124,22 +128,15 @@ function settle(back: Back, facts: UpdateFacts): UpdateState {
  * the cordon of a person, if there is one, which stays theirs.
  */
 function clearOrUndo(back: Back): UpdateState {
-  const { prepared, reach } = back;
-  const { plan, isSettled = true } = prepared ?? {};
+  const { plan, isSettled = true } = back.prepared ?? {};
   // A machine that an earlier update has rebooted boots back, too.
-  const mayBoot = (plan?.reboot === true && isArmed(reach)) || !isSettled;
+  const mayBoot = isRebootArmed(back) || !isSettled;
   return plan?.drain === true && mayBoot
     ? { is: 'lookingBack', back, times: 1 }
     : { is: 'undoing', back };
 }
 
-type Step<K extends BackName> = (
-  state: StateOf<K>,
-  answer: Answers[K],
-  facts: UpdateFacts,
-) => UpdateState;
-
-const BACK: { readonly [K in BackName]: Step<K> } = {
+const BACK: { readonly [K in BackName]: Follow<K> } = {
   asking: ({ back }, { committed }, { config }) => {
     if (committed !== true) return clearOrUndo(back);
     return { is: 'readyAfterAll', back: { ...back, reach: 'committed', hostIsOn: config } };
@@ -178,8 +175,8 @@ export function wentBack(
   answer: Answers[Working],
   facts: UpdateFacts,
 ): UpdateState {
-  const step = BACK[state.is] as Step<BackName>;
-  return step(state, answer, facts);
+  const follow = BACK[state.is] as Follow<BackName>;
+  return follow(state, answer, facts);
 }
 
 /** What fails on the way back is part of the ending. */
@@ -265,15 +262,14 @@ function release(back: Back, host: HostNow, facts: UpdateFacts): UpdateState {
   const { cause, reach, phase, hostIsOn } = back;
   const failure = host.problem ?? withFound(cause.failure, host);
   const outcome = host.problem === undefined ? cause.outcome : 'failed';
-  const isLater = isTriedLater(failure, facts);
+  const isTriedLater = host.problem === undefined && cause.isTriedLater;
   const isApplied = isAtLeast(reach, 'applied');
   return {
     ...{ is: 'releasing', back, isGivenBack: false },
     ending: { outcome, failure, phase },
     release: {
-      // A drain that is tried again later is no failure of the node: it stays a candidate.
-      outcome: isLater ? 'cancelled' : outcome,
-      ...{ failure, hostIsBack: host.isBack, isTriedLater: isLater },
+      outcome: isTriedLater ? 'cancelled' : outcome,
+      ...{ failure, hostIsBack: host.isBack, isTriedLater },
       // Also where the update had to finish first, and has failed.
       holds: facts.cancelled?.holds === true && !facts.takesBack,
       ...(hostIsOn === undefined ? {} : { hostIsOn }),
@@ -287,11 +283,11 @@ function release(back: Back, host: HostNow, facts: UpdateFacts): UpdateState {
  * Whether the host is told to drop the staged deployment: not one that was booted, nor a host out of reach. A host that
  * is still preparing hears of a cancellation late, or after it has staged everything.
  */
-function drops({ prepared, reach, cause }: Back, { name }: Failure): boolean {
+function drops(back: Back, { name }: Failure): boolean {
+  const { prepared, reach, cause } = back;
   if (name === 'HostUnreachable' || name === 'RollbackFailed') return false;
   if (prepared === undefined) return cause.isCancellation;
-  const isBooted = prepared.plan.reboot && isArmed(reach);
-  return prepared.isSettled && !prepared.tookOver && reach !== 'committed' && !isBooted;
+  return prepared.isSettled && !prepared.tookOver && reach !== 'committed' && !isRebootArmed(back);
 }
 
 /**
@@ -303,14 +299,4 @@ function withFound(failure: Failure, { because, kept = [] }: HostNow): Failure {
   const stays = `what somebody else has put into ${fewNames(kept)} stays there`;
   const found = [...(isNews ? [because] : []), ...(kept.length === 0 ? [] : [stays])];
   return { ...failure, reason: [failure.reason, ...found].join('; ') };
-}
-
-/** Whether whoever comes next to the host has to hear of it, if this update is lost before its Node says so. */
-export function countsAsFailed({ cause }: Back, facts: Pick<UpdateFacts, 'retriesDrain'>): boolean {
-  return cause.outcome === 'failed' && !isTriedLater(cause.failure, facts);
-}
-
-/** A drain that timed out is tried again by itself, after all others. */
-function isTriedLater({ name }: Failure, facts: Pick<UpdateFacts, 'retriesDrain'>): boolean {
-  return name === 'DrainTimedOut' && facts.retriesDrain;
 }

@@ -2,7 +2,13 @@
 
 import type { NodePhase } from './lifecycle';
 import type { UpdatePlan } from './plan-types';
-import { isAtLeast, reachOf, type StateOf, type UpdateState, type Working } from './update-states';
+import {
+  isRebootArmed,
+  reachOf,
+  type StateOf,
+  type UpdateState,
+  type Working,
+} from './update-states';
 
 const UNSAID = 'the host has not said that it has committed';
 const LOOK = 'a look at the cordon and the pods of its node';
@@ -25,10 +31,12 @@ export function planOf(state: UpdateState): UpdatePlan | undefined {
   return ('back' in state ? state.back.prepared : state.prepared)?.plan;
 }
 
-/** The reboot is armed: the update finishes, or its machine boots back. */
+/** Past the point of no return, also one that is on its way back from there. */
 export function isPastReturn(state: UpdateState): boolean {
-  if (state.is === 'ended' || planOf(state)?.reboot !== true) return false;
-  return isAtLeast('back' in state ? state.back.reach : reachOf(state), 'armed');
+  if (state.is === 'ended') return false;
+  if ('back' in state) return isRebootArmed(state.back);
+  const { prepared } = state;
+  return isRebootArmed({ reach: reachOf(state), ...(prepared === undefined ? {} : { prepared }) });
 }
 
 function endPhase({ ending: { outcome, failure } }: StateOf<'ended'>): NodePhase {

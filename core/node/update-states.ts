@@ -8,7 +8,7 @@ import type { NodePhase } from './lifecycle';
 import type { UpdatePlan } from './plan-types';
 
 /** What the host has said when it prepared. */
-export interface Prepared {
+export interface PreparedHost {
   readonly plan: UpdatePlan;
   /** Name of the config that the host is on, from its own record. */
   readonly hostIsOn?: string;
@@ -28,7 +28,7 @@ export interface Back {
   /** The phase that is shown on the way back. */
   readonly shown: NodePhase;
   /** Absent = the host has not answered. */
-  readonly prepared?: Prepared;
+  readonly prepared?: PreparedHost;
   readonly hostIsOn?: string;
 }
 
@@ -37,6 +37,8 @@ export interface Cause {
   readonly failure: Failure;
   /** A cancellation, of the workflow or of a step. */
   readonly isCancellation: boolean;
+  /** Its drain timed out, and it is tried again by itself, after all others. */
+  readonly isTriedLater: boolean;
 }
 
 /** In this order; each includes those before it. */
@@ -47,8 +49,8 @@ const REACHES = ['nothing', 'out', 'applied', 'armed', 'commitOrdered', 'committ
  */
 export type Reach = (typeof REACHES)[number];
 
-interface On {
-  readonly prepared: Prepared;
+interface WithPlan {
+  readonly prepared: PreparedHost;
 }
 
 /** A machine that has rebooted boots back with the pods that came to it meanwhile, so they leave first. */
@@ -60,27 +62,27 @@ interface Clearing {
 
 export interface States {
   /** `prepared`: with a plan that is refused. */
-  preparing: { readonly prepared?: Prepared };
-  waiting: On;
-  draining: On & { readonly isLate: boolean };
-  applying: On;
+  preparing: { readonly prepared?: PreparedHost };
+  waiting: WithPlan;
+  draining: WithPlan & { readonly isLate: boolean };
+  applying: WithPlan;
   /** Whether the cordon is still there, and no pod came late. */
-  looking: On;
-  arming: On;
-  acting: On;
+  looking: WithPlan;
+  arming: WithPlan;
+  acting: WithPlan;
   /**
    * The host proves itself while its node comes back. `rebootedFrom`: the boot before; absent = no reboot. `first`: what
    * has ended already.
    */
-  proving: On & { readonly rebootedFrom?: string; readonly first?: 'proof' | 'node' };
+  proving: WithPlan & { readonly rebootedFrom?: string; readonly first?: 'proof' | 'node' };
   /** The node was Ready before the proof, or in another boot than it. */
-  readyOnceMore: On & { readonly bootId: string; readonly isOtherBoot: boolean };
+  readyOnceMore: WithPlan & { readonly bootId: string; readonly isOtherBoot: boolean };
   /** `times`: how often it was ordered. */
-  committing: On & { readonly times: number };
+  committing: WithPlan & { readonly times: number };
   /** The host has not said that it has committed: it may be on its way back by itself. */
-  provingAgain: On & { readonly times: number };
-  readyAgain: On & { readonly times: number };
-  completing: On & { readonly hostIsOn?: string };
+  provingAgain: WithPlan & { readonly times: number };
+  readyAgain: WithPlan & { readonly times: number };
+  completing: WithPlan & { readonly hostIsOn?: string };
 
   /** A commit was ordered, and its answer may be lost. */
   asking: { readonly back: Back };
@@ -190,10 +192,19 @@ export interface Answers {
   releasing: unknown;
 }
 
-/** Why an update was cancelled. */
-export interface CancelReason extends Failure {
+/** Why an update was cancelled, as far as the cluster shows it. */
+export interface CancelReason {
+  readonly name?: 'NodeDeleted' | 'NodeMoved' | 'HeldByUser' | 'Retargeted';
+  readonly reason: string;
+  /** A person wants the node left alone until it is retried. */
   readonly holds?: true;
 }
+
+/**
+ * `whole`: nothing is half done. `left`: an earlier update has left the node out of service, and has said why. `lost`:
+ * an earlier update has begun, and nobody has heard how it ended.
+ */
+export type FoundNode = 'whole' | 'left' | 'lost';
 
 export type Interruption =
   /** `isLate`: given up because time ran out. */
@@ -213,8 +224,7 @@ export type UpdateEvent =
 /** What the update was started with, as far as it decides. */
 export interface UpdateFacts {
   readonly config: string;
-  /** What an earlier update may have left. */
-  readonly found: 'whole' | 'left' | 'lost';
+  readonly found: FoundNode;
   /** The node is taken back from what another update has left: nobody holds it. */
   readonly takesBack: boolean;
   /** An update whose drain timed out is tried again by itself. */
@@ -223,10 +233,17 @@ export interface UpdateFacts {
   readonly cancelled?: CancelReason;
 }
 
+/** What follows the answer of a state's step. */
+export type Follow<K extends Working> = (
+  state: StateOf<K>,
+  answer: Answers[K],
+  facts: UpdateFacts,
+) => UpdateState;
+
 export const BEGIN: UpdateState = { is: 'preparing' };
 
 /** The host has committed, or had nothing to change. */
-export function completing(prepared: Prepared, config?: string): UpdateState {
+export function completing(prepared: PreparedHost, config?: string): UpdateState {
   const hostIsOn = config ?? prepared.hostIsOn;
   return { is: 'completing', prepared, ...(hostIsOn === undefined ? {} : { hostIsOn }) };
 }
@@ -255,6 +272,11 @@ export function reachOf(state: StateOf<Forward>): Reach {
     case 'completing':
       return 'committed';
   }
+}
+
+/** From here on an update without a failure finishes, and one with a failure boots its machine back. */
+export function isRebootArmed({ prepared, reach }: Pick<Back, 'prepared' | 'reach'>): boolean {
+  return prepared?.plan.reboot === true && isAtLeast(reach, 'armed');
 }
 
 export function isAtLeast(reach: Reach, least: Reach): boolean {

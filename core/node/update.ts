@@ -7,9 +7,10 @@ import { shownPhase } from './update-shown';
 import {
   completing,
   type Answers,
+  type Follow,
   type Forward,
   type Half,
-  type Prepared,
+  type PreparedHost,
   type StateOf,
   type UpdateEvent,
   type UpdateFacts,
@@ -59,9 +60,10 @@ export function isCancellable(state: UpdateState): boolean {
 }
 
 function halfDone(state: UpdateState, half: Half): UpdateState {
-  if (state.is === 'releasing') return { ...state, isGivenBack: state.drops };
-  if (state.is !== 'proving' || state.first !== undefined || half === 'release') return state;
-  return { ...state, first: half };
+  if (half === 'release') {
+    return state.is === 'releasing' ? { ...state, isGivenBack: state.drops } : state;
+  }
+  return state.is === 'proving' && state.first === undefined ? { ...state, first: half } : state;
 }
 
 /** The answer is that of the state's step. */
@@ -74,12 +76,6 @@ function answered(
   const follow = FORWARD[state.is] as Follow<Forward>;
   return follow(state, answer, facts);
 }
-
-type Follow<K extends Working> = (
-  state: StateOf<K>,
-  answer: Answers[K],
-  facts: UpdateFacts,
-) => UpdateState;
 
 const FORWARD: { readonly [K in Forward]: Follow<K> } = {
   preparing: (_state, answer, facts) => {
@@ -118,7 +114,7 @@ const FORWARD: { readonly [K in Forward]: Follow<K> } = {
   completing: () => ({ is: 'ended', ending: { outcome: 'updated' } }),
 };
 
-function preparedBy(answer: Answers['preparing']): Prepared {
+function preparedBy(answer: Answers['preparing']): PreparedHost {
   const { plan, currentConfig, unsettled, tookOver } = answer;
   return {
     plan,

@@ -1,5 +1,6 @@
 /** Which updates should run, which should not, and which runs have to be asked for. */
 
+import type { FoundNode } from '../node/update-states';
 import { prepareAheadLimit } from './prepare-ahead';
 import { isGivenBack, isOver, outOfService, preparedNow, type Limits } from './grants';
 import type { OpenUpdate, Picture } from './picture';
@@ -12,8 +13,7 @@ export interface WantedUpdate {
   readonly uid: string;
   readonly config: string;
   readonly currentConfig?: string;
-  /** What an earlier update may have left: nothing, a node out of service and why, or nobody knows what. */
-  readonly found: 'whole' | 'left' | 'lost';
+  readonly found: FoundNode;
   /** A person holds the node, or has cancelled the rollout: it goes back to what it was on. */
   readonly takesBack?: true;
   /** The run that has given the node back: none that goes on, whatever Temporal lists. */
@@ -117,7 +117,7 @@ function wanted(member: Member, config: string | undefined): readonly WantedUpda
   ];
 }
 
-function foundOf({ standing }: Member): WantedUpdate['found'] {
+function foundOf({ standing }: Member): FoundNode {
   if (standing.is === 'taken') return 'lost';
   if (standing.is !== 'open') return 'whole';
   if (standing.turn === 'halfDone') return 'lost';

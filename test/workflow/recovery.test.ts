@@ -1,7 +1,7 @@
 /** Nodes and hosts that an earlier update has left half done: the next one settles them. */
 
 import { ANNOTATION, NodeState } from '../../core/names';
-import type { FoundNode } from '../../workflows/contracts/update';
+import type { FoundNode } from '../../core/node/update-states';
 import { deeds, deedsBetween, oneNodeOn, type OneNode } from './support/one-node';
 import { startTestTemporal, type TestTemporal } from './support/temporal';
 

@@ -4,6 +4,7 @@
  */
 
 import type { UpdateRun } from '../../core/node/turn';
+import type { CancelReason } from '../../core/node/update-states';
 import type { ResolvedPolicy } from '../../core/pool/types';
 
 /** Common to all activities on one node of one update. */
@@ -18,7 +19,7 @@ export interface NodeStep {
   readonly uid?: string;
   /** The node goes back to what it was on: neither a person's hold nor another config ends the update. */
   readonly takesBack?: true;
-  /** One sentence: what the update does and why. Absent = not known yet, or not to be shown. */
+  /** One sentence: what the update does and why, for steps that show it. */
   readonly summary?: string;
 }
 
@@ -26,13 +27,12 @@ export interface NodeStep {
 interface CordonStep extends NodeStep {
   /** False = only target the node (the plan needs no drain). */
   readonly cordon: boolean;
-  /** One sentence: what the update does and why. */
-  readonly summary: string;
   /** Given: it is also looked whether there is anything to drain at all. */
   readonly drain?: ResolvedPolicy['drain'];
 }
 
 export interface TakeOutInput extends CordonStep {
+  readonly summary: string;
   /** The plan takes nothing out of service, so its grant does not count against `maxUnavailable`. */
   readonly serves?: true;
 }
@@ -45,14 +45,6 @@ export interface GrantProgress {
 /** The machine has to boot back, whatever pool its node is in by now. */
 export interface CordonAgainInput extends CordonStep {
   readonly isGoingBack: true;
-}
-
-/** Why an update was cancelled, as far as the cluster shows it. */
-export interface CancelReason {
-  readonly name?: 'NodeDeleted' | 'NodeMoved' | 'HeldByUser' | 'Retargeted';
-  readonly reason: string;
-  /** A person wants the node left alone until it is retried. */
-  readonly holds?: true;
 }
 
 export interface CheckCordonInput extends NodeStep {

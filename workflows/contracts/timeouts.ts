@@ -143,7 +143,7 @@ function commitLimits({ reconnectSeconds }: PolicyTimes): Limits {
 }
 
 /**
- * From a proof to the commit, as a rule: the node becomes Ready meanwhile. For longer only while the API server is away,
+ * From a proof to the commit, as a rule: the node reports its boot and becomes Ready meanwhile. For longer only while the API server is away,
  * which costs a node none of its time, and then the host takes its proof for the decision.
  */
 export function commitWithinSeconds(policy: PolicyTimes): number {

@@ -4,14 +4,9 @@ import { defineQuery } from '@temporalio/workflow';
 
 import type { NodeDisruptionPolicy } from '../../core/disruption/types';
 import type { NodePhase } from '../../core/node/lifecycle';
+import type { FoundNode } from '../../core/node/update-states';
 import type { ResolvedPolicy } from '../../core/pool/types';
 import type { ConfigReference } from './host';
-
-/**
- * `whole`: nothing is half done. `left`: an earlier update has left the node out of service, and has said why. `lost`:
- * an earlier update has begun, and nobody has heard how it ended.
- */
-export type FoundNode = 'whole' | 'left' | 'lost';
 
 /** Input of `updateNode`. A step of the rollout starts it. */
 export interface NodeUpdateInput {

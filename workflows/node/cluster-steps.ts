@@ -8,14 +8,13 @@ import {
   proxyLocalActivities,
   workflowInfo,
 } from '@temporalio/workflow';
+import { sentence } from '../../core/errors';
 import { CLUSTER_QUEUE } from '../../core/names';
 import type { UpdatePlan } from '../../core/node/plan-types';
 import { servesThroughout } from '../../core/node/serves';
-import type { Release } from '../../core/node/update-states';
-import { sentence } from '../../core/errors';
+import type { CancelReason, Release } from '../../core/node/update-states';
 import type {
   AwaitReturnInput,
-  CancelReason,
   ClusterActivities,
   DrainNodeInput,
   NodeStep,
@@ -58,10 +57,10 @@ export function clusterSteps(input: NodeUpdateInput) {
     parent: new CancellationScope({ cancellable: false }),
   });
 
-  const drain = ({ summary }: UpdatePlan, how: Pick<DrainNodeInput, 'isGoingBack'>) => {
+  const drain = (how: Pick<DrainNodeInput, 'isGoingBack' | 'summary'>) => {
     const startedAt = new Date(Date.now()).toISOString();
     return cluster.drainNode.executeWithOptions(optionsFor(limits.drainNode, `drain ${node}`), [
-      { ...step, ...how, summary, drain: policy.drain, startedAt },
+      { ...step, ...how, drain: policy.drain, startedAt },
     ]);
   };
 
@@ -90,25 +89,25 @@ export function clusterSteps(input: NodeUpdateInput) {
         [order],
       );
     },
-    checkCordonBack: ({ summary }: UpdatePlan) =>
+    checkCordonBack: () =>
       cluster.checkCordon.executeWithOptions(
         optionsFor(limits.checkCordon, `nothing runs on ${node} that its way back would end`),
-        [{ ...step, summary, isGoingBack: true, drain: policy.drain }],
+        [{ ...step, isGoingBack: true, drain: policy.drain }],
       ),
     /** Of a node that was uncordoned in the middle. It counts as out of service all the time, so it needs no room. */
-    cordonAgain: (plan: UpdatePlan) =>
+    cordonAgain: () =>
       cluster.cordonAgain.executeWithOptions(
         optionsFor(limits.cordonAgain, `cordon ${node} once more`),
-        [{ ...step, cordon: true, isGoingBack: true, summary: plan.summary, drain: policy.drain }],
+        [{ ...step, cordon: true, isGoingBack: true, drain: policy.drain }],
       ),
-    drain: (plan: UpdatePlan) => drain(plan, {}),
-    drainAgain: (plan: UpdatePlan) => drain(plan, { isGoingBack: true }),
+    drain: ({ summary }: UpdatePlan) => drain({ summary }),
+    drainAgain: () => drain({ isGoingBack: true }),
     checkCordon: ({ summary }: UpdatePlan) =>
       cluster.checkCordon.executeWithOptions(
         optionsFor(limits.checkCordon, `${node} is still cordoned and drained`),
         [{ ...step, summary, drain: policy.drain }],
       ),
-    /** Of a machine that reboots: from its last boot on. */
+    /** Of a machine that reboots: the Node has to report another boot. */
     awaitReturn: (plan: UpdatePlan, rebootedFrom: string) =>
       awaitReturn({ rebootedFrom, summary: plan.summary, readySeconds: policy.readySeconds }),
     /** @param bootId - absent = in any boot */

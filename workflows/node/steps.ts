@@ -2,14 +2,12 @@
 
 import { CancellationScope, log } from '@temporalio/workflow';
 import { sentence } from '../../core/errors';
-import { countsAsFailed } from '../../core/node/update-back';
 import type {
   Answers,
   Back,
   CancelReason,
   FoundCordon,
   Half,
-  Prepared,
   StateOf,
   UpdateState,
   Working,
@@ -59,21 +57,18 @@ function tableOf(
   cluster: ClusterSteps,
 ): { readonly [K in Working]: Take<K> } {
   const { readySeconds } = policy;
-  const retriesDrain = policy.drain.onTimeout === 'RetryLater';
   /** What keeps a host from answering may have ended its kubelet, too, and its node is Ready for a minute more. */
   const staysReady = () =>
     cluster.awaitReady(undefined, Math.max(readySeconds, SILENT_KUBELET_SECONDS));
   return {
-    // 1, 2. Nothing is disturbed before everything that can be checked or downloaded is.
+    // Nothing is disturbed before everything that can be checked or downloaded is.
     preparing: () => host.prepare(),
     waiting: ({ prepared }) => cluster.takeOut(prepared.plan),
     draining: ({ prepared }) => cluster.drain(prepared.plan),
-    // 3 to 5. From the arming on there is no way back without a reboot.
     applying: () => host.apply(),
     looking: ({ prepared }) => cluster.checkCordon(prepared.plan),
     arming: () => host.armReboot(),
     acting: () => host.performServiceActions(),
-    // 6.
     proving: ({ prepared, rebootedFrom }, tell) =>
       sideBySide(
         halfOf('proof', tell, () => host.verify(rebootedFrom)),
@@ -88,23 +83,23 @@ function tableOf(
       })),
     readyOnceMore: ({ bootId, isOtherBoot }) =>
       cluster.awaitReady(bootId, isOtherBoot ? readySeconds : 0),
-    // 7. Until then the machine goes back by itself if it reaches nobody.
+    // Until then the machine goes back by itself if it reaches nobody.
     committing: () => host.commit(),
     provingAgain: ({ times }) => host.verifyAgain(times),
     readyAgain: staysReady,
-    // 8. Retried for a day.
+    // Retried for a day.
     completing: () => cluster.complete(),
 
     asking: () => host.hasCommitted(),
     readyAfterAll: staysReady,
-    lookingBack: ({ back }) => lookBack(cluster, preparedOf(back)),
-    cordoningAgain: ({ back }) => cluster.cordonAgain(preparedOf(back).plan),
-    drainingAgain: ({ back }) => cluster.drainAgain(preparedOf(back).plan),
+    lookingBack: () => lookBack(cluster),
+    cordoningAgain: () => cluster.cordonAgain(),
+    drainingAgain: () => cluster.drainAgain(),
     // Until its Node says so, the host alone knows of a failure if this update is lost.
-    undoing: ({ back }) =>
-      host.goBack(
-        countsAsFailed(back, { retriesDrain }) ? sentence(back.cause.failure) : undefined,
-      ),
+    undoing: ({ back: { cause } }) => {
+      const isFailed = cause.outcome === 'failed' && !cause.isTriedLater;
+      return host.goBack(isFailed ? sentence(cause.failure) : undefined);
+    },
     provingBack: ({ rebootedFrom }) => host.verifyBack(rebootedFrom),
     readyBack: ({ bootId }) => cluster.awaitReady(bootId, bootId === undefined ? 0 : readySeconds),
     settling: ({ how }) => (how === 'undo' ? host.undoTakenOver() : host.discardStaged()),
@@ -118,13 +113,8 @@ function tableOf(
   };
 }
 
-function preparedOf({ prepared }: Back): Prepared {
-  if (prepared === undefined) throw new Error('bug: nothing is known of the plan');
-  return prepared;
-}
-
-async function lookBack(cluster: ClusterSteps, { plan }: Prepared): Promise<FoundCordon> {
-  const { isEmpty } = await cluster.checkCordonBack(plan);
+async function lookBack(cluster: ClusterSteps): Promise<FoundCordon> {
+  const { isEmpty } = await cluster.checkCordonBack();
   return isEmpty ? 'ours' : 'ours, and pods';
 }
 

@@ -37,24 +37,23 @@ export async function updateNode(input: NodeUpdateInput): Promise<NodeReport> {
   const progress = new NodeProgress(input);
   const steps = stepsOf(input);
   const cancellation = cancellationOf(steps.whyCancelled);
-  let state: UpdateState = BEGIN;
-  const current = (): UpdateState => state;
+  const at: { state: UpdateState } = { state: BEGIN };
   const turn = (event: UpdateEvent): void => {
-    if (state.is === 'ended') return;
-    const before = state;
-    state = next(before, event, factsOf(input, cancellation.why));
-    steps.turned(before, state);
-    progress.show(state);
+    const before = at.state;
+    if (before.is === 'ended') return;
+    at.state = next(before, event, factsOf(input, cancellation.why));
+    steps.turned(before, at.state);
+    progress.show(at.state);
   };
-  for (let now = current(); ; now = current()) {
-    if (now.is === 'ended') return endAs(progress, now.ending, cancellation.why);
-    const step = now;
+  while (at.state.is !== 'ended') {
+    const { state } = at;
     const take = () =>
-      steps.take(step, (half) => {
+      steps.take(state, (half) => {
         turn({ is: 'half', half });
       });
-    turn(await eventOf(step, take, cancellation));
+    turn(await eventOf(state, take, cancellation));
   }
+  return endAs(progress, at.state.ending, cancellation.why);
 }
 
 function factsOf(input: NodeUpdateInput, cancelled: CancelReason | undefined): UpdateFacts {

@@ -6,7 +6,7 @@ import {
   BEGIN,
   type Answers,
   type Back,
-  type Prepared,
+  type PreparedHost,
   type Release,
   type StateOf,
   type UpdateEvent,
@@ -19,8 +19,8 @@ import { aPlan, aRestartPlan } from '../../../workflow/support/plans';
 const FACTS: UpdateFacts = {
   ...{ config: 'new', found: 'whole', takesBack: false, retriesDrain: true },
 };
-const REBOOT: Prepared = { plan: aPlan(), hostIsOn: 'old', isSettled: true, tookOver: false };
-const RESTART: Prepared = { ...REBOOT, plan: aRestartPlan() };
+const REBOOT: PreparedHost = { plan: aPlan(), hostIsOn: 'old', isSettled: true, tookOver: false };
+const RESTART: PreparedHost = { ...REBOOT, plan: aRestartPlan() };
 const APPLY_FAILED: Failure = { name: 'ApplyFailed', reason: 'disk full' };
 
 const failed = (name: Failure['name'] = 'ApplyFailed', isLate = false): UpdateEvent => ({
@@ -36,7 +36,9 @@ const CANCELLED: UpdateEvent = {
 const GONE: UpdateEvent = { is: 'gone', failure: { name: 'NodeDeleted', reason: 'deleted' } };
 
 const back = (more: Partial<Back> = {}): Back => ({
-  ...{ cause: { outcome: 'failed', failure: APPLY_FAILED, isCancellation: false } },
+  ...{
+    cause: { outcome: 'failed', failure: APPLY_FAILED, isCancellation: false, isTriedLater: false },
+  },
   ...{ reach: 'armed', phase: 'Rebooting', shown: 'GoingBack', prepared: REBOOT },
   ...more,
 });
