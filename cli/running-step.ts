@@ -26,19 +26,28 @@ type Activity = NonNullable<Described['raw']['pendingActivities']>[number];
  */
 export function stepOf({ raw, status }: Described, nowMs: number): RunningStep | undefined {
   const isPaused = status?.name === 'PAUSED';
-  const activity = raw.pendingActivities?.[0];
-  if (activity === undefined || activity === null) {
+  // Two may run side by side.
+  const activities = raw.pendingActivities ?? [];
+  if (activities.length === 0) {
     return isPaused ? { attempt: 1, blocker: UPDATE_PAUSED } : undefined;
   }
-  const says = heartbeatText(activity.heartbeatDetails?.payloads?.[0]);
-  const lastFailure = activity.lastFailure?.message;
-  const blocker = isPaused ? UPDATE_PAUSED : blockerOf(activity, nowMs);
+  const says = joined(activities, (one) => heartbeatText(one.heartbeatDetails?.payloads?.[0]));
+  const lastFailure = joined(activities, (one) => one.lastFailure?.message);
+  const blocker = isPaused ? UPDATE_PAUSED : joined(activities, (one) => blockerOf(one, nowMs));
   return {
-    attempt: activity.attempt ?? 1,
+    attempt: Math.max(...activities.map(({ attempt }) => attempt ?? 1)),
     ...(says === undefined ? {} : { says }),
-    ...(lastFailure === undefined || lastFailure === null ? {} : { lastFailure }),
+    ...(lastFailure === undefined ? {} : { lastFailure }),
     ...(blocker === undefined ? {} : { blocker }),
   };
+}
+
+function joined(
+  activities: readonly Activity[],
+  textOf: (activity: Activity) => string | null | undefined,
+): string | undefined {
+  const texts = activities.flatMap((activity) => textOf(activity) ?? []);
+  return texts.length === 0 ? undefined : texts.join('; ');
 }
 
 const UPDATE_PAUSED = 'its update is paused in Temporal';

@@ -137,7 +137,7 @@ export const FAILURES = {
   },
   Retargeted: {
     kind: 'cancelled',
-    means: 'the pool got another config while the update waited for its grant',
+    means: 'the pool got another config before the reboot of the node was armed',
     next: 'nothing; the rollout updates the node to the new config',
   },
   UpdateSuperseded: {

@@ -1,4 +1,5 @@
 import { fail, failureName, FAILURES, messageOf } from '../../core/errors';
+import type { NodePhase } from '../../core/node/lifecycle';
 import type { Node } from '../../core/node/types';
 import { versionOf } from '../../core/object-meta';
 import { isSameNode } from '../../core/rollout';
@@ -27,9 +28,11 @@ const WORD_HOLDS_MS = 1_000;
  */
 export function createAwaitReturn(ports: ClusterPorts): ClusterActivities['awaitReturn'] {
   return async (input) => {
-    const wait = new ReadyWait(ports, input);
-    const reboots = input.rebootedFrom !== undefined;
-    const shown = reboots ? showMeanwhile(ports, input, 'Rebooting') : undefined;
+    let shown = Promise.resolve();
+    const show = (phase: NodePhase): void => {
+      shown = shown.then(() => showMeanwhile(ports, input, phase));
+    };
+    const wait = new ReadyWait(ports, input, input.rebootedFrom === undefined ? undefined : show);
     try {
       const bootId = await wait.untilDecided();
       await shown;
@@ -59,10 +62,13 @@ class ReadyWait {
   #unanswered: string | undefined;
   #failure: Error | undefined;
   #told: string | undefined;
+  #shown: NodePhase | undefined;
 
+  /** @param show - of a machine that reboots, the phase that it is in */
   constructor(
     private readonly ports: Pick<ClusterPorts, 'view' | 'nodes' | 'run'>,
     private readonly input: AwaitReturnInput,
+    private readonly show: ((phase: NodePhase) => void) | undefined,
   ) {
     const run = ports.run();
     this.#run = run;
@@ -70,8 +76,9 @@ class ReadyWait {
     this.#unsubscribe = ports.view.nodes.subscribe(({ object }) => {
       if (object.metadata.name === input.node) this.#wakeups.ring();
     });
-    const waitedMs = waitedBefore(run.lastHeartbeat);
-    this.#count = new ReadyCount(input, { beganAt: run.temporalNow(), waitedMs });
+    const before = countedBefore(run.lastHeartbeat);
+    this.#count = new ReadyCount(input, { beganAt: run.temporalNow(), before });
+    this.#showPhase();
   }
 
   /** @returns the boot in which it is Ready, as it says */
@@ -86,6 +93,7 @@ class ReadyWait {
       if (verdict?.isReady === true) return this.#count.bootId;
       if (verdict?.isReady === false)
         throw notReady(this.input.node, this.#count.allowedSeconds, verdict.why);
+      this.#showPhase();
       const isOld = look === undefined || now - look.at > SILENT_MS;
       if ((isOld || now >= dueAt) && !this.#isAsking) void this.#ask(now);
       this.#tell(isOld || !this.#count.isKnown);
@@ -149,11 +157,19 @@ class ReadyWait {
     this.#count.lost(now);
   }
 
+  /** A node that is Ready at once in its new boot is not shown as Verifying. */
+  #showPhase(): void {
+    const phase = this.#count.isBooted ? 'Verifying' : 'Rebooting';
+    if (phase === this.#shown) return;
+    this.#shown = phase;
+    this.show?.(phase);
+  }
+
   #tell(isUnknown: boolean): void {
-    const { waitedMs } = this.#count;
+    const { waitedMs, isBooted } = this.#count;
     const missing = isUnknown ? unknown(this.#unanswered) : this.#count.blocker;
     const blocker = missing ?? 'Ready, but not yet for long enough';
-    this.#run.heartbeat({ blocker, waitedMs } satisfies AwaitReturnProgress);
+    this.#run.heartbeat({ blocker, waitedMs, isBooted } satisfies AwaitReturnProgress);
     // A question that was just sent is no blocker yet.
     if (isUnknown && this.#unanswered === undefined) return;
     if (missing !== undefined && missing !== this.#told) {
@@ -167,9 +183,13 @@ function unknown(reason = 'its watch is silent'): string {
   return `the state of the node from the Kubernetes API server: ${reason}`;
 }
 
-function waitedBefore(lastHeartbeat: unknown): number {
+function countedBefore(lastHeartbeat: unknown): Pick<AwaitReturnProgress, 'waitedMs' | 'isBooted'> {
   const progress = lastHeartbeat as Partial<AwaitReturnProgress> | undefined | null;
-  return typeof progress?.waitedMs === 'number' ? progress.waitedMs : 0;
+  const { waitedMs, isBooted } = progress ?? {};
+  return {
+    waitedMs: typeof waitedMs === 'number' ? waitedMs : 0,
+    isBooted: isBooted === true,
+  };
 }
 
 function notReady(node: string, seconds: number, blocker: string): Error {

@@ -10,7 +10,7 @@ import { cordonChange, type Cordoning, type Turned } from './node-changes';
 import { tell } from './node-events';
 import { nothingToDrain } from './nothing-to-drain';
 import type { ClusterPorts, NodeChange } from './ports';
-import { showPhase } from './show-phase';
+import { showBegun } from './show-meanwhile';
 import { SilentPicture } from './silent-picture';
 
 /**
@@ -85,7 +85,7 @@ async function showNext(
 ): Promise<void> {
   // On the way back, that is shown.
   if ('isGoingBack' in input) return;
-  await showPhase(ports, {
+  await showBegun(ports, {
     node,
     pool: input.pool,
     config: input.config,

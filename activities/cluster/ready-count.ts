@@ -5,12 +5,14 @@
 
 import { unreadyCondition } from '../../core/node/predicates';
 import type { Node } from '../../core/node/types';
-import type { AwaitReturnInput } from '../../workflows/contracts/cluster';
+import type { AwaitReturnInput, AwaitReturnProgress } from '../../workflows/contracts/cluster';
 
 type Awaited = Pick<
   AwaitReturnInput,
   'bootId' | 'rebootedFrom' | 'rebootSeconds' | 'readySeconds' | 'timeoutSeconds'
 >;
+
+type Counted = Pick<AwaitReturnProgress, 'waitedMs' | 'isBooted'>;
 
 type Verdict = { readonly isReady: true } | { readonly isReady: false; readonly why: string };
 
@@ -22,10 +24,11 @@ export class ReadyCount {
   blocker: string | undefined;
   /** As the Node said last. */
   bootId: string | undefined;
-  /** Time in which the node's state was known. */
+  /** Time in which the node's state was known, in the old boot or in the new one. */
   waitedMs: number;
+  /** False = still in the boot that it has to leave. */
+  isBooted: boolean;
   #readyMs = 0;
-  #isBooted: boolean;
   /** The node's own time of becoming Ready. */
   #readySince: string | undefined;
   #seenAt: number | undefined;
@@ -36,15 +39,15 @@ export class ReadyCount {
   /**
    * @param options.beganAt - no time before it counts, and no verdict uses an earlier check
    *
-   * @param options.waitedMs - counted by an earlier attempt
+   * @param options.before - counted by an earlier attempt
    */
   constructor(
     private readonly awaited: Awaited,
-    options: { readonly beganAt: number; readonly waitedMs: number },
+    options: { readonly beganAt: number; readonly before: Counted },
   ) {
     this.#beganAt = options.beganAt;
-    this.waitedMs = options.waitedMs;
-    this.#isBooted = awaited.rebootedFrom === undefined;
+    this.waitedMs = options.before.waitedMs;
+    this.isBooted = options.before.isBooted || awaited.rebootedFrom === undefined;
   }
 
   saw(node: Node, at: number): void {
@@ -55,8 +58,8 @@ export class ReadyCount {
     this.blocker = blockerOf(node, this.awaited);
     this.#readySince = this.blocker === undefined ? readySinceOf(node) : undefined;
     const isBooted = !isInOldBoot(node, this.awaited);
-    this.waitedMs = isBooted && !this.#isBooted ? 0 : this.waitedMs + passedMs;
-    this.#isBooted = isBooted;
+    this.waitedMs = isBooted && !this.isBooted ? 0 : this.waitedMs + passedMs;
+    this.isBooted = isBooted;
     // The node may have failed and recovered between two checks.
     const isAsBefore = before !== undefined && before === this.#readySince;
     this.#readyMs = isAsBefore ? this.#readyMs + passedMs : 0;
@@ -88,7 +91,7 @@ export class ReadyCount {
   /** It has to be Ready within this time, which begins anew with its new boot. */
   get allowedSeconds(): number {
     const { timeoutSeconds, rebootSeconds = 0 } = this.awaited;
-    return timeoutSeconds + (this.#isBooted ? 0 : rebootSeconds);
+    return timeoutSeconds + (this.isBooted ? 0 : rebootSeconds);
   }
 
   get #missingMs(): number {

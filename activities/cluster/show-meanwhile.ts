@@ -5,7 +5,7 @@ import { annotationOf, desiredConfigOf } from '../../core/node/predicates';
 import type { ClusterActivities, NodeStep } from '../../workflows/contracts/cluster';
 import { knownNode } from './known-node';
 import type { ClusterPorts } from './ports';
-import { showPhase } from './show-phase';
+import { showPhase, type ShownPhase } from './show-phase';
 
 type Shown = Pick<NodeStep, 'node' | 'pool' | 'config' | 'summary'>;
 
@@ -20,12 +20,25 @@ export async function showMeanwhile(
   step: Shown,
   phase: NodePhase,
 ): Promise<void> {
+  await unlessItFails(ports, { node: step.node, phase }, () => showLate(ports, step, phase));
+}
+
+/** The same, of the phase that begins with the write of its Node. */
+export async function showBegun(ports: ClusterPorts, shown: ShownPhase): Promise<void> {
+  const { node, phase } = shown;
+  await unlessItFails(ports, { node: node.metadata.name, phase }, () => showPhase(ports, shown));
+}
+
+async function unlessItFails(
+  ports: ClusterPorts,
+  what: { readonly node: string; readonly phase: NodePhase },
+  show: () => Promise<void>,
+): Promise<void> {
   try {
-    await showLate(ports, step, phase);
+    await show();
   } catch (error) {
     // The update's own page says the same.
-    const reason = messageOf(error);
-    ports.run().log.debug('phase is not shown', { node: step.node, phase, reason });
+    ports.run().log.debug('phase is not shown', { ...what, reason: messageOf(error) });
   }
 }
 

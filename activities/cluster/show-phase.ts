@@ -10,7 +10,7 @@ import { currentConfigOf, isDone } from '../../core/node/predicates';
 import type { MachineConfigNode, Node } from '../../core/node/types';
 import type { ClusterPorts } from './ports';
 
-interface ShownPhase {
+export interface ShownPhase {
   readonly node: Node;
   readonly pool: string;
   readonly config: string;

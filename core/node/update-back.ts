@@ -261,17 +261,17 @@ interface HostNow {
 function release(back: Back, host: HostNow, facts: UpdateFacts): UpdateState {
   const { cause, reach, phase, hostIsOn } = back;
   const failure = host.problem ?? withFound(cause.failure, host);
-  const outcome = host.problem === undefined ? cause.outcome : 'failed';
-  const isTriedLater = host.problem === undefined && cause.isTriedLater;
+  const isLateDrain = host.problem === undefined && cause.isTriedLater;
+  const outcome = isLateDrain ? 'cancelled' : host.problem === undefined ? cause.outcome : 'failed';
+  // Also where the update had to finish first, and has failed.
+  const holds = facts.cancelled?.holds === true && !facts.takesBack;
   const isApplied = isAtLeast(reach, 'applied');
   return {
     ...{ is: 'releasing', back, isGivenBack: false },
     ending: { outcome, failure, phase },
     release: {
-      outcome: isTriedLater ? 'cancelled' : outcome,
-      ...{ failure, hostIsBack: host.isBack, isTriedLater },
-      // Also where the update had to finish first, and has failed.
-      holds: facts.cancelled?.holds === true && !facts.takesBack,
+      ...{ outcome, failure, hostIsBack: host.isBack },
+      ...{ holds, isTriedLater: isLateDrain && !holds },
       ...(hostIsOn === undefined ? {} : { hostIsOn }),
       isProvenBack: host.isBack && isApplied && failure.name === 'EarlierUpdateLost',
     },

@@ -110,8 +110,10 @@ export interface ReturnedNode {
 export interface AwaitReturnProgress {
   /** What is waited for: something of the node, or the API server to say how it is. */
   readonly blocker: string;
-  /** How much of `timeoutSeconds` is over: only time in which the node could be seen. */
+  /** How much of its time is over: only time in which the node could be seen. */
   readonly waitedMs: number;
+  /** Its new boot was seen, from which on its time counts anew. */
+  readonly isBooted: boolean;
 }
 
 export interface ReleaseNodeInput extends NodeStep {

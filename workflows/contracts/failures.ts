@@ -8,23 +8,23 @@ import {
 } from '@temporalio/workflow';
 import { FAILURES, messageOf, type Failure, type FailureName } from '../../core/errors';
 import type { ClusterActivities } from './cluster';
-import type { HostActivities } from './host';
 
 /** A failure of the catalogue that ends a workflow or refuses an update. Never retried. */
 export function refuse(name: FailureName, message: string): ApplicationFailure {
   return ApplicationFailure.nonRetryable(message, name);
 }
 
-/** What it means that a step took too long; a step of the host that is not here: it is away. */
-const MEANING_OF_DELAY: Partial<
-  Record<keyof HostActivities | keyof ClusterActivities, FailureName>
-> = {
+/** What it means that a step in the cluster took too long; of a step on a host: the host is away. */
+const MEANING_OF_DELAY: Readonly<Record<keyof ClusterActivities, FailureName>> = {
   takeOutOfService: 'ApiUnavailable',
   cordonAgain: 'ApiUnavailable',
   drainNode: 'DrainTimedOut',
+  checkCordon: 'ApiUnavailable',
+  showGoingBack: 'ApiUnavailable',
   awaitReturn: 'NodeNotReady',
   completeNode: 'ApiUnavailable',
   releaseNode: 'ApiUnavailable',
+  whyCancelled: 'ApiUnavailable',
 };
 
 /**
@@ -65,7 +65,8 @@ function nameOfDelay(
   if (rebooting && stepOf(error) === 'verifyUpdate') return 'NotYetRebooted';
   if (timeout?.timeoutType === 'SCHEDULE_TO_START') return 'HostUnreachable';
   return (
-    (MEANING_OF_DELAY as Readonly<Record<string, FailureName>>)[stepOf(error)] ?? 'HostUnreachable'
+    (MEANING_OF_DELAY as Readonly<Partial<Record<string, FailureName>>>)[stepOf(error)] ??
+    'HostUnreachable'
   );
 }
 

@@ -44,8 +44,6 @@ export interface NodeReport {
   readonly failure?: string;
   /** Seconds per phase that ran, in order. */
   readonly phases: readonly { readonly phase: NodePhase; readonly seconds: number }[];
-  /** Drain and reboot happened or not. */
-  readonly disruption: 'none' | 'services' | 'drain' | 'reboot';
   readonly startedAt: string;
   readonly finishedAt: string;
 }

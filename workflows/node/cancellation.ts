@@ -48,7 +48,7 @@ export async function eventOf(
   const ended = scope.run(take).then(
     (answer): UpdateEvent =>
       scope.consideredCancelled ? stopped(cancellation) : { is: 'done', answer },
-    (error: unknown) => failed(error, state, cancellation),
+    (error: unknown) => failed(error, state, scope, cancellation),
   );
   const reached = cancellation.known.then((why) => {
     const isGone = why.name === 'NodeDeleted';
@@ -64,9 +64,15 @@ function stopped({ why = { reason: 'the update was cancelled' } }: Cancellation)
     : { is: 'cancelled', why };
 }
 
-function failed(error: unknown, state: StateOf<Working>, cancellation: Cancellation): UpdateEvent {
+function failed(
+  error: unknown,
+  state: StateOf<Working>,
+  scope: CancellationScope,
+  cancellation: Cancellation,
+): UpdateEvent {
   const isGone = cancellation.why?.name === 'NodeDeleted';
-  if (isGone || (isCancellation(error) && isCancellable(state))) return stopped(cancellation);
+  // Also where a step ends otherwise, as one whose worker is gone.
+  if (isGone || scope.consideredCancelled) return stopped(cancellation);
   const isRebooting = state.is === 'proving' && state.rebootedFrom !== undefined;
   const failure = explain(error, isRebooting);
   if (failure.name === 'NodeDeleted') return { is: 'gone', failure };

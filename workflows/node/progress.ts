@@ -19,10 +19,8 @@ const PHASE_METRIC = 'slipway_node_phase_duration_seconds';
 
 /** Bookkeeping of one node update. Decides nothing. */
 export class NodeProgress {
-  private phase: NodePhase = shownPhase(BEGIN);
-  private blocker = blockerOf(BEGIN);
+  private state: UpdateState = BEGIN;
   private plan: UpdatePlan | undefined;
-  private pastPointOfNoReturn = false;
   private readonly startedAt = now();
   private since = this.startedAt;
   /** Recorded once: a replay records nothing. */
@@ -39,15 +37,18 @@ export class NodeProgress {
   show(state: UpdateState): void {
     const phase = shownPhase(state);
     if (phase !== this.phase) this.closePhase(phase);
-    this.phase = phase;
-    this.blocker = blockerOf(state);
+    this.state = state;
     this.plan = planOf(state) ?? this.plan;
-    this.pastPointOfNoReturn ||= isPastReturn(state);
     this.describe();
+  }
+
+  private get phase(): NodePhase {
+    return shownPhase(this.state);
   }
 
   status(): NodeStatus {
     const { node, pool, config } = this.input;
+    const blocker = blockerOf(this.state);
     return {
       node,
       pool,
@@ -55,8 +56,8 @@ export class NodeProgress {
       phase: this.phase,
       since: this.since,
       ...(this.plan === undefined ? {} : { summary: this.plan.summary }),
-      ...(this.blocker === undefined ? {} : { blocker: this.blocker }),
-      pastPointOfNoReturn: this.pastPointOfNoReturn,
+      ...(blocker === undefined ? {} : { blocker }),
+      pastPointOfNoReturn: isPastReturn(this.state),
     };
   }
 
@@ -71,17 +72,9 @@ export class NodeProgress {
       ...(failure === undefined ? {} : { reason: failure.reason.slice(0, REASON_AT_MOST) }),
       ...(failure?.name === undefined ? {} : { failure: failure.name }),
       phases: this.durations,
-      disruption: this.disruption(),
       startedAt: this.startedAt,
       finishedAt: now(),
     };
-  }
-
-  private disruption(): NodeReport['disruption'] {
-    const ran = new Set([...this.durations.map(({ phase }) => phase), this.phase]);
-    if (this.pastPointOfNoReturn) return 'reboot';
-    if (ran.has('Draining')) return 'drain';
-    return ran.has('Reloading') ? 'services' : 'none';
   }
 
   /**
@@ -111,10 +104,11 @@ export class NodeProgress {
   /** Markdown for the Temporal UI. */
   private describe(): void {
     const { node, pool, config } = this.input;
+    const blocker = blockerOf(this.state);
     const lines = [
       `**${node}** (pool ${pool}) → \`${config.name}\``,
       ...(this.plan === undefined ? [] : ['', `Plan: ${this.plan.summary}`]),
-      ...(this.blocker === undefined ? [] : ['', `Waits for: ${this.blocker}`]),
+      ...(blocker === undefined ? [] : ['', `Waits for: ${blocker}`]),
       '',
       '| phase | seconds |',
       '| --- | --- |',

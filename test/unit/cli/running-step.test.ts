@@ -43,6 +43,15 @@ describe('the running step of a node update', () => {
     expect(textOf(pending({ attempt: 1, ...heartbeat({ blocker }) }))).toBe(blocker);
   });
 
+  it('names both steps that run side by side', () => {
+    const away = { state: 1, activityType: { name: 'discardStaged' } };
+    const refused = { attempt: 30, lastFailure: { message: '403 Forbidden' } };
+    const says = 'attempt 30, 403 Forbidden; its host worker has not picked it up yet';
+
+    expect(textOf({ raw: { pendingActivities: [away, refused] } })).toBe(says);
+    expect(textOf({ raw: { pendingActivities: [refused, away] } })).toBe(says);
+  });
+
   it('names why the attempt before failed', () => {
     const lastFailure = { message: 'pull registry/os: connection refused' };
 

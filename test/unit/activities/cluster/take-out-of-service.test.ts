@@ -1,5 +1,6 @@
 import { createTakeOutOfService } from '../../../../activities/cluster/take-out-of-service';
 import type { ActivityRun, ClusterPorts, NodeChange } from '../../../../activities/cluster/ports';
+import { fail } from '../../../../core/errors';
 import { ANNOTATION, LABEL } from '../../../../core/names';
 import { markOf, overMarkOf } from '../../../../core/node/turn';
 import type { MachineConfigNode, Node } from '../../../../core/node/types';
@@ -33,10 +34,12 @@ interface Scene {
   readonly node?: Node;
   readonly others?: readonly Node[];
   readonly stoodStillMs?: number;
+  readonly isStatusRefused?: boolean;
 }
 
 /** Takes `n` out of service, which has its grant, and for which there is room. */
-async function takeOut({ node = old('n'), others = [OTHER], stoodStillMs = 0 }: Scene = {}) {
+async function takeOut(scene: Scene = {}) {
+  const { node = old('n'), others = [OTHER], stoodStillMs = 0 } = scene;
   const written: NodeChange[] = [];
   const events: string[] = [];
   const conditions: Record<string, string> = {};
@@ -73,6 +76,7 @@ async function takeOut({ node = old('n'), others = [OTHER], stoodStillMs = 0 }: 
     machineConfigNodes: {
       applySpec: () => Promise.resolve(shown),
       applyStatus: (_name: string, said: NonNullable<MachineConfigNode['status']>) => {
+        if (scene.isStatusRefused === true) return Promise.reject(fail('ApiForbidden', 'status'));
         for (const { type, status: is } of said.conditions ?? []) conditions[type] = is;
         return Promise.resolve(shown);
       },
@@ -95,6 +99,12 @@ describe('a node whose update has its grant, and for which there is room', () =>
     expect(result).toEqual({ cordoned: true });
     expect(written).toEqual([{ ...TAKEN, unschedulable: true }]);
     expect(conditions).toMatchObject({ Cordoned: 'True', Drained: 'Unknown' });
+  });
+
+  it('goes on, also when nobody may write its MachineConfigNode', async () => {
+    const { result, written } = await takeOut({ isStatusRefused: true });
+
+    expect([result, written.length]).toEqual([{ cordoned: true }, 1]);
   });
 
   it('is written once, also when the answer was lost', async () => {

@@ -267,13 +267,23 @@ describe('the state after an answer', () => {
 });
 
 describe('what a node is given back with', () => {
-  it.each<[string, UpdateState, UpdateEvent, object]>([
+  it.each<[string, UpdateState, UpdateEvent, object, Partial<UpdateFacts>?]>([
     ['the reason', STATES.draining, failed(), { outcome: 'failed', failure: APPLY_FAILED }],
     [
       'a drain is tried later',
       STATES.draining,
       failed('DrainTimedOut'),
       { isTriedLater: true, outcome: 'cancelled' },
+    ],
+    [
+      'it is not, where a person has cancelled it meanwhile',
+      {
+        ...STATES.readyBack,
+        back: back({ cause: { ...back().cause, isTriedLater: true } }),
+      },
+      done(),
+      { isTriedLater: false, outcome: 'cancelled', holds: true },
+      { cancelled: { reason: 'a person said so', holds: true } },
     ],
     ['a person cancelled it', STATES.waiting, CANCELLED, { outcome: 'cancelled', holds: false }],
     ['an outage is no failure', STATES.waiting, failed('ApiUnavailable'), { outcome: 'cancelled' }],
@@ -320,8 +330,8 @@ describe('what a node is given back with', () => {
         },
       },
     ],
-  ])('%s', (_so, state, event, expected) => {
-    expect(released(after(state, event)).release).toMatchObject(expected);
+  ])('%s', (_so, state, event, expected, facts = {}) => {
+    expect(released(after(state, event, facts)).release).toMatchObject(expected);
   });
 
   it.each<[string, UpdateState, UpdateEvent, boolean]>([
