@@ -7,7 +7,7 @@ export const EXIT = {
   INTERNAL: 1,
   USAGE: 2,
   NOT_FOUND: 3,
-  /** The rollout halted, a node failed, or the pool is degraded. */
+  /** The rollout halted or was cancelled, a node failed, or the pool is degraded. */
   FAILED: 4,
   TIMED_OUT: 5,
   PAUSED: 6,

@@ -141,7 +141,12 @@ function headline(pool: MachineConfigPool, rows: readonly NodeRow[]): string {
   if (isTrue(pool, PoolCondition.DEGRADED)) return 'Degraded';
   if (pool.spec.paused === true) return 'Paused';
   if (areUpdated(rows)) return 'Updated';
-  return 'Waiting';
+  return isCancelled(pool) ? 'Cancelled' : 'Waiting';
+}
+
+function isCancelled({ metadata, spec }: MachineConfigPool): boolean {
+  const cancelled = metadata.annotations?.[ANNOTATION.ROLLOUT_CANCELLED];
+  return cancelled !== undefined && cancelled === spec.configuration?.name;
 }
 
 function areUpdated(rows: readonly NodeRow[]): boolean {
@@ -185,8 +190,7 @@ const NOT_BEGUN: ReadonlySet<string> = new Set(['Pending', 'Preparing', 'Waiting
 function whyNoRollout({ pool, policy }: SnapshotInput): string {
   const { name, annotations = {} } = pool.metadata;
   const start = `start it: slipway rollout start ${name}`;
-  const cancelled = annotations[ANNOTATION.ROLLOUT_CANCELLED];
-  if (cancelled !== undefined && cancelled === pool.spec.configuration?.name) {
+  if (isCancelled(pool)) {
     return `the rollout of this config was cancelled; ${start}`;
   }
   const paused = whyPaused(pool);
@@ -209,13 +213,13 @@ function isTrue(pool: MachineConfigPool, type: string): boolean {
 
 /** Nothing changes without a person. */
 export function isSettled(snapshot: RolloutSnapshot): boolean {
-  if (snapshot.state === 'Completed' || snapshot.state === 'Updated') return true;
+  if (['Completed', 'Updated', 'Cancelled'].includes(snapshot.state)) return true;
   return exitCodeOf(snapshot) === EXIT.FAILED;
 }
 
 export function exitCodeOf(snapshot: RolloutSnapshot): ExitCode {
   if (snapshot.state === 'Paused') return EXIT.PAUSED;
-  if (snapshot.state === 'Halted' || snapshot.state === 'Degraded') return EXIT.FAILED;
+  if (['Halted', 'Degraded', 'Cancelled'].includes(snapshot.state)) return EXIT.FAILED;
   const failed = snapshot.rows.some((row) => row.group === 'Failed');
   const moving = snapshot.rows.some(
     (row) => !['Failed', 'Held', 'Blocked', 'Updated'].includes(row.group),

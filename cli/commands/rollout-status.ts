@@ -1,9 +1,10 @@
 /** `slipway rollout status POOL [--watch]`. */
 
+import { messageOf } from '../../core/errors';
 import { nodesOfPool } from '../../core/pool';
 import { controlPlaneOf, resolvePolicy } from '../../core/rollout';
 import type { OpenUpdate } from '../../core/rollout/picture';
-import type { ExitCode } from '../exit-codes';
+import { EXIT, exitCodeOfError, type ExitCode } from '../exit-codes';
 import { awaitAnswer, WORKER } from '../await-answer';
 import type { WatchOptions } from '../options';
 import type { OutputFormat } from '../output';
@@ -24,10 +25,24 @@ export async function rolloutStatus(
     return watchRollout(context, poolName, options, (view) => observe(context, view, poolName));
   }
   const view = await (await context.cluster()).read();
-  const snapshot = await awaitAnswer(context, WORKER, observe(context, view, poolName));
-  show(context, snapshot, options.output);
-  return exitCodeOf(snapshot);
+  try {
+    const snapshot = await awaitAnswer(context, WORKER, observe(context, view, poolName));
+    show(context, snapshot, options.output);
+    return exitCodeOf(snapshot);
+  } catch (error) {
+    if (exitCodeOfError(error) !== EXIT.UNREACHABLE) throw error;
+    show(context, withoutTemporal(context, seenIn(view, poolName), error), options.output);
+    return EXIT.UNREACHABLE;
+  }
 }
+
+/** What the cluster shows, and that Temporal does not answer. */
+function withoutTemporal(context: CliContext, seen: Seen, error: unknown): RolloutSnapshot {
+  const rollout = { runId: '', blocker: messageOf(error) };
+  return takeSnapshot({ ...seen, rollout, updates: [], nowMs: context.now() });
+}
+
+type Seen = ReturnType<typeof seenIn>;
 
 async function observe(
   context: CliContext,

@@ -273,13 +273,21 @@ describe('rollout status --watch', () => {
 });
 
 describe('rollout status', () => {
-  it('is not to be had at first from a control plane that is away', async () => {
+  it('is not watched while Temporal is away at first', async () => {
     const { context } = given([away('Temporal')]);
-    for (const isWatched of [false, true]) {
-      await expect(
-        rolloutStatus(context, 'worker', { watch: isWatched, output: 'table' }),
-      ).rejects.toMatchObject({ exitCode: EXIT.UNREACHABLE });
-    }
+
+    await expect(
+      rolloutStatus(context, 'worker', { watch: true, output: 'table' }),
+    ).rejects.toMatchObject({ exitCode: EXIT.UNREACHABLE });
+  });
+
+  it('says what the cluster shows while Temporal is away', async () => {
+    const { context, text } = given([away('Temporal')]);
+
+    await expect(rolloutStatus(context, 'worker', { watch: false, output: 'table' })).resolves.toBe(
+      EXIT.UNREACHABLE,
+    );
+    expect(text.out).toContain('the rollout does not look at its pool: Temporal does not answer');
   });
 
   it('says that the rollout is paused in Temporal', async () => {
