@@ -42,6 +42,8 @@ interface RolloutDeps {
 /** An object, because the same words twice are news twice. */
 interface News {
   readonly reason: string;
+  /** The PoolRollout has to show it, also where no rollout is open. */
+  readonly isShown: boolean;
 }
 
 export class RolloutController {
@@ -74,7 +76,7 @@ export class RolloutController {
         this.#nodeChanged(event);
       }),
       policies.subscribe((event: CacheEvent<RolloutPolicy>) => {
-        this.#hear(event.object.metadata.name, 'the rollout policy changed');
+        this.#hear(event.object.metadata.name, 'the rollout policy changed', true);
       }),
     ];
     leading.addEventListener('abort', () => {
@@ -90,9 +92,9 @@ export class RolloutController {
   #poolChanged(event: CacheEvent<MachineConfigPool>): void {
     const { name } = event.object.metadata;
     if (event.type === 'deleted') this.#hear(name, 'the pool is gone');
-    else if (event.type === 'added') this.#hear(name, 'the pool is new');
+    else if (event.type === 'added') this.#hear(name, 'the pool is new', true);
     else if (relevantPart(event.previous) !== relevantPart(event.object)) {
-      this.#hear(name, 'the pool changed');
+      this.#hear(name, 'the pool changed', true);
     }
     if (takesOtherNodes(event)) this.#tellOthers(event);
   }
@@ -106,7 +108,7 @@ export class RolloutController {
     const was = event.type === 'added' ? others : [...others, before];
     const is = event.type === 'deleted' ? others : [...others, event.object];
     for (const pool of poolsWithOtherNodes(nodes.list(), was, is)) {
-      if (pool !== name) this.#hear(pool, `pool ${name} has other nodes`);
+      if (pool !== name) this.#hear(pool, `pool ${name} has other nodes`, true);
     }
   }
 
@@ -123,7 +125,8 @@ export class RolloutController {
     const concerned = [change.previous, change.current].flatMap((node) =>
       node === undefined ? [] : this.#poolsOf(node),
     );
-    for (const pool of new Set(concerned)) this.#hear(pool, news);
+    const isMember = change.previous !== undefined && change.current !== undefined;
+    for (const pool of new Set(concerned)) this.#hear(pool, news, !isMember);
   }
 
   /** Pools with control-plane nodes wait for one another. */
@@ -150,8 +153,8 @@ export class RolloutController {
     }
   }
 
-  #hear(pool: string, reason: string): void {
-    this.#news.set(pool, { reason });
+  #hear(pool: string, reason: string, isShown = false): void {
+    this.#news.set(pool, { reason, isShown: isShown || this.#news.get(pool)?.isShown === true });
     this.#queue.add(pool);
   }
 
@@ -164,7 +167,8 @@ export class RolloutController {
       this.#queue.addAfter(name, this.#deps.checkMs ?? CHECK_MS);
     } else {
       if (pool !== undefined && decision?.kind === 'wait') this.#tellWait(pool, decision);
-      if (news !== undefined) await this.#tellOpen(name, news);
+      const isReadable = decision !== undefined && !isUnreadable(decision);
+      if (news !== undefined) await this.#tell(name, isReadable && news.isShown, news);
     }
     if (pool === undefined) this.#queue.forget(name);
     // News of this run stays, and the queue runs again.
@@ -180,19 +184,19 @@ export class RolloutController {
 
   async #keepOpen(pool: string, news: News | undefined): Promise<void> {
     if (news === undefined && (await this.#isOpen(pool))) return;
-    await this.#wake(pool, news ?? { reason: 'no rollout is open' });
+    await this.#wake(pool, news?.reason ?? 'no rollout is open');
   }
 
-  /** It may have another target, or be halted by a node that is gone. None is started. */
-  async #tellOpen(pool: string, news: News): Promise<void> {
-    if (await this.#isOpen(pool)) await this.#wake(pool, news);
+  /** One that begins with nothing to do writes what its pool is like, and ends. */
+  async #tell(pool: string, isShown: boolean, { reason }: News): Promise<void> {
+    if (isShown || (await this.#isOpen(pool))) await this.#wake(pool, reason);
   }
 
   #isOpen(pool: string): Promise<boolean> {
     return this.#ask(() => this.#deps.gateway.isOpen(pool));
   }
 
-  async #wake(pool: string, { reason }: News): Promise<void> {
+  async #wake(pool: string, reason: string): Promise<void> {
     const { gateway, metrics, log, picture } = this.#deps;
     await this.#ask(() => gateway.wake(pool, versionsOf(picture)));
     metrics.rolloutWoken(pool);
@@ -226,6 +230,11 @@ export class RolloutController {
       throw error;
     }
   }
+}
+
+/** No rollout can look at its pool. */
+function isUnreadable(decision: RolloutDecision): boolean {
+  return decision.kind === 'wait' && decision.reason === 'InvalidPolicy';
 }
 
 /** What the rollout has to see at least. */
