@@ -7,24 +7,24 @@ import {
   isCancellation,
 } from '@temporalio/workflow';
 import { FAILURES, messageOf, type Failure, type FailureName } from '../../core/errors';
-import type { ClusterActivities } from './cluster';
+import type { HostActivities } from './host';
 
 /** A failure of the catalogue that ends a workflow or refuses an update. Never retried. */
 export function refuse(name: FailureName, message: string): ApplicationFailure {
   return ApplicationFailure.nonRetryable(message, name);
 }
 
-/** What it means that a step in the cluster took too long; of a step on a host: the host is away. */
-const MEANING_OF_DELAY: Readonly<Record<keyof ClusterActivities, FailureName>> = {
-  takeOutOfService: 'ApiUnavailable',
-  cordonAgain: 'ApiUnavailable',
-  drainNode: 'DrainTimedOut',
-  checkCordon: 'ApiUnavailable',
-  showGoingBack: 'ApiUnavailable',
-  awaitReturn: 'NodeNotReady',
-  completeNode: 'ApiUnavailable',
-  releaseNode: 'ApiUnavailable',
-  whyCancelled: 'ApiUnavailable',
+/** When one of these takes too long, the host is away. */
+const ON_THE_HOST: Readonly<Record<keyof HostActivities, true>> = {
+  prepareUpdate: true,
+  applyUpdate: true,
+  performServiceActions: true,
+  armReboot: true,
+  verifyUpdate: true,
+  commitUpdate: true,
+  goBack: true,
+  verifyBack: true,
+  discardStaged: true,
 };
 
 /**
@@ -39,7 +39,7 @@ export function explain(error: unknown, rebooting = false): Failure {
   if (late === false) return failure ?? { reason: messageOf(error) };
   const last = failure === undefined ? '' : `; last: ${failure.reason}`;
   return {
-    name: nameOfDelay(error, timeout, failure?.name, rebooting),
+    name: nameOfDelay(error, failure?.name, rebooting),
     reason: `${lateSentence(error, timeout)}${last}`,
   };
 }
@@ -57,17 +57,15 @@ export { isCancellation };
 
 function nameOfDelay(
   error: unknown,
-  timeout: TimeoutFailure | undefined,
   lastName: FailureName | undefined,
   rebooting: boolean,
 ): FailureName {
   if (lastName !== undefined && FAILURES[lastName].kind !== 'waiting') return lastName;
-  if (rebooting && stepOf(error) === 'verifyUpdate') return 'NotYetRebooted';
-  if (timeout?.timeoutType === 'SCHEDULE_TO_START') return 'HostUnreachable';
-  return (
-    (MEANING_OF_DELAY as Readonly<Partial<Record<string, FailureName>>>)[stepOf(error)] ??
-    'HostUnreachable'
-  );
+  const step = stepOf(error);
+  if (rebooting && step === 'verifyUpdate') return 'NotYetRebooted';
+  if (Object.hasOwn(ON_THE_HOST, step)) return 'HostUnreachable';
+  if (step === 'drainNode') return 'DrainTimedOut';
+  return step === 'awaitReturn' ? 'NodeNotReady' : 'ApiUnavailable';
 }
 
 function lateSentence(error: unknown, timeout: TimeoutFailure | undefined): string {

@@ -9,7 +9,7 @@ import type {
   UpdateEvent,
   Working,
 } from '../../core/node/update-states';
-import { explain, isCancellation, isLate } from '../contracts/failures';
+import { explain, isLate } from '../contracts/failures';
 
 export interface Cancellation {
   /** Resolves when the workflow was cancelled and it is known why, which usually never happens. */

@@ -106,7 +106,8 @@ async function written(run: RolloutRun, word: Word): Promise<StepResult> {
   } catch (error) {
     if (isCancellation(error)) throw error;
     const failure = explain(error);
-    throw refuse(failure.name ?? 'RefusedRequest', sentence(failure));
+    const { name = 'RefusedRequest', reason } = failure;
+    throw refuse(name, name === 'RefusedRequest' ? reason : sentence(failure));
   }
   const { asked } = run;
   await condition(() => run.stepped >= asked);

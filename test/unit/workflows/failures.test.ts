@@ -10,6 +10,7 @@ describe('a step that did not succeed in time', () => {
   it.each([
     ['takeOutOfService', 'ApiUnavailable'],
     ['checkCordon', 'ApiUnavailable'],
+    ['writeWord', 'ApiUnavailable'],
     ['drainNode', 'DrainTimedOut'],
     ['awaitReturn', 'NodeNotReady'],
     ['applyUpdate', 'HostUnreachable'],
