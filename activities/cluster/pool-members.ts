@@ -7,7 +7,7 @@ type PoolsAndNodes = { readonly view: Pick<ClusterPorts['view'], 'nodes' | 'pool
 
 export interface PoolMembers {
   readonly members: readonly Node[];
-  /** Why nobody knows them: Kubernetes would refuse the selector of the pool. */
+  /** Why nobody knows them: Kubernetes would refuse the selector of this pool, or of one that may own them. */
   readonly unreadable?: string;
 }
 
@@ -23,7 +23,8 @@ export function membershipOf({ view }: PoolsAndNodes): (pool: MachineConfigPool)
       known = assignNodes(nodes, pools);
     }
     const { name } = pool.metadata;
-    const invalid = known?.invalidPools.find((one) => one.pool === name);
+    const { invalidPools = [] } = known ?? {};
+    const invalid = invalidPools.find((one) => one.pool === name) ?? invalidPools[0];
     return {
       members: known?.members.get(name) ?? [],
       ...(invalid === undefined ? {} : { unreadable: invalid.reason }),

@@ -135,7 +135,12 @@ function retried(node: Node, target: string, isRepeated: boolean): NodeChange | 
   const isDeferred = annotations[ANNOTATION.DRAIN_TIMED_OUT] !== undefined;
   if (standing.is !== 'held' && !opens && !isDeferred) {
     if (isRepeated && annotations[ANNOTATION.HELD_FOR] !== target) return undefined;
-    throw nonsense(`${name} is neither failed nor held on ${target}: ${inWords(standing)}`);
+    const isHeld = annotations[ANNOTATION.HELD_FOR] === target;
+    throw nonsense(
+      isHeld
+        ? `${name} is held, and is still being taken back: try again when that has ended`
+        : `${name} is neither failed nor held on ${target}: ${inWords(standing)}`,
+    );
   }
   return {
     annotations: {

@@ -17,6 +17,7 @@ import { listed, type Grant, type PoolRolloutStatus, type RolloutCounts } from '
 import { rolloutState, RolloutState, type RolloutEnd, type StateAndBlocker } from './progress';
 import {
   VISIBILITY_LAG_MS,
+  CANCELLED_BY_PERSON,
   lostOf,
   runsInDoubt,
   unwantedUpdates,
@@ -25,7 +26,7 @@ import {
   type WantedUpdate,
 } from './running';
 import type { Member, Standing } from './standing';
-import { looksHalted } from './threshold';
+import { countedFailures, isTriedOnceMore, looksHalted } from './threshold';
 import type { NamedReason } from './named-reason';
 
 /** While an update or a grant exists, what happens without a word is seen this soon. */
@@ -61,9 +62,9 @@ export function decide(seen: Observation): Decision {
   const limits = limitsOf(picture);
   const decision = decideGrants(picture, limits);
   const { grants, granted } = decision;
-  const { state, blocker } = stateOf(picture, limits, decision);
   const { toClose } = lostOf(picture, grants);
   const isAtRest = isAtRestNow(picture, grants);
+  const { state, blocker } = stateOf(picture, limits, decision, isAtRest);
   const ended = isAtRest ? endOf(state, limits) : undefined;
   const { start, isPutOff } = wantedUpdates(picture, limits, grants);
   return {
@@ -80,9 +81,13 @@ export function decide(seen: Observation): Decision {
   };
 }
 
-/** Nobody knows who the members are: all stays as it is until the pool is mended. */
+/** Nobody knows who the members are: all stays as it is until the pool is mended, or its rollout is cancelled. */
 function standStill(picture: Picture, unreadable: string): Decision {
-  const { before, now } = picture;
+  const { before, now, open } = picture;
+  const { isCancelled } = limitsOf(picture);
+  const reason = CANCELLED_BY_PERSON;
+  const updates = (open?.updates ?? []).filter(({ takesBack }) => takesBack !== true);
+  const isAtRest = open?.updates.length === 0 && (before?.grants.length ?? 0) === 0;
   const said = { state: RolloutState.BLOCKED, blocker: cut(unreadable, BLOCKER_AT_MOST) };
   const nothing = { grants: [], granted: [], withheld: [] };
   const known = { ...statusOf(picture, nothing, said), ...before };
@@ -92,7 +97,9 @@ function standStill(picture: Picture, unreadable: string): Decision {
   const conditions = conditionsOf({ ...facts, maxUnavailable }, before?.conditions, now);
   return {
     status: { ...known, ...said, conditions },
-    ...{ grantsChanged: false, granted: [], inDoubt: [], start: [], cancel: [], close: [] },
+    ...{ grantsChanged: false, granted: [], inDoubt: [], start: [], close: [] },
+    cancel: isCancelled ? updates.map(({ node, run }) => ({ node, run, reason })) : [],
+    ...(isCancelled && isAtRest ? { ended: 'cancelled' as const } : {}),
     lookAgainSeconds: LOOK_SOON_SECONDS,
   };
 }
@@ -115,7 +122,7 @@ function statusOf(
   const facts = { state, ...blocker, done, failed, failedCount: counts.failed, maxUnavailable };
   return {
     ...(target === undefined ? {} : { config: target }),
-    startedAt: picture.startedAt,
+    startedAt: isBegunAnew(picture, state) ? picture.now : picture.startedAt,
     state,
     ...blocker,
     done,
@@ -125,6 +132,12 @@ function statusOf(
     grants: decision.grants,
     conditions: conditionsOf(facts, before?.conditions, picture.now),
   };
+}
+
+/** It was completed on this config, and has something to do again. */
+function isBegunAnew({ before, target }: Picture, state: RolloutState): boolean {
+  const wasCompleted = before?.state === RolloutState.COMPLETED && before.config === target;
+  return wasCompleted && state !== RolloutState.COMPLETED;
 }
 
 /** What may begin now, and what not. */
@@ -193,7 +206,12 @@ function limitsOf(picture: Picture): PoolLimits {
   };
 }
 
-function stateOf(picture: Picture, limits: PoolLimits, decision: GrantDecision): StateAndBlocker {
+function stateOf(
+  picture: Picture,
+  limits: PoolLimits,
+  decision: GrantDecision,
+  isAtRest: boolean,
+): StateAndBlocker {
   const { pool, target, paused, members, maxUnavailable, quorum, policy, invalid } = picture;
   const pausedReason = pool.metadata.annotations?.[ANNOTATION.PAUSED_REASON];
   const failed = reasonsOf(picture, 'failed');
@@ -202,7 +220,8 @@ function stateOf(picture: Picture, limits: PoolLimits, decision: GrantDecision):
     ...(target === undefined ? {} : { config: target }),
     paused,
     ...(pausedReason === undefined ? {} : { pausedReason }),
-    cancelling: limits.isCancelled,
+    cancelled: limits.isCancelled,
+    isAtRest,
     unstarted: limits.isUnstarted,
     machineCount: members.length,
     maxUnavailable,
@@ -215,8 +234,8 @@ function stateOf(picture: Picture, limits: PoolLimits, decision: GrantDecision):
     ...(quorum === undefined ? {} : { controlPlane: quorum }),
     candidateCount: waitingToStart(picture, decision.grants),
     failed,
-    unheardCount: failed.length - members.filter(isFailedThatCounts).length,
-    triedAgain: members.flatMap(({ isTriedAgain, name }) => (isTriedAgain ? [name] : [])),
+    failuresCounted: countedFailures(members),
+    triedAgain: members.filter(isTriedOnceMore).map(({ name }) => name),
     held: reasonsOf(picture, 'held'),
     blocked: reasonsOf(picture, 'blocked'),
     policy,
@@ -224,12 +243,14 @@ function stateOf(picture: Picture, limits: PoolLimits, decision: GrantDecision):
   return invalid === undefined ? found : { ...found, blocker: invalid };
 }
 
-/** Updates that have a grant, and those that wait for one. */
+/** Updates that have a grant, and those that wait for one for a reason of their own. */
 function childrenOf(picture: Picture, { grants, withheld }: GrantDecision) {
   const working = grants
     .filter((grant) => !isGivenBack(grant, picture))
     .map(({ node, run }) => ({ node, isGranted: true, ...lostSentence(picture, run) }));
-  const waiting = withheld.map(({ node, reason }) => ({ node, isGranted: false, blocker: reason }));
+  const waiting = withheld.flatMap(({ node, reason: blocker }) =>
+    blocker === '' ? [] : [{ node, isGranted: false, blocker }],
+  );
   return [...working, ...waiting];
 }
 
@@ -273,10 +294,6 @@ function reasonsOf(
   return members.flatMap(({ name, standing }) =>
     standing.is === is ? [{ node: name, reason: standing.reason }] : [],
   );
-}
-
-function isFailedThatCounts({ standing }: Member): boolean {
-  return standing.is === 'failed' && standing.counts;
 }
 
 function isSameList(before: readonly Grant[], now: readonly Grant[]): boolean {

@@ -58,7 +58,7 @@ export interface GrantDecision {
   readonly grants: readonly Grant[];
   /** Nodes that get one now, in order. */
   readonly granted: readonly string[];
-  /** Prepared nodes that get none, with a sentence each. */
+  /** Prepared nodes that get none, with a sentence each; empty = the rollout as a whole says why. */
   readonly withheld: readonly NamedReason[];
 }
 
@@ -129,7 +129,7 @@ class GrantList implements GrantDecision {
     // What a lost update has left is finished before anything else, also in a pool that stands still.
     const reason = member.standing.is === 'taken' ? undefined : this.#whyNot(member);
     if (reason !== undefined) {
-      if (reason !== '') this.withheld.push({ node: name, reason });
+      this.withheld.push({ node: name, reason });
       return;
     }
     const { run, startedAt, config, serves } = prepared;

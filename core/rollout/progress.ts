@@ -29,8 +29,10 @@ export interface RolloutFacts {
   readonly config?: string;
   readonly paused: boolean;
   readonly pausedReason?: string;
-  /** A person cancelled the rollout; it ends when its children have. */
-  readonly cancelling?: boolean;
+  /** A person cancelled the rollout. */
+  readonly cancelled?: boolean;
+  /** No update runs any more. */
+  readonly isAtRest: boolean;
   /** Nobody has started it, and its policy says Manual. */
   readonly unstarted?: boolean;
   readonly machineCount: number;
@@ -53,8 +55,8 @@ export interface RolloutFacts {
   /** Nodes that could start and are not in flight. */
   readonly candidateCount: number;
   readonly failed: readonly NamedReason[];
-  /** Those of them that do not count against the config; absent = none. */
-  readonly unheardCount?: number;
+  /** How many count against the config. */
+  readonly failuresCounted: number;
   /** Nodes that had failed and are tried again: they count until they are verified; absent = none. */
   readonly triedAgain?: readonly string[];
   readonly held: readonly NamedReason[];
@@ -73,7 +75,7 @@ export interface StateAndBlocker {
  * completed, paused, halted, rolling, blocked.
  */
 export function rolloutState(facts: RolloutFacts): StateAndBlocker {
-  if (facts.cancelling === true) return cancelling(facts);
+  if (facts.cancelled === true && !facts.isAtRest) return cancelling(facts);
   if (facts.config === undefined) {
     return {
       state: RolloutState.WAITING_FOR_RENDER,
@@ -83,13 +85,14 @@ export function rolloutState(facts: RolloutFacts): StateAndBlocker {
   if (facts.children.length === 0 && facts.updated >= facts.machineCount) {
     return { state: RolloutState.COMPLETED };
   }
+  if (facts.cancelled === true) {
+    return { state: RolloutState.BLOCKED, blocker: cancelledSentence(facts) };
+  }
   if (facts.unstarted === true) {
     return { state: RolloutState.BLOCKED, blocker: unstartedSentence(facts) };
   }
   if (facts.paused) return { state: RolloutState.PAUSED, blocker: pausedSentence(facts) };
-  const { unheardCount = 0, triedAgain = [] } = facts;
-  const counted = facts.failed.length - unheardCount + triedAgain.length;
-  if (halted(counted, facts.policy, facts.machineCount)) {
+  if (halted(facts.failuresCounted, facts.policy, facts.machineCount)) {
     return { state: RolloutState.HALTED, blocker: haltedSentence(facts) };
   }
   const working = facts.children.some((child) => child.isGranted && child.blocker === undefined);
@@ -125,6 +128,10 @@ function cancelling(facts: RolloutFacts): StateAndBlocker {
     state: RolloutState.CANCELLING,
     blocker: `waiting for ${fewNames(nodes)} to be taken back or to finish`,
   };
+}
+
+function cancelledSentence({ pool, config }: RolloutFacts): string {
+  return `the rollout of ${config} was cancelled; start it again: slipway rollout start ${pool}`;
 }
 
 function unstartedSentence({ pool, children }: RolloutFacts): string {

@@ -27,6 +27,8 @@ export interface UnwantedUpdate {
   readonly reason: string;
 }
 
+export const CANCELLED_BY_PERSON = 'a person cancelled the rollout';
+
 /** Visibility is seldom further behind. */
 export const VISIBILITY_LAG_MS = 5_000;
 
@@ -50,8 +52,8 @@ export function runsInDoubt(picture: Picture, grants: readonly Grant[]): readonl
 }
 
 /**
- * Of updates that were lost: whose node has to be taken up; and whose run has cordoned nothing, and is only said to be
- * over, so that whatever it still writes is refused.
+ * Of updates that were lost: whose node has to be taken up; and whose run has not taken its node, and is only said to
+ * be over, so that whatever it still writes is refused.
  */
 export function lostOf(
   { closed, byName }: Picture,
@@ -62,8 +64,7 @@ export function lostOf(
   for (const grant of grants) {
     const member = byName.get(grant.node);
     if (member === undefined || !closed.has(grant.run) || isOver(grant, member)) continue;
-    const { standing } = member;
-    if (standing.is === 'taken' && standing.isCordoned) toTakeUp.push(member);
+    if (member.standing.is === 'taken') toTakeUp.push(member);
     else toClose.push(grant);
   }
   return { toTakeUp, toClose };
@@ -189,6 +190,6 @@ function whyUnwanted(
     return member.standing.is === 'taken' ? undefined : 'there is nothing left to take back';
   }
   if (member.heldBecause !== undefined) return member.heldBecause;
-  if (isCancelled) return 'a person cancelled the rollout';
+  if (isCancelled) return CANCELLED_BY_PERSON;
   return config === target ? undefined : `the pool is rolled to ${target ?? 'no config'} now`;
 }

@@ -38,7 +38,7 @@ export type Standing =
   /** On the config, verified. */
   | { readonly is: 'updated' }
   /** An update has marked the Node and has not given it back. Whether it still runs, only Temporal knows. */
-  | { readonly is: 'taken'; readonly run: MarkedRun; readonly isCordoned: boolean }
+  | { readonly is: 'taken'; readonly run: MarkedRun }
   /** An update may take it. */
   | { readonly is: 'open'; readonly turn: Turn; readonly isTold: boolean }
   /** Failed on this config or drifted from it. `counts`: against the failure threshold. */
@@ -128,7 +128,7 @@ export function standingOf(node: Node, known: KnownOfNode): Standing {
   if (later !== undefined) return { is: 'blocked', reason: later };
   const last = lastRunOf(mark);
   if (last !== undefined && !last.isOver) {
-    return { is: 'taken', run: last, isCordoned: isCordonedBySlipway(node) };
+    return { is: 'taken', run: last };
   }
   if (target === undefined) return { is: 'blocked', reason: 'its pool has no rendered config' };
   // One that still has our cordon is not finished: somebody must take it away.
@@ -189,14 +189,16 @@ export function servingFirst(members: readonly Member[]): readonly Member[] {
 
 /**
  * The mark that says that a run is over which has ended without a word. Undefined = nothing is to be said: the Node is
- * another one, has our cordon, which somebody must take up, says so already, or is taken by another run.
+ * another one, is taken, so that somebody must take it up, says so already, or has the mark of a later version.
  */
 export function markToClose(node: Node, run: UpdateRun, uid: string): string | undefined {
-  if (!isSameNode(node, uid) || isCordonedBySlipway(node)) return undefined;
-  const last = lastRunOf(annotationOf(node, ANNOTATION.UPDATE_RUN));
+  const mark = annotationOf(node, ANNOTATION.UPDATE_RUN);
+  const isOfLater = laterMark(node.metadata.name, mark) !== undefined;
+  if (!isSameNode(node, uid) || isCordonedBySlipway(node) || isOfLater) return undefined;
+  const last = lastRunOf(mark);
   const isSaid = last?.id === run.id && last.isOver;
-  const isTakenByAnother = last !== undefined && last.id !== run.id && !last.isOver;
-  return isSaid || isTakenByAnother ? undefined : overMarkOf(run);
+  const isTaken = last !== undefined && !last.isOver;
+  return isSaid || isTaken ? undefined : overMarkOf(run);
 }
 
 /**

@@ -19,9 +19,14 @@ export function halted(
 /** Those that count: failed on the config, or tried again after that until the try has ended. */
 export function countedFailures(members: readonly Member[]): number {
   return members.filter(
-    ({ standing, isTriedAgain }) =>
-      (standing.is === 'failed' && standing.counts) || (isTriedAgain && standing.is !== 'updated'),
+    (member) =>
+      (member.standing.is === 'failed' && member.standing.counts) || isTriedOnceMore(member),
   ).length;
+}
+
+/** It had failed, and its next try has not ended yet. */
+export function isTriedOnceMore({ standing, isTriedAgain }: Member): boolean {
+  return isTriedAgain && standing.is !== 'updated';
 }
 
 /** The same of a pool as it looks. */

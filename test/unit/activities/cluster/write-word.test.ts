@@ -182,7 +182,7 @@ describe('a word about a node', () => {
       'lets no held one go before its update is taken back',
       retry,
       { node: cordoned('n', 'r1', { annotations: held }) },
-      `n is neither failed nor held on ${B}: its update is running`,
+      'n is held, and is still being taken back: try again when that has ended',
     ],
     [
       'does not wait for the turn of one whose drain timed out',
@@ -200,7 +200,7 @@ describe('a word about a node', () => {
       'lets no held one go in a second attempt, either, before its update is taken back',
       retry,
       { node: cordoned('n', 'r1', { annotations: held }), attempt: 2 },
-      `n is neither failed nor held on ${B}: its update is running`,
+      'n is held, and is still being taken back: try again when that has ended',
     ],
     [
       'is about the config of the pool, whatever the cache shows',

@@ -1,4 +1,5 @@
 import { ANNOTATION } from '../../../../core/names';
+import { markOf } from '../../../../core/node/turn';
 import {
   A,
   B,
@@ -9,6 +10,7 @@ import {
   grantOf,
   grantsOf,
   known,
+  aRun,
   NOW,
   old,
   startsOf,
@@ -368,6 +370,19 @@ describe('the updates that should run', () => {
       starts: ['a'],
     },
     {
+      so: 'take one up that a lost update has left half done without a cordon, also in a paused pool',
+      nodes: [
+        old('a', {
+          ...{ desired: B, state: 'Working' },
+          annotations: { [ANNOTATION.UPDATE_RUN]: markOf(aRun('r1')) },
+        }),
+      ],
+      grants: [grantOf('a')],
+      closed: ['r1'],
+      paused: true,
+      starts: ['a'],
+    },
+    {
       so: 'take a held node back that a lost update has left cordoned',
       nodes: [cordoned('a', 'r1', { annotations: held })],
       grants: [grantOf('a')],
@@ -383,7 +398,7 @@ describe('the updates that should run', () => {
       starts: [`a ${A} back`],
     },
     {
-      so: 'are none of a node whose lost update has cordoned nothing: its run is closed first',
+      so: 'are none of a node whose lost update has not taken it: its run is closed first',
       nodes: [old('a')],
       grants: [grantOf('a')],
       closed: ['r1'],
@@ -671,6 +686,37 @@ describe('what a rollout says', () => {
   });
 });
 
+describe('what a PoolRollout says', () => {
+  const annotations = { [ANNOTATION.ROLLOUT_CANCELLED]: B };
+
+  it('is Blocked, and not Cancelling, once a cancelled rollout has ended', () => {
+    const { status, ended } = decideOn({ nodes: [old('a')], annotations });
+
+    expect([status.state, ended]).toEqual(['Blocked', 'cancelled']);
+    expect(status.blocker).toContain('slipway rollout start worker');
+  });
+
+  it('counts those that wait, also in a paused pool', () => {
+    const { status } = decideOn({ nodes: [old('a')], waiting: [waits('a')], paused: true });
+
+    expect([status.state, status.counts.waiting]).toEqual(['Paused', 1]);
+  });
+
+  it('counts no node as failed that was tried again and is on the config', () => {
+    const nodes = [done('a', { annotations: { [ANNOTATION.RETRY_FOR]: B } }), old('b')];
+    const { status } = decideOn({ nodes, policy: { failureThreshold: 1 } });
+
+    expect(status.state).toBe('Rolling');
+  });
+
+  it('begins anew when a completed pool has something to do again', () => {
+    const nodes = [done('a'), old('b')];
+
+    expect(decideOn({ nodes, before: { state: 'Completed' } }).status.startedAt).toBe(NOW);
+    expect(decideOn({ nodes }).status.startedAt).not.toBe(NOW);
+  });
+});
+
 describe('a pool whose members nobody knows', () => {
   const unreadable = 'pool worker: spec.nodeSelector needs values';
   const situation = { nodes: [], grants: [grantOf('a')], open: [open('a')], unreadable };
@@ -687,6 +733,14 @@ describe('a pool whose members nobody knows', () => {
       status: 'False',
       message: unreadable,
     });
+  });
+
+  it('lets a person cancel its rollout', () => {
+    const cancelled = { ...situation, isCancelled: true };
+
+    expect(decideOn(cancelled).cancel).toMatchObject([{ node: 'a', run: 'r1' }]);
+    expect(decideOn(cancelled).ended).toBeUndefined();
+    expect(decideOn({ ...cancelled, grants: [], open: [] }).ended).toBe('cancelled');
   });
 
   it('says so of a rollout that has just begun', () => {

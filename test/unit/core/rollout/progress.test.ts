@@ -8,7 +8,9 @@ const unrendered: RolloutFacts = {
   updated: 1,
   unavailable: [],
   children: [],
+  isAtRest: false,
   candidateCount: 3,
+  failuresCounted: 0,
   failed: [],
   held: [],
   blocked: [],
@@ -110,6 +112,7 @@ describe('the state of a rollout', () => {
       'Halted',
       {
         ...facts,
+        failuresCounted: 2,
         failed: [
           { node: 'n1', reason: 'ApplyFailed: disk full' },
           { node: 'n2', reason: 'x' },
@@ -162,8 +165,17 @@ describe('the state of a rollout', () => {
     ],
     [
       'Cancelling before everything else',
-      { ...facts, cancelling: true, paused: true, children: [working] },
+      { ...facts, cancelled: true, paused: true, children: [working] },
       { state: 'Cancelling', blocker: 'waiting for n1 to be taken back or to finish' },
+    ],
+    [
+      'Blocked once everything is taken back, whatever else holds',
+      { ...facts, cancelled: true, paused: true, isAtRest: true },
+      {
+        state: 'Blocked',
+        blocker:
+          'the rollout of rendered-worker-b was cancelled; start it again: slipway rollout start worker',
+      },
     ],
   ])('is %s', (_name, given, expected) => {
     expect(rolloutState(given)).toEqual(expected);
