@@ -279,7 +279,7 @@ describe('the words of people', () => {
 
     await expect(
       handle.executeUpdate(retryNodeUpdate, { args: [{ node: 'worker-3' }] }),
-    ).rejects.toMatchObject({ cause: { message: `RefusedRequest: ${why}` } });
+    ).rejects.toMatchObject({ cause: { type: 'RefusedRequest', message: why } });
     await handle.terminate();
   });
 
