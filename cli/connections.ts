@@ -14,7 +14,9 @@ import { readSettings, TemporalSettings } from '../process/settings';
 import { type ConnectionOptions, connectionOptions } from '../process/temporal/connection-options';
 import { cliError, EXIT } from './exit-codes';
 import { kubeCluster } from './kube-cluster';
-import type { CliCluster, CliTemporal, CliTemporalSetup } from './ports';
+import { doctorCluster } from './doctor/cluster-facts';
+import { doctorTemporal } from './doctor/temporal-facts';
+import type { CliCluster, CliTemporal, CliTemporalSetup, DoctorConnections } from './ports';
 import type { GlobalOptions } from './program';
 import { TemporalCalls } from './temporal-calls';
 import { temporalRollouts } from './temporal-rollouts';
@@ -25,6 +27,7 @@ export interface Connections {
   cluster(): Promise<CliCluster>;
   temporal(): Promise<CliTemporal>;
   temporalSetup(): Promise<CliTemporalSetup>;
+  readonly doctor: DoctorConnections;
   close(): Promise<void>;
 }
 
@@ -54,6 +57,14 @@ export function openConnections(
     temporal: async () => {
       const { client, calls } = await openedTemporal();
       return temporalRollouts(client, calls, userName());
+    },
+    doctor: {
+      cluster: async () => doctorCluster(await (kube ??= openKube(options, env))),
+      temporal: async () => {
+        const opened = await openedTemporal();
+        const rollouts = temporalRollouts(opened.client, opened.calls, userName());
+        return doctorTemporal({ ...opened, rollouts });
+      },
     },
     temporalSetup: async () => temporalSetup({ ...(await openedTemporal()), signal }),
     close: async () => {

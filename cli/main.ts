@@ -51,6 +51,7 @@ async function runCommand(argv: readonly string[], signal: AbortSignal): Promise
         cluster: () => opened.cluster(),
         temporal: () => opened.temporal(),
         temporalSetup: () => opened.temporalSetup(),
+        doctor: opened.doctor,
       };
     },
   });

@@ -10,6 +10,7 @@ import type { OpenUpdate } from '../core/rollout/picture';
 import type { PoolRollout } from '../core/rollout/pool-rollout';
 import type { NodeRequest, StepResult } from '../workflows/contracts/rollout';
 import type { NodeStatus } from '../workflows/contracts/update';
+import type { DoctorCluster, DoctorTemporal } from './doctor/ports';
 import type { RunningStep } from './running-step';
 import type { Terminal } from './terminal';
 
@@ -147,4 +148,10 @@ export interface CliContext {
   cluster(): Promise<CliCluster>;
   temporal(): Promise<CliTemporal>;
   temporalSetup(): Promise<CliTemporalSetup>;
+  readonly doctor: DoctorConnections;
+}
+
+export interface DoctorConnections {
+  cluster(): Promise<DoctorCluster>;
+  temporal(): Promise<DoctorTemporal>;
 }

@@ -1,6 +1,7 @@
 /** Commands of `slipway` with flags and help. docs/cli.md is generated from them. */
 
 import { Command, Option } from 'commander';
+import { doctor } from './commands/doctor';
 import { showDrift } from './commands/drift';
 import { getNodes, getPools, getRollouts } from './commands/get';
 import { type HostOptions, hostSettle, hostStatus } from './commands/host';
@@ -102,6 +103,7 @@ export function buildProgram(host: ProgramHost): Command {
   addNode(program, run);
   addDrift(program, run);
   addGet(program, run);
+  addDoctor(program, run);
   addJoinToken(program, run);
   addPointerConfig(program, run);
   addRender(program, run);
@@ -258,6 +260,17 @@ function addGet(program: Command, run: Run): void {
     .description('list the rollouts of all pools')
     .addOption(outputOption())
     .action((options: OutputOption) => run((context) => getRollouts(context, options.output))());
+}
+
+function addDoctor(program: Command, run: Run): void {
+  program
+    .command('doctor')
+    .description(
+      'check versions, installation, permissions, certificates, clocks, pools and host workers; ' +
+        'each finding names the command that mends it',
+    )
+    .addOption(outputOption())
+    .action((options: OutputOption) => run((context) => doctor(context, options.output))());
 }
 
 function addHost(program: Command, run: Run): void {

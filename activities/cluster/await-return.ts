@@ -157,10 +157,11 @@ class ReadyWait {
     this.#count.lost(now);
   }
 
-  /** A node that is Ready at once in its new boot is not shown as Verifying. */
+  /** Verifying: it is back and Ready, and has to stay so. */
   #showPhase(): void {
-    const phase = this.#count.isBooted ? 'Verifying' : 'Rebooting';
-    if (phase === this.#shown) return;
+    const { isBooted, blocker } = this.#count;
+    const phase = isBooted && blocker === undefined ? 'Verifying' : 'Rebooting';
+    if (phase === this.#shown || this.#shown === 'Verifying') return;
     this.#shown = phase;
     this.show?.(phase);
   }

@@ -244,6 +244,11 @@ export class KubeClient {
     return { ok: false, status: readStatus(reply.code, reply.body, reply.retryAfter) };
   }
 
+  /** Of reviews, which are asked and never stored. */
+  async ask(path: string, body: object, what: string): Promise<unknown> {
+    return this.#json(what, 'POST', path, { body });
+  }
+
   async text(path: string): Promise<string> {
     const what = `get ${path}`;
     const reply = await this.#transport.send({ method: 'GET', path, what });

@@ -262,6 +262,45 @@ describe('what the commands print, and how they end', () => {
     STORY_MS,
   );
 
+  test(
+    'what the cluster knows of a rollout is shown also without Temporal',
+    async () => {
+      const { code, out } = await world.slipway(['rollout', 'status', POOL], {
+        TEMPORAL_ADDRESS: '127.0.0.1:9',
+      });
+
+      expect(code).toBe(9);
+      expect(out).toContain('4/4 updated');
+      expect(out).toContain('Temporal at 127.0.0.1:9 does not answer');
+    },
+    STORY_MS,
+  );
+
+  test(
+    'the doctor finds nothing wrong, and then what a process may not do',
+    async () => {
+      const ROLE = '/apis/rbac.authorization.k8s.io/v1/clusterroles/slipway-server';
+      const healthy = await world.slipway(['doctor']);
+      expect(healthy).toMatchObject({ code: 0, err: '' });
+      expect(healthy.out).toMatch(/^0 problems, 1 warning$/m);
+      expect(healthy.out).toContain('namespace slipway: has none of Slipway');
+
+      const { rules } = await world.api.call<{ readonly rules: readonly object[] }>('GET', ROLE);
+      await world.api.call('PATCH', ROLE, { rules: rules.slice(1) });
+      const ill = await world.slipway(['doctor', '-o', 'json']);
+      await world.api.call('PATCH', ROLE, { rules });
+
+      expect(ill.code).toBe(4);
+      expect(itemsOf(ill)).toContainEqual({
+        level: 'problem',
+        object: 'serviceaccount slipway/slipway-server',
+        says: 'may not get nodes, list nodes, watch nodes',
+        mend: 'kubectl apply -f deploy/rbac',
+      });
+    },
+    STORY_MS,
+  );
+
   test.each([
     [3, ['plan', 'nobody'], {}, /pool nobody not found; there are: .*worker/],
     [3, ['rollout', 'status', 'nobody'], {}, /pool nobody not found/],
@@ -269,7 +308,7 @@ describe('what the commands print, and how they end', () => {
     [2, ['rollout', 'status'], {}, /missing required argument/],
     [2, ['rollout', 'status', POOL, '--timeout', 'soon'], {}, /expected a duration/],
     [2, ['rolout'], {}, /unknown command 'rolout'/],
-    [9, ['rollout', 'status', POOL], { TEMPORAL_ADDRESS: '127.0.0.1:9' }, /127\.0\.0\.1:9/],
+    [9, ['get', 'rollouts'], { TEMPORAL_ADDRESS: '127.0.0.1:9' }, /127\.0\.0\.1:9/],
     [2, ['get', 'pools'], { KUBECONFIG: '/nonexistent/config' }, /nonexistent/],
   ])(
     'exit %i: slipway %j',

@@ -1,4 +1,4 @@
-import type { ClusterView } from '../../../cli/ports';
+import type { ClusterView, DoctorConnections } from '../../../cli/ports';
 import type { PoolRollout, PoolRolloutStatus } from '../../../core/rollout/pool-rollout';
 import type { StepResult } from '../../../workflows/contracts/rollout';
 
@@ -42,3 +42,9 @@ export function aStepResult(change: Partial<StepResult> = {}): StepResult {
     ...change,
   };
 }
+
+/** Of a command that examines nothing. */
+export const NO_DOCTOR: DoctorConnections = {
+  cluster: () => Promise.reject(new Error('nobody examines')),
+  temporal: () => Promise.reject(new Error('nobody examines')),
+};

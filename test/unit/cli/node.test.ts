@@ -12,7 +12,7 @@ import type { Node } from '../../../core/node/types';
 import type { MachineConfigPool } from '../../../core/pool/types';
 import type { StepResult } from '../../../workflows/contracts/rollout';
 import type { NodeStatus } from '../../../workflows/contracts/update';
-import { aStepResult, aView } from './cluster-view';
+import { aStepResult, aView, NO_DOCTOR } from './cluster-view';
 
 const PREFIX = 'machineconfiguration.openshift.io';
 
@@ -70,6 +70,7 @@ function given(
     cluster: () => Promise.resolve(cluster as CliCluster),
     temporal: () => Promise.resolve(temporal as CliTemporal),
     temporalSetup: () => Promise.reject(new Error('nobody sets up')),
+    doctor: NO_DOCTOR,
   };
   return { context, asked, out, err };
 }

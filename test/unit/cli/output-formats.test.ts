@@ -5,7 +5,7 @@ import { openTerminal } from '../../../cli/terminal';
 import { ANNOTATION } from '../../../core/names';
 import type { Node } from '../../../core/node/types';
 import type { MachineConfigPool } from '../../../core/pool/types';
-import { aView } from './cluster-view';
+import { aView, NO_DOCTOR } from './cluster-view';
 import { rendered } from './rendered-config';
 
 const NOW = Date.parse('2030-01-01T01:00:00Z');
@@ -81,6 +81,7 @@ async function printed(...line: readonly string[]): Promise<string> {
     cluster: async () => cluster as CliCluster,
     temporal: async () => temporal as CliTemporal,
     temporalSetup: () => Promise.reject(new Error('nobody sets up')),
+    doctor: NO_DOCTOR,
   };
   await buildProgram({ exit: () => undefined, context: () => context }).parseAsync([
     ...['node', 'slipway'],

@@ -1,0 +1,98 @@
+/** What each process must be allowed to do: the rules of deploy/rbac, as `kubectl auth can-i` names them. */
+
+/** One question to the API server. */
+export interface ServerAccess {
+  readonly verb: string;
+  readonly group: string;
+  readonly resource: string;
+  readonly subresource?: string;
+  readonly name?: string;
+  readonly namespace?: string;
+}
+
+/** `verbs resource[.group][/subresource] [name] [-n namespace]` */
+export const RULES = {
+  'slipway-controllers': [
+    'get,list,watch,patch nodes',
+    'get,list,watch,create,update,patch,delete machineconfigs.machineconfiguration.openshift.io',
+    'get,list,watch,update,patch machineconfigpools.machineconfiguration.openshift.io',
+    'get,update,patch machineconfigpools.machineconfiguration.openshift.io/status',
+    'update machineconfigpools.machineconfiguration.openshift.io/finalizers',
+    'get,list,watch,create,patch,delete machineconfignodes.machineconfiguration.openshift.io',
+    'patch machineconfignodes.machineconfiguration.openshift.io/status',
+    'get,list,watch controllerconfigs.machineconfiguration.openshift.io',
+    'get,update,patch controllerconfigs.machineconfiguration.openshift.io/status',
+    'get,list,watch rolloutpolicies.slipway.dev',
+    'get,list,watch machineconfigurations.operator.openshift.io',
+    'get clusteroperators.config.openshift.io machine-config',
+    'get deployments.apps machine-config-operator',
+    'get deployments.apps machine-config-controller',
+    'create leases.coordination.k8s.io -n slipway',
+    'get,update,patch leases.coordination.k8s.io slipway-controllers -n slipway',
+    'create,patch events -n default',
+  ],
+  'slipway-cluster-worker': [
+    'get,list,watch,patch nodes',
+    'list,watch pods',
+    'create pods/eviction',
+    'list,watch poddisruptionbudgets.policy',
+    'list,watch daemonsets.apps',
+    'get machineconfigs.machineconfiguration.openshift.io',
+    'get,list,watch,patch machineconfigpools.machineconfiguration.openshift.io',
+    'get,list,watch,create,patch machineconfignodes.machineconfiguration.openshift.io',
+    'patch machineconfignodes.machineconfiguration.openshift.io/status',
+    'list,watch rolloutpolicies.slipway.dev',
+    'get,list,watch,create,delete poolrollouts.slipway.dev',
+    'update poolrollouts.slipway.dev/status',
+    'list,watch machineconfigurations.operator.openshift.io',
+    'get clusteroperators.config.openshift.io machine-config',
+    'get deployments.apps machine-config-operator',
+    'get deployments.apps machine-config-controller',
+    'create,patch events -n default',
+  ],
+  'slipway-server': [
+    'get,list,watch nodes',
+    'list,watch machineconfigpools.machineconfiguration.openshift.io',
+    'list,watch machineconfignodes.machineconfiguration.openshift.io',
+    'list,watch controllerconfigs.machineconfiguration.openshift.io',
+    'get machineconfigpools.machineconfiguration.openshift.io',
+    'get machineconfigs.machineconfiguration.openshift.io',
+    'patch machineconfignodes.machineconfiguration.openshift.io/status',
+    'list,watch rolloutpolicies.slipway.dev',
+    'list,watch poolrollouts.slipway.dev',
+    'list,watch machineconfigurations.operator.openshift.io',
+    'list,watch,patch secrets -n slipway-join',
+  ],
+} as const satisfies Readonly<Record<string, readonly string[]>>;
+
+export type ProcessName = keyof typeof RULES;
+export const PROCESS_NAMES = Object.keys(RULES) as readonly ProcessName[];
+
+/** One question for each verb of a rule. */
+export function accessOf(rule: string): readonly ServerAccess[] {
+  const [question = '', namespace] = rule.split(' -n ');
+  const [verbs = '', what = '', name] = question.split(' ');
+  const [full = '', subresource] = what.split('/');
+  const [resource = '', ...group] = full.split('.');
+  return verbs.split(',').map((verb) => ({
+    ...{ verb, group: group.join('.'), resource },
+    ...(subresource === undefined ? {} : { subresource }),
+    ...(name === undefined ? {} : { name }),
+    ...(namespace === undefined ? {} : { namespace }),
+  }));
+}
+
+/** As `kubectl auth can-i` takes it. */
+export function inWords({
+  verb,
+  group,
+  resource,
+  subresource,
+  name,
+  namespace,
+}: ServerAccess): string {
+  const full = group === '' ? resource : `${resource}.${group}`;
+  const what = name === undefined ? full : `${full}/${name}`;
+  const part = subresource === undefined ? '' : ` --subresource=${subresource}`;
+  return `${verb} ${what}${part}${namespace === undefined ? '' : ` -n ${namespace}`}`;
+}

@@ -1,0 +1,156 @@
+import type { KubeClient } from '../../adapters/kube/client';
+import { findMco } from '../../adapters/kube/mco-presence';
+import { type KubeObject, LEASES, type Resource, DEPLOYMENTS } from '../../adapters/kube/resources';
+import { failureName } from '../../core/errors';
+import { isRecord } from '../../core/is-record';
+import type { ServerAccess } from './access-rules';
+import type { DoctorCluster, InstalledCrd, InstalledDeployment } from './ports';
+
+const NAMESPACE = 'slipway';
+
+interface Crd extends KubeObject {
+  readonly spec?: {
+    readonly versions?: readonly { readonly name: string; readonly served: boolean }[];
+  };
+  readonly status?: {
+    readonly conditions?: readonly { readonly type: string; readonly status: string }[];
+  };
+}
+
+interface Deployment extends KubeObject {
+  readonly spec?: {
+    readonly replicas?: number;
+    readonly template?: {
+      readonly spec?: { readonly containers?: readonly { readonly image?: string }[] };
+    };
+  };
+  readonly status?: { readonly readyReplicas?: number };
+}
+
+interface Stored extends KubeObject {
+  readonly data?: Readonly<Record<string, string>>;
+}
+
+const CRDS: Resource<Crd> = {
+  ...{ group: 'apiextensions.k8s.io', version: 'v1', plural: 'customresourcedefinitions' },
+  ...{ kind: 'CustomResourceDefinition', namespaced: false },
+};
+const SECRETS: Resource<Stored> = {
+  ...{ group: '', version: 'v1', plural: 'secrets', kind: 'Secret', namespaced: true },
+};
+const CONFIG_MAPS: Resource<Stored> = {
+  ...{ group: '', version: 'v1', plural: 'configmaps', kind: 'ConfigMap', namespaced: true },
+};
+
+export function doctorCluster(client: KubeClient): DoctorCluster {
+  return {
+    server: client.server,
+    version: async () => {
+      const answer: unknown = JSON.parse(await client.text('/version'));
+      return isRecord(answer) && typeof answer['gitVersion'] === 'string'
+        ? answer['gitVersion']
+        : '';
+    },
+    whoAmI: () => whoAmI(client),
+    crds: async () => (await client.list(CRDS)).items.map(installedCrd),
+    deployments: async () => {
+      const { items } = await client.list(DEPLOYMENTS, {
+        namespace: NAMESPACE,
+        labelSelector: 'app.kubernetes.io/part-of=slipway',
+      });
+      return items.map(installedDeployment);
+    },
+    mayDo: (user, access) => mayDo(client, user, access),
+    nodeLeases: async () => {
+      const { items } = await client.list(LEASES, { namespace: 'kube-node-lease' });
+      return items.flatMap(({ metadata: { name: node }, spec }) =>
+        spec?.renewTime === undefined ? [] : [{ node, renewedAt: spec.renewTime }],
+      );
+    },
+    serverCertificate: async () => {
+      const data = await storedIn(client, SECRETS, 'slipway-server-tls');
+      const encoded = data?.['tls.crt'];
+      return encoded === undefined ? undefined : Buffer.from(encoded, 'base64').toString();
+    },
+    clientAuthorities: async () =>
+      (await storedIn(client, CONFIG_MAPS, 'slipway-client-ca'))?.['ca.crt'],
+    mco: () => findMco(client),
+  };
+}
+
+function installedCrd({ metadata: { name }, spec, status }: Crd): InstalledCrd {
+  const isEstablished =
+    status?.conditions?.some(({ type, status: is }) => type === 'Established' && is === 'True') ===
+    true;
+  const served = spec?.versions?.filter((version) => version.served) ?? [];
+  return { name, isEstablished, servedVersions: served.map((version) => version.name) };
+}
+
+function installedDeployment({
+  metadata: { name },
+  spec,
+  status,
+}: Deployment): InstalledDeployment {
+  const containers = spec?.template?.spec?.containers ?? [];
+  return {
+    name,
+    wanted: spec?.replicas ?? 1,
+    ready: status?.readyReplicas ?? 0,
+    images: containers.flatMap(({ image }) => image ?? []),
+  };
+}
+
+/** Its answer has the time of the API server. */
+async function whoAmI(client: KubeClient): Promise<{ readonly user: string; readonly at: string }> {
+  const answer = await review(client, 'authentication.k8s.io', 'selfsubjectreviews', {
+    kind: 'SelfSubjectReview',
+  });
+  const user = at(answer, ['status', 'userInfo', 'username']);
+  const time = at(answer, ['metadata', 'creationTimestamp']);
+  return {
+    user: typeof user === 'string' ? user : 'somebody',
+    at: typeof time === 'string' ? time : new Date().toISOString(),
+  };
+}
+
+async function mayDo(client: KubeClient, user: string, access: ServerAccess): Promise<boolean> {
+  const answer = await review(client, 'authorization.k8s.io', 'subjectaccessreviews', {
+    kind: 'SubjectAccessReview',
+    spec: {
+      user,
+      groups: ['system:serviceaccounts', `system:serviceaccounts:${NAMESPACE}`],
+      resourceAttributes: access,
+    },
+  });
+  return at(answer, ['status', 'allowed']) === true;
+}
+
+async function review(
+  client: KubeClient,
+  group: string,
+  plural: string,
+  body: { readonly kind: string; readonly spec?: object },
+): Promise<unknown> {
+  const path = `/apis/${group}/v1/${plural}`;
+  return client.ask(path, { apiVersion: `${group}/v1`, ...body }, `create ${plural}.${group}`);
+}
+
+/** Undefined = there is no such object. */
+async function storedIn(
+  client: KubeClient,
+  resource: Resource<Stored>,
+  name: string,
+): Promise<Stored['data'] | undefined> {
+  try {
+    return (await client.get(resource, { name, namespace: NAMESPACE })).data ?? {};
+  } catch (error) {
+    if (failureName(error) === 'ObjectNotFound') return undefined;
+    throw error;
+  }
+}
+
+function at(object: unknown, path: readonly string[]): unknown {
+  let value = object;
+  for (const field of path) value = isRecord(value) ? value[field] : undefined;
+  return value;
+}

@@ -1,0 +1,123 @@
+/** The API server, Slipway's kinds, its processes and what they may do. */
+
+import { failureName } from '../../core/errors';
+import { inParallel } from '../../core/concurrency-limit';
+import { fewNames } from '../../core/few';
+import {
+  MCO_GROUP,
+  MCO_VERSION,
+  OPERATOR_GROUP,
+  SLIPWAY_GROUP,
+  SLIPWAY_VERSION,
+} from '../../core/names';
+import { accessOf, inWords, PROCESS_NAMES, RULES, type ProcessName } from './access-rules';
+import { ok, orOk, problem, warning, type Finding } from './finding';
+import type { DoctorCluster, InstalledCrd, InstalledDeployment } from './ports';
+
+/** With which Slipway is tested. */
+export const TESTED_KUBERNETES = { major: 1, minor: 36 };
+
+const INSTALL = 'kubectl apply -k site (docs/install.md#4-the-processes)';
+
+export async function apiServer(cluster: DoctorCluster): Promise<readonly Finding[]> {
+  const [version, { user }] = await Promise.all([cluster.version(), cluster.whoAmI()]);
+  const object = `Kubernetes at ${cluster.server}`;
+  const [, major = '0', minor = '0'] = /^v?(\d+)\.(\d+)/.exec(version) ?? [];
+  const tested = `${TESTED_KUBERNETES.major}.${TESTED_KUBERNETES.minor}`;
+  const isOlder =
+    Number(major) * 1000 + Number(minor) < TESTED_KUBERNETES.major * 1000 + TESTED_KUBERNETES.minor;
+  if (!isOlder) return [ok(object, `${version}; you are ${user}`)];
+  const says = `${version} is older than ${tested}, with which Slipway is tested`;
+  return [warning(object, says, `upgrade the cluster to ${tested}`)];
+}
+
+/** Kinds that Slipway reads and writes, and the version that it asks for. */
+export const KINDS: Readonly<Record<string, string>> = {
+  [`machineconfigs.${MCO_GROUP}`]: MCO_VERSION,
+  [`machineconfigpools.${MCO_GROUP}`]: MCO_VERSION,
+  [`machineconfignodes.${MCO_GROUP}`]: MCO_VERSION,
+  [`controllerconfigs.${MCO_GROUP}`]: MCO_VERSION,
+  [`machineconfigurations.${OPERATOR_GROUP}`]: 'v1',
+  [`rolloutpolicies.${SLIPWAY_GROUP}`]: SLIPWAY_VERSION,
+  [`poolrollouts.${SLIPWAY_GROUP}`]: SLIPWAY_VERSION,
+};
+
+export async function crds(cluster: DoctorCluster): Promise<readonly Finding[]> {
+  const installed = new Map((await cluster.crds()).map((crd) => [crd.name, crd]));
+  const findings = Object.entries(KINDS).flatMap(([name, version]) => {
+    const says = whatIsWrong(installed.get(name), version);
+    const object = `customresourcedefinition ${name}`;
+    return says === undefined ? [] : [problem(object, says, 'kubectl apply -f deploy/crds')];
+  });
+  return orOk(findings, 'customresourcedefinitions', `all ${Object.keys(KINDS).length} are served`);
+}
+
+function whatIsWrong(crd: InstalledCrd | undefined, version: string): string | undefined {
+  if (crd === undefined) return 'is not installed';
+  if (!crd.servedVersions.includes(version)) return `does not serve version ${version}`;
+  return crd.isEstablished ? undefined : 'is not established yet';
+}
+
+export async function processes(cluster: DoctorCluster): Promise<readonly Finding[]> {
+  const installed = await cluster.deployments();
+  if (installed.length === 0) {
+    const says = 'has none of Slipway: its processes run elsewhere, or are not installed';
+    return [warning('namespace slipway', says, INSTALL)];
+  }
+  const byName = new Map(installed.map((one) => [one.name, one]));
+  const findings = PROCESS_NAMES.flatMap((name) => ofProcess(name, byName.get(name)));
+  return [...findings, ...differentImages(installed)];
+}
+
+function ofProcess(name: ProcessName, found: InstalledDeployment | undefined): readonly Finding[] {
+  const object = `deployment slipway/${name}`;
+  if (found === undefined) return [problem(object, 'is not there', INSTALL)];
+  const { ready, wanted } = found;
+  const says = `${ready} of ${wanted} replicas are ready`;
+  if (ready >= wanted && ready > 0) return [ok(object, says)];
+  const mend = `kubectl -n slipway describe pods -l app.kubernetes.io/name=${name}`;
+  return [ready === 0 ? problem(object, says, mend) : warning(object, says, mend)];
+}
+
+/** Versions may differ for as long as an upgrade takes. */
+function differentImages(installed: readonly InstalledDeployment[]): readonly Finding[] {
+  const images = [...new Set(installed.flatMap((one) => one.images))];
+  if (images.length <= 1) return [];
+  const says = `run different images: ${fewNames(images)}`;
+  return [warning('deployments of slipway', says, INSTALL)];
+}
+
+const QUESTIONS_AT_ONCE = 8;
+
+/** Asked for their ServiceAccounts. */
+export async function access(cluster: DoctorCluster): Promise<readonly Finding[]> {
+  const questions = PROCESS_NAMES.flatMap((process) =>
+    RULES[process].flatMap((rule) => accessOf(rule).map((one) => ({ process, one }))),
+  );
+  try {
+    const answers = await inParallel(questions, QUESTIONS_AT_ONCE, async ({ process, one }) => ({
+      ...{ process, one },
+      isAllowed: await cluster.mayDo(`system:serviceaccount:slipway:${process}`, one),
+    }));
+    const findings = PROCESS_NAMES.flatMap((process) => {
+      const missing = answers
+        .filter((answer) => answer.process === process && !answer.isAllowed)
+        .map(({ one }) => inWords(one));
+      if (missing.length === 0) return [];
+      const says = `may not ${fewNames(missing)}`;
+      return [problem(`serviceaccount slipway/${process}`, says, 'kubectl apply -f deploy/rbac')];
+    });
+    return orOk(findings, 'serviceaccounts of slipway', 'may do what they must');
+  } catch (error) {
+    if (failureName(error) !== 'ApiForbidden') throw error;
+    const says = 'you may not ask what they may do (create subjectaccessreviews)';
+    return [warning('serviceaccounts of slipway', says, 'run it as an administrator')];
+  }
+}
+
+export async function mco(cluster: DoctorCluster): Promise<readonly Finding[]> {
+  const found = await cluster.mco();
+  if (found === undefined) return [];
+  const says = "belongs to OpenShift's Machine Config Operator, which changes the same nodes";
+  return [problem(found, says, 'switch one of the two off (docs/install.md)')];
+}

@@ -1,0 +1,56 @@
+/** What `slipway doctor` asks; the real ones are in `cluster-facts.ts` and `temporal-facts.ts`. */
+
+import type { ServerAccess } from './access-rules';
+
+/** Of a CustomResourceDefinition, as far as it is looked at. */
+export interface InstalledCrd {
+  readonly name: string;
+  readonly isEstablished: boolean;
+  readonly servedVersions: readonly string[];
+}
+
+export interface InstalledDeployment {
+  readonly name: string;
+  readonly wanted: number;
+  readonly ready: number;
+  readonly images: readonly string[];
+}
+
+export interface NodeLease {
+  readonly node: string;
+  /** RFC 3339. */
+  readonly renewedAt: string;
+}
+
+export interface DoctorCluster {
+  readonly server: string;
+  /** `v1.36.3` */
+  version(): Promise<string>;
+  /** Who asks, and what time it is there. */
+  whoAmI(): Promise<{ readonly user: string; readonly at: string }>;
+  crds(): Promise<readonly InstalledCrd[]>;
+  /** Of Slipway's namespace; none = its processes run elsewhere, or not at all. */
+  deployments(): Promise<readonly InstalledDeployment[]>;
+  /** @throws `ApiForbidden` when the caller may not ask this */
+  mayDo(user: string, access: ServerAccess): Promise<boolean>;
+  nodeLeases(): Promise<readonly NodeLease[]>;
+  /** PEM; undefined = there is none. */
+  serverCertificate(): Promise<string | undefined>;
+  /** PEM; undefined = there is none. */
+  clientAuthorities(): Promise<string | undefined>;
+  /** In words; undefined = MCO does not run here. */
+  mco(): Promise<string | undefined>;
+}
+
+export interface DoctorTemporal {
+  readonly address: string;
+  readonly namespace: string;
+  /** `1.31.0` */
+  version(): Promise<string>;
+  /** In words: `the namespace slipway`. */
+  missing(): Promise<readonly string[]>;
+  /** How many cluster workers ask for workflow tasks, for activities, and for steps of rollouts. */
+  clusterWorkers(): Promise<{ readonly [queue: string]: number }>;
+  /** Whether the host worker of the node has asked for work in the last minutes. */
+  hasHostWorker(node: string): Promise<boolean>;
+}

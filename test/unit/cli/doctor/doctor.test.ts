@@ -1,0 +1,253 @@
+import { X509Certificate } from 'node:crypto';
+import { doctor } from '../../../../cli/commands/doctor';
+import type { DoctorCluster, DoctorTemporal } from '../../../../cli/doctor/ports';
+import { KINDS } from '../../../../cli/doctor/kubernetes';
+import { PROCESS_NAMES } from '../../../../cli/doctor/access-rules';
+import { EXIT, type ExitCode } from '../../../../cli/exit-codes';
+import { openTerminal } from '../../../../cli/terminal';
+import type { ClusterView } from '../../../../cli/ports';
+import { certificates } from '../../../../cli/doctor/certificates';
+import { fail } from '../../../../core/errors';
+import { LABEL } from '../../../../core/names';
+import { newAuthority } from '../../../../tools/cluster/certificates';
+import { aPool } from '../../core/pool/builders';
+import { old } from '../../core/rollout/rollout-pool';
+import { aView } from '../cluster-view';
+
+/** The certificates begin now. */
+const NOW = Date.now();
+const after = (seconds: number): string => new Date(NOW + seconds * 1000).toISOString();
+const AT = after(0);
+
+const worker = (name: string) => {
+  const node = old(name);
+  return { ...node, metadata: { ...node.metadata, labels: { [LABEL.WORKER]: '' } } };
+};
+const POOL = aPool({ nodeSelector: { matchLabels: { [LABEL.WORKER]: '' } } });
+const VIEW = aView({ pools: [POOL], nodes: [worker('w1'), worker('w2')] });
+
+let pem: string;
+beforeAll(async () => {
+  pem = (await newAuthority('slipway-test')).certificate;
+});
+
+const HEALTHY_TEMPORAL: DoctorTemporal = {
+  ...{ address: '127.0.0.1:7233', namespace: 'slipway' },
+  version: () => Promise.resolve('1.31.2'),
+  missing: () => Promise.resolve([]),
+  clusterWorkers: () => Promise.resolve({ 'workflow tasks': 2, activities: 2 }),
+  hasHostWorker: () => Promise.resolve(true),
+};
+
+function healthyCluster(): DoctorCluster {
+  return {
+    server: 'https://127.0.0.1:6443',
+    version: () => Promise.resolve('v1.36.3'),
+    whoAmI: () => Promise.resolve({ user: 'ana', at: AT }),
+    crds: () =>
+      Promise.resolve(
+        Object.entries(KINDS).map(([name, version]) => ({
+          ...{ name, isEstablished: true },
+          servedVersions: [version],
+        })),
+      ),
+    deployments: () =>
+      Promise.resolve(
+        PROCESS_NAMES.map((name) => ({ name, wanted: 2, ready: 2, images: ['slipway:0.2.0'] })),
+      ),
+    mayDo: () => Promise.resolve(true),
+    nodeLeases: () => Promise.resolve([{ node: 'w1', renewedAt: AT }]),
+    serverCertificate: () => Promise.resolve(pem),
+    clientAuthorities: () => Promise.resolve(pem),
+    mco: () => Promise.resolve(undefined),
+  };
+}
+
+interface Scene {
+  readonly cluster?: Partial<DoctorCluster>;
+  readonly temporal?: Partial<DoctorTemporal> | Error;
+  readonly view?: ClusterView | Error;
+}
+
+async function examined({ cluster = {}, temporal = {}, view = VIEW }: Scene = {}) {
+  let text = '';
+  const sink = { isTTY: false, columns: 80, write: (more: string) => (text += more) };
+  const code = await doctor(
+    {
+      terminal: openTerminal({ out: sink, err: sink }, { color: false, env: {} }),
+      now: () => NOW,
+      cluster: () =>
+        Promise.resolve({
+          read: () => (view instanceof Error ? Promise.reject(view) : Promise.resolve(view)),
+        }),
+      doctor: {
+        cluster: () => Promise.resolve({ ...healthyCluster(), ...cluster }),
+        temporal: () =>
+          temporal instanceof Error
+            ? Promise.reject(temporal)
+            : Promise.resolve({ ...HEALTHY_TEMPORAL, ...temporal }),
+      },
+    },
+    'table',
+  );
+  const said = text.split('\n');
+  return { code, said, wrong: said.filter((line) => /^(PROBLEM|WARNING)/.test(line)) };
+}
+
+it('says what is well', async () => {
+  const { code, said, wrong } = await examined();
+
+  expect([code, wrong]).toEqual([EXIT.OK, []]);
+  expect(said).toContain('ok       Kubernetes at https://127.0.0.1:6443: v1.36.3; you are ana');
+  expect(said).toContain('0 problems, 0 warnings');
+});
+
+const CRD = 'poolrollouts.slipway.dev';
+const AHEAD = after(9);
+const STALE = after(-120);
+const MANY = ['w1', 'w2', 'w3', 'w4'].map(worker);
+
+it.each<[string, Scene, string, ExitCode]>([
+  [
+    'an old cluster',
+    { cluster: { version: () => Promise.resolve('v1.29.4') } },
+    'WARNING  Kubernetes at https://127.0.0.1:6443: v1.29.4 is older than 1.36, with which Slipway is tested',
+    EXIT.OK,
+  ],
+  [
+    'a kind that is not there',
+    {
+      cluster: {
+        crds: async () => (await healthyCluster().crds()).filter(({ name }) => name !== CRD),
+      },
+    },
+    `PROBLEM  customresourcedefinition ${CRD}: is not installed`,
+    EXIT.FAILED,
+  ],
+  [
+    'a process that is not there',
+    {
+      cluster: {
+        deployments: async () => (await healthyCluster().deployments()).slice(1),
+      },
+    },
+    'PROBLEM  deployment slipway/slipway-controllers: is not there',
+    EXIT.FAILED,
+  ],
+  [
+    'what a process may not do',
+    {
+      cluster: {
+        mayDo: (user, { verb, resource }) =>
+          Promise.resolve(
+            !(user.endsWith('slipway-server') && verb === 'patch' && resource === 'secrets'),
+          ),
+      },
+    },
+    'PROBLEM  serviceaccount slipway/slipway-server: may not patch secrets -n slipway-join',
+    EXIT.FAILED,
+  ],
+  [
+    'that only an administrator can be told',
+    { cluster: { mayDo: () => Promise.reject(fail('ApiForbidden', 'no')) } },
+    'WARNING  serviceaccounts of slipway: you may not ask what they may do (create subjectaccessreviews)',
+    EXIT.OK,
+  ],
+  [
+    'the Machine Config Operator',
+    { cluster: { mco: () => Promise.resolve('ClusterOperator machine-config') } },
+    "PROBLEM  ClusterOperator machine-config: belongs to OpenShift's Machine Config Operator, which changes the same nodes",
+    EXIT.FAILED,
+  ],
+  [
+    'a Temporal that lacks something',
+    { temporal: { missing: () => Promise.resolve(['the namespace slipway']) } },
+    'PROBLEM  Temporal at 127.0.0.1:7233: lacks the namespace slipway',
+    EXIT.FAILED,
+  ],
+  [
+    'a Temporal that does not answer, once',
+    { temporal: new Error('Temporal at 127.0.0.1:7233 does not answer') },
+    'PROBLEM  Temporal: Temporal at 127.0.0.1:7233 does not answer',
+    EXIT.FAILED,
+  ],
+  [
+    'that no cluster worker runs',
+    { temporal: { clusterWorkers: () => Promise.resolve({ 'workflow tasks': 0, activities: 1 }) } },
+    'PROBLEM  cluster workers: none has asked Temporal for workflow tasks in the last minutes',
+    EXIT.FAILED,
+  ],
+  [
+    'a node in no pool',
+    { view: aView({ pools: [POOL], nodes: [worker('w1'), old('w2')] }) },
+    'WARNING  node w2: is in no pool',
+    EXIT.OK,
+  ],
+  [
+    'a host worker that is away',
+    { temporal: { hasHostWorker: (node) => Promise.resolve(node !== 'w2') } },
+    'PROBLEM  node w2: has not asked Temporal for work in the last minutes',
+    EXIT.FAILED,
+  ],
+  [
+    'several of them together',
+    {
+      view: aView({ pools: [POOL], nodes: MANY }),
+      temporal: { hasHostWorker: () => Promise.resolve(false) },
+    },
+    'PROBLEM  4 nodes (w1, w2, w3 and 1 more): has not asked Temporal for work in the last minutes',
+    EXIT.FAILED,
+  ],
+  [
+    'a clock that is ahead',
+    { cluster: { nodeLeases: () => Promise.resolve([{ node: 'w1', renewedAt: AHEAD }]) } },
+    "PROBLEM  node w1: its clock is 9 s ahead of the API server's",
+    EXIT.FAILED,
+  ],
+  [
+    'a clock that is behind',
+    { cluster: { nodeLeases: () => Promise.resolve([{ node: 'w1', renewedAt: STALE }]) } },
+    "PROBLEM  node w1: its clock is 120 s behind the API server's",
+    EXIT.FAILED,
+  ],
+])('says %s', async (_what, scene, line, exitCode) => {
+  const { code, wrong } = await examined(scene);
+
+  expect([wrong, code]).toEqual([[line], exitCode]);
+});
+
+it('says nothing else of a cluster that does not answer', async () => {
+  const away = () => Promise.reject(fail('ApiUnavailable', 'the API server does not answer'));
+  const { wrong, said } = await examined({ cluster: { version: away } });
+
+  expect(wrong).toEqual([
+    'PROBLEM  Kubernetes at https://127.0.0.1:6443: the API server does not answer',
+  ]);
+  expect(said.filter((line) => line.startsWith('ok'))).toEqual([]);
+});
+
+describe('a certificate', () => {
+  const DAY_MS = 86_400_000;
+
+  it.each([
+    ['ends soon', -10, /^WARNING .* ends on .*, in 10 days$|^WARNING .* in 9 days$/],
+    ['has ended', 1, /^PROBLEM .* ended on /],
+  ])('that %s is named, with its object', async (_what, days, line) => {
+    const endsMs = Date.parse(new X509Certificate(pem).validTo);
+    const found = await certificates(healthyCluster(), endsMs + days * DAY_MS);
+
+    expect(found.map(({ level, says }) => `${level.toUpperCase()}  ${says}`)).toEqual([
+      expect.stringMatching(line),
+      expect.stringMatching(line),
+    ]);
+    expect(found[0]?.object).toBe('secret slipway/slipway-server-tls');
+  });
+
+  it('that is not there is a problem', async () => {
+    const none = { ...healthyCluster(), serverCertificate: () => Promise.resolve(undefined) };
+
+    expect(await certificates(none, NOW)).toContainEqual(
+      expect.objectContaining({ level: 'problem', says: 'is not there' }),
+    );
+  });
+});
