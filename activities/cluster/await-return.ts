@@ -17,6 +17,9 @@ import { Wakeups } from './wakeups';
 
 const HEARTBEAT_MS = 5_000;
 
+/** A wait that takes less is not worth the write that shows it. */
+const SHOWN_FROM_SECONDS = 30;
+
 /** So long after an event the cache counts as current. */
 const WORD_HOLDS_MS = 1_000;
 
@@ -160,7 +163,8 @@ class ReadyWait {
   /** Verifying: it is back and Ready, and has to stay so. */
   #showPhase(): void {
     const { isBooted, blocker } = this.#count;
-    const phase = isBooted && blocker === undefined ? 'Verifying' : 'Rebooting';
+    const isLong = this.input.readySeconds >= SHOWN_FROM_SECONDS;
+    const phase = isBooted && isLong && blocker === undefined ? 'Verifying' : 'Rebooting';
     if (phase === this.#shown || this.#shown === 'Verifying') return;
     this.#shown = phase;
     this.show?.(phase);

@@ -143,6 +143,8 @@ function isBegunAnew({ before, target }: Picture, state: RolloutState): boolean 
 /** What may begin now, and what not. */
 interface PoolLimits extends Limits {
   readonly isCancelled: boolean;
+  /** It does not start by itself. */
+  readonly isTargetCancelled: boolean;
   /** A person has to start it. */
   readonly isUnstarted: boolean;
 }
@@ -189,8 +191,8 @@ function limitsOf(picture: Picture): PoolLimits {
   const { pool, target, paused, invalid, members, policy } = picture;
   const { annotations = {} } = pool.metadata;
   const cancelledFor = annotations[ANNOTATION.ROLLOUT_CANCELLED];
-  const isCancelled =
-    picture.isCancelled === true || (cancelledFor !== undefined && cancelledFor === target);
+  const isTargetCancelled = cancelledFor !== undefined && cancelledFor === target;
+  const isCancelled = picture.isCancelled === true || isTargetCancelled;
   const isUnstarted =
     policy.trigger === 'Manual' && annotations[ANNOTATION.ROLLOUT_STARTED] === undefined;
   const isStandstill =
@@ -199,6 +201,7 @@ function limitsOf(picture: Picture): PoolLimits {
   const isHalted = looksHalted(members, policy);
   return {
     isCancelled,
+    isTargetCancelled,
     isUnstarted,
     isStandstill,
     isHalted,
@@ -220,8 +223,8 @@ function stateOf(
     ...(target === undefined ? {} : { config: target }),
     paused,
     ...(pausedReason === undefined ? {} : { pausedReason }),
-    cancelled: limits.isCancelled,
-    isAtRest,
+    cancelling: limits.isCancelled && !isAtRest,
+    cancelled: limits.isTargetCancelled,
     unstarted: limits.isUnstarted,
     machineCount: members.length,
     maxUnavailable,

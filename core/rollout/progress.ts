@@ -29,10 +29,10 @@ export interface RolloutFacts {
   readonly config?: string;
   readonly paused: boolean;
   readonly pausedReason?: string;
-  /** A person cancelled the rollout. */
+  /** A person cancelled the rollout, and its updates have yet to end. */
+  readonly cancelling?: boolean;
+  /** A person cancelled the rollout of this config. */
   readonly cancelled?: boolean;
-  /** No update runs any more. */
-  readonly isAtRest: boolean;
   /** Nobody has started it, and its policy says Manual. */
   readonly unstarted?: boolean;
   readonly machineCount: number;
@@ -75,7 +75,7 @@ export interface StateAndBlocker {
  * completed, paused, halted, rolling, blocked.
  */
 export function rolloutState(facts: RolloutFacts): StateAndBlocker {
-  if (facts.cancelled === true && !facts.isAtRest) return cancelling(facts);
+  if (facts.cancelling === true) return cancelling(facts);
   if (facts.config === undefined) {
     return {
       state: RolloutState.WAITING_FOR_RENDER,

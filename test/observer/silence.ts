@@ -30,7 +30,6 @@ const ABSENCE_MS = 10_000;
 
 export interface OpenWorkflows {
   readonly ids: ReadonlySet<string>;
-  readonly runs: ReadonlySet<string>;
 }
 
 /** The answer of a workflow. */
@@ -230,21 +229,21 @@ export class Silence {
   }
 
   /**
-   * Grants of open rollouts whose run is over, although their node serves. One whose node is out of
+   * Grants of open rollouts that no update of their node uses, although the node serves. One whose node is out of
    * service goes on until it is back.
    */
-  #unusedGrants({ ids, runs }: OpenWorkflows): readonly Waiting[] {
+  #unusedGrants({ ids }: OpenWorkflows): readonly Waiting[] {
     const open = this.record.rollouts.filter(({ name }) => ids.has(`${ROLLOUT}${name}`));
     return open.flatMap(({ name: pool, grants }) =>
       grants
-        .filter(({ node, run }) => !runs.has(run) && this.#serves(node))
+        .filter(({ node }) => !ids.has(`${UPDATE}${node}`) && this.#serves(node))
         .map(({ node, run }) => ({
           key: `grant ${pool} ${node} ${run}`,
           sign: '',
           silent: {
             invariant: 'I6',
             subject: node,
-            text: `it has a grant of pool ${pool}, and the update that got it does not run`,
+            text: `it has a grant of pool ${pool}, and no update of it runs`,
           },
         })),
     );

@@ -97,13 +97,12 @@ class Server {
 
   openWorkflows(): Promise<OpenWorkflows> {
     return this.#within(async () => {
-      const [ids, runs] = [new Set<string>(), new Set<string>()];
+      const ids = new Set<string>();
       const query = 'ExecutionStatus = "Running"';
-      for await (const { workflowId, runId } of this.#client.workflow.list({ query })) {
+      for await (const { workflowId } of this.#client.workflow.list({ query })) {
         ids.add(workflowId);
-        runs.add(runId);
       }
-      return { ids, runs };
+      return { ids };
     });
   }
 

@@ -54,7 +54,7 @@ it('waits for no update of a Node that is deleted, and takes the next config at 
 
   world.deleteNode(node);
   world.render('worker', 'rendered-worker-3');
-  await run(2 * MINUTE_MS);
+  await run(3 * MINUTE_MS);
 
   expect([...world.hosts.values()].some(({ os }) => os === 'os-3')).toBe(true);
   await run(60 * MINUTE_MS);

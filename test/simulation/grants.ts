@@ -19,7 +19,8 @@ interface Told {
   readonly clock: VirtualClock;
   readonly cluster: Cluster;
   readonly outages: Pick<Outages, 'isMovedSince' | 'isOutSince'>;
-  readonly isOpen: (node: string, run: string) => boolean;
+  /** An update of the node runs: the one that got the grant, or the one that takes it up. */
+  readonly isWorkedOn: (node: string) => boolean;
   /** Whether the rollout of a pool is open. */
   readonly isRolling: (pool: string) => boolean;
   readonly onBreak: (invariant: 'I1' | 'I6', what: string) => void;
@@ -97,11 +98,11 @@ export class Grants {
     onBreak('I6', `${run} has had a grant for ${node} for ${seconds} s, and does not run`);
   }
 
-  /** Its run is over without a word, and has left no cordon that the next run is to take up. */
+  /** Its run is over without a word, no other one has taken it up, and it has left no cordon. */
   private isForNothing({ node: name, run, startedAt }: Grant): boolean {
-    const { cluster, isOpen } = this.told;
+    const { cluster, isWorkedOn } = this.told;
     const node = cluster.nodes.get(name);
-    if (isOpen(name, run) || this.byPerson.has(run)) return false;
+    if (isWorkedOn(name) || this.byPerson.has(run)) return false;
     // It ends with the next step of its pool, and nobody waits for that as long as it is at rest.
     if (node === undefined || isSaidOver(node, run, startedAt)) return false;
     return !isOurs(node);

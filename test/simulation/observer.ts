@@ -79,7 +79,7 @@ export class Invariants {
     private readonly configs: ReadonlyMap<string, SimulatedConfig>,
     private readonly isUpdating: (node: string) => boolean,
     /** Whether this very run of the update of a node goes on. */
-    isOpen: (node: string, run: string) => boolean,
+    isWorkedOn: (node: string) => boolean,
     isRolling: (pool: string) => boolean,
     /** Whether Temporal is away for the processes of Slipway. */
     private readonly isTemporalAway: () => boolean,
@@ -90,7 +90,7 @@ export class Invariants {
     this.onlyNode = new OnlyNode(cluster.nodes);
     this.holds = new Holds(clock);
     this.grants = new Grants({
-      ...{ clock, cluster, isOpen, isRolling, outages: this.outages },
+      ...{ clock, cluster, isWorkedOn, isRolling, outages: this.outages },
       onBreak: (invariant, what) => {
         this.break(invariant, what);
       },

@@ -107,7 +107,7 @@ export class World {
       this.pods,
       this.byName,
       (node) => this.temporal.isRunning(updateNodeId(node)),
-      (node, run) => this.temporal.isOpen(updateNodeId(node), run),
+      (node) => this.temporal.isRunning(updateNodeId(node)),
       (pool) => this.temporal.isRunning(poolRolloutId(pool)),
       () => this.client.isAway,
     );

@@ -8,7 +8,6 @@ const unrendered: RolloutFacts = {
   updated: 1,
   unavailable: [],
   children: [],
-  isAtRest: false,
   candidateCount: 3,
   failuresCounted: 0,
   failed: [],
@@ -165,12 +164,12 @@ describe('the state of a rollout', () => {
     ],
     [
       'Cancelling before everything else',
-      { ...facts, cancelled: true, paused: true, children: [working] },
+      { ...facts, cancelling: true, cancelled: true, paused: true, children: [working] },
       { state: 'Cancelling', blocker: 'waiting for n1 to be taken back or to finish' },
     ],
     [
       'Blocked once everything is taken back, whatever else holds',
-      { ...facts, cancelled: true, paused: true, isAtRest: true },
+      { ...facts, cancelled: true, paused: true },
       {
         state: 'Blocked',
         blocker:
