@@ -57,11 +57,6 @@ const STORIES: readonly PlantedStory[] = [
       from: "...marked(node, input, 'gives back')",
       to: "...marked(node, input, 'takes')",
     },
-    andChange: {
-      file: 'core/rollout/running.ts',
-      from: 'else toClose.push(grant);',
-      to: '',
-    },
     tell: () => Promise.resolve(),
   },
   {
@@ -289,11 +284,15 @@ async function brokenIn({ tell, setting }: PlantedStory, planted: Planted) {
   const { violations } = story.world.invariants;
   try {
     await tell(story);
-    await story.toTheEnd();
   } catch (error) {
     if (violations.length === 0) throw error;
   }
-  return violations[0]?.invariant;
+  // What goes on for ever breaks I6, whatever it says that it does.
+  const isEnded = await story.toTheEnd().then(
+    () => true,
+    () => false,
+  );
+  return violations[0]?.invariant ?? (isEnded ? undefined : 'I6');
 }
 
 it.each(STORIES.map((story) => [story.bug, story] as const))(
