@@ -48,7 +48,7 @@ export interface Decision {
   readonly inDoubt: readonly Grant[];
   readonly start: readonly WantedUpdate[];
   readonly cancel: readonly UnwantedUpdate[];
-  /** Grants whose run has cordoned nothing and is closed: its Node has to say so. */
+  /** Grants whose run has not taken its node and is closed: its Node has to say so. */
   readonly close: readonly Grant[];
   /** No update is left, and none will begin; absent = the rollout goes on. */
   readonly ended?: RolloutEnd;
