@@ -51,9 +51,11 @@ const untilWokenFor = (reason: string, line: number, pool?: string) =>
 
 /** Waits until a later change of another pool has been handled, and so all earlier ones. */
 async function settle(): Promise<void> {
-  const name = `settle${linesNow()}`;
+  const line = linesNow();
+  const name = `settle${line}`;
   await aPoolBehind(name, [`${name}-node`]);
-  await rollouts.until((asked) => asked === `wake ${name}`);
+  // Not only that it is new: by then it has its config.
+  await untilWokenFor('the pool changed', line, name);
 }
 
 async function annotate(node: string, annotations: object): Promise<void> {
