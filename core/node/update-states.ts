@@ -76,7 +76,7 @@ export interface States {
    */
   proving: WithPlan & { readonly rebootedFrom?: string; readonly first?: 'proof' | 'node' };
   /** The node was Ready before the proof, or in another boot than it. */
-  readyOnceMore: WithPlan & { readonly bootId: string; readonly isOtherBoot: boolean };
+  readyOnceMore: WithPlan & { readonly bootId?: string; readonly isOtherBoot: boolean };
   /** `times`: how often it was ordered. */
   committing: WithPlan & { readonly times: number };
   /** The host has not said that it has committed: it may be on its way back by itself. */

@@ -102,10 +102,12 @@ const FORWARD: { readonly [K in Forward]: Follow<K> } = {
     isEmpty ? { is: 'arming', prepared } : { is: 'draining', prepared, isLate: true },
   arming: ({ prepared }, { bootId }) => ({ is: 'proving', prepared, rebootedFrom: bootId }),
   acting: ({ prepared }) => ({ is: 'proving', prepared }),
-  proving: ({ prepared, first }, { bootId, readyIn }) => {
-    const isOtherBoot = readyIn !== bootId;
+  proving: ({ prepared, first, rebootedFrom }, { bootId, readyIn }) => {
+    // Without a reboot, any boot will do.
+    const expected = rebootedFrom === undefined ? {} : { bootId };
+    const isOtherBoot = rebootedFrom !== undefined && readyIn !== bootId;
     if (!isOtherBoot && first !== 'node') return { is: 'committing', prepared, times: 1 };
-    return { is: 'readyOnceMore', prepared, bootId, isOtherBoot };
+    return { is: 'readyOnceMore', prepared, ...expected, isOtherBoot };
   },
   readyOnceMore: ({ prepared }) => ({ is: 'committing', prepared, times: 1 }),
   committing: ({ prepared }, _answer, { config }) => completing(prepared, config),

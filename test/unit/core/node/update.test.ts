@@ -266,6 +266,13 @@ describe('the state after an answer', () => {
   });
 });
 
+it('an update without a reboot goes on in any boot', () => {
+  const proving: UpdateState = { is: 'proving', prepared: REBOOT };
+  const answer = { bootId: 'of the host', readyIn: 'of the Node' };
+
+  expect(after(proving, { is: 'done', answer }).is).toBe('committing');
+});
+
 describe('what a node is given back with', () => {
   it.each<[string, UpdateState, UpdateEvent, object, Partial<UpdateFacts>?]>([
     ['the reason', STATES.draining, failed(), { outcome: 'failed', failure: APPLY_FAILED }],
