@@ -4,52 +4,50 @@ import { failureName } from '../../core/errors';
 import { inParallel } from '../../core/concurrency-limit';
 import { fewNames } from '../../core/few';
 import {
-  MCO_GROUP,
-  MCO_VERSION,
-  OPERATOR_GROUP,
-  SLIPWAY_GROUP,
-  SLIPWAY_VERSION,
-} from '../../core/names';
+  CONTROLLER_CONFIGS,
+  MACHINE_CONFIG_NODES,
+  MACHINE_CONFIG_POOLS,
+  MACHINE_CONFIGS,
+  MACHINE_CONFIGURATIONS,
+  POOL_ROLLOUTS,
+  ROLLOUT_POLICIES,
+} from '../../adapters/kube/resources';
 import { accessOf, inWords, PROCESS_NAMES, RULES, type ProcessName } from './access-rules';
 import { ok, orOk, problem, warning, type Finding } from './finding';
 import type { DoctorCluster, InstalledCrd, InstalledDeployment } from './ports';
+import { olderThan } from './tested-version';
 
 /** With which Slipway is tested. */
-export const TESTED_KUBERNETES = { major: 1, minor: 36 };
+const TESTED = '1.36';
 
 const INSTALL = 'kubectl apply -k site (docs/install.md#4-the-processes)';
 
 export async function apiServer(cluster: DoctorCluster): Promise<readonly Finding[]> {
   const [version, { user }] = await Promise.all([cluster.version(), cluster.whoAmI()]);
   const object = `Kubernetes at ${cluster.server}`;
-  const [, major = '0', minor = '0'] = /^v?(\d+)\.(\d+)/.exec(version) ?? [];
-  const tested = `${TESTED_KUBERNETES.major}.${TESTED_KUBERNETES.minor}`;
-  const isOlder =
-    Number(major) * 1000 + Number(minor) < TESTED_KUBERNETES.major * 1000 + TESTED_KUBERNETES.minor;
-  if (!isOlder) return [ok(object, `${version}; you are ${user}`)];
-  const says = `${version} is older than ${tested}, with which Slipway is tested`;
-  return [warning(object, says, `upgrade the cluster to ${tested}`)];
+  const says = olderThan(TESTED, version);
+  if (says === undefined) return [ok(object, `${version}; you are ${user}`)];
+  return [warning(object, says, `upgrade the cluster to ${TESTED}`)];
 }
 
-/** Kinds that Slipway reads and writes, and the version that it asks for. */
-export const KINDS: Readonly<Record<string, string>> = {
-  [`machineconfigs.${MCO_GROUP}`]: MCO_VERSION,
-  [`machineconfigpools.${MCO_GROUP}`]: MCO_VERSION,
-  [`machineconfignodes.${MCO_GROUP}`]: MCO_VERSION,
-  [`controllerconfigs.${MCO_GROUP}`]: MCO_VERSION,
-  [`machineconfigurations.${OPERATOR_GROUP}`]: 'v1',
-  [`rolloutpolicies.${SLIPWAY_GROUP}`]: SLIPWAY_VERSION,
-  [`poolrollouts.${SLIPWAY_GROUP}`]: SLIPWAY_VERSION,
-};
+const KINDS = [
+  ...[MACHINE_CONFIGS, MACHINE_CONFIG_POOLS, MACHINE_CONFIG_NODES, CONTROLLER_CONFIGS],
+  ...[MACHINE_CONFIGURATIONS, ROLLOUT_POLICIES, POOL_ROLLOUTS],
+];
+
+/** Name of its CustomResourceDefinition → version that Slipway asks for. */
+export const CRDS: ReadonlyMap<string, string> = new Map(
+  KINDS.map(({ plural, group, version }) => [`${plural}.${group}`, version]),
+);
 
 export async function crds(cluster: DoctorCluster): Promise<readonly Finding[]> {
   const installed = new Map((await cluster.crds()).map((crd) => [crd.name, crd]));
-  const findings = Object.entries(KINDS).flatMap(([name, version]) => {
+  const findings = [...CRDS].flatMap(([name, version]) => {
     const says = whatIsWrong(installed.get(name), version);
     const object = `customresourcedefinition ${name}`;
     return says === undefined ? [] : [problem(object, says, 'kubectl apply -f deploy/crds')];
   });
-  return orOk(findings, 'customresourcedefinitions', `all ${Object.keys(KINDS).length} are served`);
+  return orOk(findings, 'customresourcedefinitions', `all ${CRDS.size} are served`);
 }
 
 function whatIsWrong(crd: InstalledCrd | undefined, version: string): string | undefined {

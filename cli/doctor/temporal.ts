@@ -1,22 +1,20 @@
 import { SETUP_COMMAND } from '../../process/temporal/requirements';
 import { ok, orOk, problem, warning, type Finding } from './finding';
 import type { DoctorTemporal } from './ports';
+import { olderThan } from './tested-version';
 
 /** With which Slipway is tested. */
-const TESTED_TEMPORAL = { major: 1, minor: 31 };
+const TESTED = '1.31';
 
 export async function temporalServer(temporal: DoctorTemporal): Promise<readonly Finding[]> {
   const object = `Temporal at ${temporal.address}`;
   const version = await temporal.version();
-  const [, major = '0', minor = '0'] = /^v?(\d+)\.(\d+)/.exec(version) ?? [];
-  const isOlder =
-    Number(major) * 1000 + Number(minor) < TESTED_TEMPORAL.major * 1000 + TESTED_TEMPORAL.minor;
   const missing = (await temporal.missing()).map((what) =>
     problem(object, `lacks ${what}`, SETUP_COMMAND),
   );
-  if (!isOlder) return orOk(missing, object, `${version}, namespace ${temporal.namespace}`);
-  const tested = `${TESTED_TEMPORAL.major}.${TESTED_TEMPORAL.minor}`;
-  const says = `${version} is older than ${tested}, with which Slipway is tested`;
+  const says = olderThan(TESTED, version);
+  if (says === undefined)
+    return orOk(missing, object, `${version}, namespace ${temporal.namespace}`);
   return [warning(object, says, 'upgrade Temporal (docs/temporal.md)'), ...missing];
 }
 

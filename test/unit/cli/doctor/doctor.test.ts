@@ -1,7 +1,7 @@
 import { X509Certificate } from 'node:crypto';
 import { doctor } from '../../../../cli/commands/doctor';
 import type { DoctorCluster, DoctorTemporal } from '../../../../cli/doctor/ports';
-import { KINDS } from '../../../../cli/doctor/kubernetes';
+import { CRDS } from '../../../../cli/doctor/kubernetes';
 import { PROCESS_NAMES } from '../../../../cli/doctor/access-rules';
 import { EXIT, type ExitCode } from '../../../../cli/exit-codes';
 import { openTerminal } from '../../../../cli/terminal';
@@ -46,7 +46,7 @@ function healthyCluster(): DoctorCluster {
     whoAmI: () => Promise.resolve({ user: 'ana', at: AT }),
     crds: () =>
       Promise.resolve(
-        Object.entries(KINDS).map(([name, version]) => ({
+        [...CRDS].map(([name, version]) => ({
           ...{ name, isEstablished: true },
           servedVersions: [version],
         })),
