@@ -1,8 +1,7 @@
 import type { WorkflowExecutionDescription } from '@temporalio/client';
 import { defaultPayloadConverter } from '@temporalio/common';
 import { optionalTsToMs } from '@temporalio/common/lib/time';
-import { resolvePolicy } from '../core/rollout';
-import { hostLimits } from '../workflows/contracts/timeouts';
+import { HOST_STEPS } from '../workflows/contracts/host';
 
 export interface RunningStep {
   /** RFC 3339: when its update began. */
@@ -54,9 +53,6 @@ const UPDATE_PAUSED = 'its update is paused in Temporal';
 
 /** `PENDING_ACTIVITY_STATE_SCHEDULED`: no worker has it. */
 const SCHEDULED = 1;
-
-/** A cluster worker runs all other steps. */
-const HOST_STEPS: ReadonlySet<string> = new Set(Object.keys(hostLimits(resolvePolicy(undefined))));
 
 /** A worker that polls picks a step up within this time. */
 const PICKED_UP_WITHIN_MS = 3_000;

@@ -74,7 +74,7 @@ function causeOf(
   const isOutage = reach !== 'committed' && !isRebootArmed(disturbed) && isIn(OUTAGES, failure);
   // A drain that is tried again later is no failure of the node: it stays a candidate.
   const isTriedLater = name === 'DrainTimedOut' && facts.retriesDrain;
-  const isExcused = isOutage || isIn(NO_FAILURES, failure);
+  const isExcused = isOutage || isTriedLater || isIn(NO_FAILURES, failure);
   return {
     outcome: isExcused ? 'cancelled' : 'failed',
     failure,
@@ -261,8 +261,7 @@ interface HostNow {
 function release(back: Back, host: HostNow, facts: UpdateFacts): UpdateState {
   const { cause, reach, phase, hostIsOn } = back;
   const failure = host.problem ?? withFound(cause.failure, host);
-  const isLateDrain = host.problem === undefined && cause.isTriedLater;
-  const outcome = isLateDrain ? 'cancelled' : host.problem === undefined ? cause.outcome : 'failed';
+  const outcome = host.problem === undefined ? cause.outcome : 'failed';
   // Also where the update had to finish first, and has failed.
   const holds = facts.cancelled?.holds === true && !facts.takesBack;
   const isApplied = isAtLeast(reach, 'applied');
@@ -271,7 +270,7 @@ function release(back: Back, host: HostNow, facts: UpdateFacts): UpdateState {
     ending: { outcome, failure, phase },
     release: {
       ...{ outcome, failure, hostIsBack: host.isBack },
-      ...{ holds, isTriedLater: isLateDrain && !holds },
+      ...{ holds, isTriedLater: host.problem === undefined && cause.isTriedLater && !holds },
       ...(hostIsOn === undefined ? {} : { hostIsOn }),
       isProvenBack: host.isBack && isApplied && failure.name === 'EarlierUpdateLost',
     },

@@ -75,7 +75,7 @@ export interface States {
    * has ended already.
    */
   proving: WithPlan & { readonly rebootedFrom?: string; readonly first?: 'proof' | 'node' };
-  /** The node was Ready before the proof, or in another boot than it. */
+  /** The node was Ready before the proof, or in another boot than it. `bootId`: absent = any boot, without a reboot. */
   readyOnceMore: WithPlan & { readonly bootId?: string; readonly isOtherBoot: boolean };
   /** `times`: how often it was ordered. */
   committing: WithPlan & { readonly times: number };

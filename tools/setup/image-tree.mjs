@@ -21,20 +21,23 @@ if (out === undefined) throw new Error('name the directory: node tools/setup/ima
 
 /** They bundle workflows, which is done when Slipway is built. Loaded all the same, so a stand-in takes their place. */
 const ABSENT = new Set([
-  ...['webpack', 'memfs', 'unionfs', 'source-map-loader', 'swc-loader', '@swc/core'],
+  'webpack',
+  'memfs',
+  'unionfs',
+  'source-map-loader',
+  'swc-loader',
+  '@swc/core',
 ]);
-const PARTS = [
-  'activities',
-  'adapters',
-  'cli',
-  'controllers',
-  'core',
-  'host',
-  'process',
-  'server',
-  'workers',
-  'workflows',
-];
+/** Of dist/: what only developers run. */
+const NOT_SHIPPED = new Set([
+  'bench',
+  'demo',
+  'test',
+  'tools',
+  'host-bundle',
+  'image',
+  'workflow-bundle.js.inputs',
+]);
 const NEEDLESS = /\.(d\.[cm]?ts|map|md|markdown|flow)$/;
 /** At the top of a package. */
 const NEEDLESS_FOLDERS = new Set([
@@ -53,8 +56,7 @@ rmSync(out, { recursive: true, force: true });
 mkdirSync(join(out, 'dist'), { recursive: true });
 for (const name of ['package.json', 'LICENSE', 'bin']) copy(join(root, name), join(out, name));
 for (const part of readdirSync(join(root, 'dist'))) {
-  if (PARTS.includes(part) || part.endsWith('.js'))
-    copy(join(root, 'dist', part), join(out, 'dist', part));
+  if (!NOT_SHIPPED.has(part)) copy(join(root, 'dist', part), join(out, 'dist', part));
 }
 const packages = reachable();
 for (const [directory, { name }] of packages) {

@@ -7,25 +7,12 @@ import {
   isCancellation,
 } from '@temporalio/workflow';
 import { FAILURES, messageOf, type Failure, type FailureName } from '../../core/errors';
-import type { HostActivities } from './host';
+import { HOST_STEPS } from './host';
 
 /** A failure of the catalogue that ends a workflow or refuses an update. Never retried. */
 export function refuse(name: FailureName, message: string): ApplicationFailure {
   return ApplicationFailure.nonRetryable(message, name);
 }
-
-/** When one of these takes too long, the host is away. */
-const ON_THE_HOST: Readonly<Record<keyof HostActivities, true>> = {
-  prepareUpdate: true,
-  applyUpdate: true,
-  performServiceActions: true,
-  armReboot: true,
-  verifyUpdate: true,
-  commitUpdate: true,
-  goBack: true,
-  verifyBack: true,
-  discardStaged: true,
-};
 
 /**
  * The first cause of an error, by name. A step that was given up because time ran out is named by
@@ -63,7 +50,8 @@ function nameOfDelay(
   if (lastName !== undefined && FAILURES[lastName].kind !== 'waiting') return lastName;
   const step = stepOf(error);
   if (rebooting && step === 'verifyUpdate') return 'NotYetRebooted';
-  if (Object.hasOwn(ON_THE_HOST, step)) return 'HostUnreachable';
+  // Any other step waits for the API server.
+  if (HOST_STEPS.has(step)) return 'HostUnreachable';
   if (step === 'drainNode') return 'DrainTimedOut';
   return step === 'awaitReturn' ? 'NodeNotReady' : 'ApiUnavailable';
 }

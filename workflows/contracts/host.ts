@@ -140,3 +140,18 @@ export interface HostActivities {
    */
   discardStaged(order: HostOrder): Promise<DiscardedUpdate>;
 }
+
+const STEPS: Readonly<Record<keyof HostActivities, true>> = {
+  prepareUpdate: true,
+  applyUpdate: true,
+  performServiceActions: true,
+  armReboot: true,
+  verifyUpdate: true,
+  commitUpdate: true,
+  goBack: true,
+  verifyBack: true,
+  discardStaged: true,
+};
+
+/** A cluster worker runs all others. */
+export const HOST_STEPS: ReadonlySet<string> = new Set(Object.keys(STEPS));

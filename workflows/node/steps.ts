@@ -97,8 +97,7 @@ function tableOf(
     drainingAgain: () => cluster.drainAgain(),
     // Until its Node says so, the host alone knows of a failure if this update is lost.
     undoing: ({ back: { cause } }) => {
-      const isFailed = cause.outcome === 'failed' && !cause.isTriedLater;
-      return host.goBack(isFailed ? sentence(cause.failure) : undefined);
+      return host.goBack(cause.outcome === 'failed' ? sentence(cause.failure) : undefined);
     },
     provingBack: ({ rebootedFrom }) => host.verifyBack(rebootedFrom),
     readyBack: ({ bootId }) => cluster.awaitReady(bootId, bootId === undefined ? 0 : readySeconds),

@@ -286,7 +286,7 @@ describe('what a node is given back with', () => {
       'it is not, where a person has cancelled it meanwhile',
       {
         ...STATES.readyBack,
-        back: back({ cause: { ...back().cause, isTriedLater: true } }),
+        back: back({ cause: { ...back().cause, outcome: 'cancelled', isTriedLater: true } }),
       },
       done(),
       { isTriedLater: false, outcome: 'cancelled', holds: true },
