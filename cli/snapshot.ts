@@ -6,6 +6,7 @@ import { ANNOTATION, PoolCondition } from '../core/names';
 import { isSimulated } from '../core/node/predicates';
 import type { MachineConfigNode, Node } from '../core/node/types';
 import type { MachineConfigPool, ResolvedPolicy } from '../core/pool/types';
+import { isTargetCancelled } from '../core/rollout/cancelled';
 import { canariesOf, decideGrants, goingOn, outOfService } from '../core/rollout/grants';
 import { pictureOf, type OpenUpdate, type Picture } from '../core/rollout/picture';
 import type { PoolRolloutStatus } from '../core/rollout/pool-rollout';
@@ -141,12 +142,7 @@ function headline(pool: MachineConfigPool, rows: readonly NodeRow[]): string {
   if (isTrue(pool, PoolCondition.DEGRADED)) return 'Degraded';
   if (pool.spec.paused === true) return 'Paused';
   if (areUpdated(rows)) return 'Updated';
-  return isCancelled(pool) ? 'Cancelled' : 'Waiting';
-}
-
-function isCancelled({ metadata, spec }: MachineConfigPool): boolean {
-  const cancelled = metadata.annotations?.[ANNOTATION.ROLLOUT_CANCELLED];
-  return cancelled !== undefined && cancelled === spec.configuration?.name;
+  return isTargetCancelled(pool) ? 'Cancelled' : 'Waiting';
 }
 
 function areUpdated(rows: readonly NodeRow[]): boolean {
@@ -190,7 +186,7 @@ const NOT_BEGUN: ReadonlySet<string> = new Set(['Pending', 'Preparing', 'Waiting
 function whyNoRollout({ pool, policy }: SnapshotInput): string {
   const { name, annotations = {} } = pool.metadata;
   const start = `start it: slipway rollout start ${name}`;
-  if (isCancelled(pool)) {
+  if (isTargetCancelled(pool)) {
     return `the rollout of this config was cancelled; ${start}`;
   }
   const paused = whyPaused(pool);

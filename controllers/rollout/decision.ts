@@ -5,7 +5,7 @@ import { ANNOTATION } from '../../core/names';
 import type { Node } from '../../core/node/types';
 import { slotsOrNone } from '../../core/pool/capacity';
 import type { MachineConfigPool, RolloutPolicy } from '../../core/pool/types';
-import { resolvePolicy } from '../../core/rollout';
+import { isTargetCancelled, resolvePolicy } from '../../core/rollout';
 import { standingOf } from '../../core/rollout/standing';
 
 export type RolloutDecision =
@@ -60,17 +60,19 @@ export function decideRollout({ pool, nodes, policy }: RolloutObservation): Roll
  * @throws `InvalidPolicy`
  */
 function whyWait(
-  { metadata: { name, annotations }, spec }: MachineConfigPool,
+  pool: MachineConfigPool,
   seen: { readonly target: string; readonly behind: number; readonly invalid: string | undefined },
   policy: RolloutPolicy | undefined,
 ): Pick<Wait, 'reason' | 'message'> | undefined {
   const { target, behind, invalid } = seen;
+  const { spec } = pool;
+  const { name, annotations } = pool.metadata;
   if (invalid !== undefined) return { reason: 'InvalidPool', message: invalid };
   const { trigger } = resolvePolicy(policy?.spec);
   const left = `${behind === 1 ? '1 node is' : `${behind} nodes are`} not on ${target}`;
   if (spec.paused === true) return { reason: 'Paused', message: `pool ${name} is paused; ${left}` };
   const start = `slipway rollout start ${name}`;
-  if (annotations?.[ANNOTATION.ROLLOUT_CANCELLED] === target) {
+  if (isTargetCancelled(pool)) {
     const message = `the rollout of ${target} was cancelled; start it again with: ${start}`;
     return { reason: 'RolloutCancelled', message };
   }

@@ -2,6 +2,7 @@
 
 import { cut } from '../encoding/one-line';
 import { ANNOTATION } from '../names';
+import { isTargetCancelled } from './cancelled';
 import { conditionsOf } from './conditions';
 import {
   canariesOf,
@@ -143,8 +144,6 @@ function isBegunAnew({ before, target }: Picture, state: RolloutState): boolean 
 /** What may begin now, and what not. */
 interface PoolLimits extends Limits {
   readonly isCancelled: boolean;
-  /** It does not start by itself. */
-  readonly isTargetCancelled: boolean;
   /** A person has to start it. */
   readonly isUnstarted: boolean;
 }
@@ -190,9 +189,7 @@ function endOf(state: RolloutState, limits: PoolLimits): RolloutEnd | undefined 
 function limitsOf(picture: Picture): PoolLimits {
   const { pool, target, paused, invalid, members, policy } = picture;
   const { annotations = {} } = pool.metadata;
-  const cancelledFor = annotations[ANNOTATION.ROLLOUT_CANCELLED];
-  const isTargetCancelled = cancelledFor !== undefined && cancelledFor === target;
-  const isCancelled = picture.isCancelled === true || isTargetCancelled;
+  const isCancelled = picture.isCancelled === true || isTargetCancelled(pool);
   const isUnstarted =
     policy.trigger === 'Manual' && annotations[ANNOTATION.ROLLOUT_STARTED] === undefined;
   const isStandstill =
@@ -201,7 +198,6 @@ function limitsOf(picture: Picture): PoolLimits {
   const isHalted = looksHalted(members, policy);
   return {
     isCancelled,
-    isTargetCancelled,
     isUnstarted,
     isStandstill,
     isHalted,
@@ -224,7 +220,7 @@ function stateOf(
     paused,
     ...(pausedReason === undefined ? {} : { pausedReason }),
     cancelling: limits.isCancelled && !isAtRest,
-    cancelled: limits.isTargetCancelled,
+    cancelled: isTargetCancelled(pool),
     unstarted: limits.isUnstarted,
     machineCount: members.length,
     maxUnavailable,

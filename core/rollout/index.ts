@@ -12,6 +12,7 @@ export {
   isTakenOut,
   takesRoom,
 } from '../node/availability';
+export { isTargetCancelled } from './cancelled';
 export {
   controlPlaneOf,
   isControlPlane,
