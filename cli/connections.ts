@@ -11,6 +11,7 @@ import type { Log } from '../adapters/kube/transport';
 import { messageOf } from '../core/errors';
 import { userInfo } from 'node:os';
 import { readSettings, TemporalSettings } from '../process/settings';
+import { VERSION } from '../process/version';
 import { type ConnectionOptions, connectionOptions } from '../process/temporal/connection-options';
 import { cliError, EXIT } from './exit-codes';
 import { kubeCluster } from './kube-cluster';
@@ -21,7 +22,6 @@ import type { GlobalOptions } from './program';
 import { TemporalCalls } from './temporal-calls';
 import { temporalRollouts } from './temporal-rollouts';
 import { temporalSetup } from './temporal-setup';
-import { VERSION } from './version';
 
 export interface Connections {
   cluster(): Promise<CliCluster>;

@@ -30,10 +30,10 @@ import {
 } from './options';
 import { printData } from './output';
 import type { CliContext } from './ports';
+import { VERSION } from '../process/version';
 import { PROCESSES } from './processes/processes';
 import { addRender } from './render-program';
 import { addSetup } from './setup-program';
-import { VERSION } from './version';
 
 export interface GlobalOptions {
   readonly kubeconfig?: string;

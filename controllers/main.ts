@@ -17,6 +17,7 @@ import { assignNodes } from '../core/pool/membership';
 import { startHealthServer } from '../process/health-server';
 import { createLogger, type Logger } from '../process/logging';
 import { untilAvailable } from '../process/until-available';
+import { VERSION } from '../process/version';
 import { whenAborted } from '../process/when-aborted';
 import { createControllerCaches, type ControllerCaches } from './cluster-picture';
 import { createEventRecorder } from './event-recorder';
@@ -33,7 +34,6 @@ import {
   type RolloutGateway,
 } from './rollout';
 import { identityOf, type ControllerSettings } from './settings';
-import { packageVersion } from './version';
 
 export interface ControllerParts {
   readonly log?: Logger;
@@ -57,12 +57,11 @@ export async function runControllers(
 ): Promise<void> {
   const log = parts.log ?? createLogger({ process: 'controllers', level: settings.logLevel });
   const { kubeconfig, context } = settings;
-  const version = packageVersion();
   const kube = await connectKube({
     ...(kubeconfig === undefined ? {} : { kubeconfig }),
     ...(context === undefined ? {} : { context }),
     environment: process.env,
-    userAgent: `${FIELD_MANAGER.CONTROLLERS}/${version}`,
+    userAgent: `${FIELD_MANAGER.CONTROLLERS}/${VERSION}`,
     maxRequests: settings.maxKubeRequests,
     log,
   });
@@ -81,7 +80,7 @@ export async function runControllers(
     ],
     deathSentence: () => rollouts.deathSentence(),
   });
-  log.info({ server: kube.server, url: health.url, version }, 'controllers started');
+  log.info({ server: kube.server, url: health.url, version: VERSION }, 'controllers started');
   parts.onStarted?.({ url: health.url, metrics });
   const failed = new AbortController();
   const running = AbortSignal.any([signal, failed.signal]);
@@ -90,7 +89,7 @@ export async function runControllers(
     await refuseMco(kube, settings, { log, signal: running });
     const following = runCaches(caches, kube, running);
     await stand(
-      { kube, caches, metrics, gateway: rollouts.gateway, log, settings, version },
+      { kube, caches, metrics, gateway: rollouts.gateway, log, settings, version: VERSION },
       running,
     );
     await following;

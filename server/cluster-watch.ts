@@ -82,7 +82,7 @@ export function trimMachineConfigNode(known: MachineConfigNode): MachineConfigNo
   const { name, uid, resourceVersion, ownerReferences } = known.metadata;
   const owners = ownerReferences?.filter(({ kind }) => kind === 'Node');
   const conditions = [driftCondition(known) ?? [], updatersShown(known) ?? []].flat();
-  const drift = known.status?.drift;
+  const { drift, hostWorker } = known.status ?? {};
   return {
     metadata: {
       name,
@@ -94,16 +94,20 @@ export function trimMachineConfigNode(known: MachineConfigNode): MachineConfigNo
     status: {
       ...(conditions.length === 0 ? {} : { conditions }),
       ...(drift === undefined ? {} : { drift }),
+      ...(hostWorker === undefined ? {} : { hostWorker }),
     },
   };
 }
 
 /** Applies only the server's conditions and its field. */
 export function driftWriter(client: KubeClient): WriteDrift {
-  return (name, { condition, drift, updaters }) =>
+  return (name, { condition, updaters, ...fields }) =>
     client.apply(
       MACHINE_CONFIG_NODES,
-      { metadata: { name }, status: { conditions: [condition, updaters ?? []].flat(), drift } },
+      {
+        metadata: { name },
+        status: { conditions: [condition, updaters ?? []].flat(), ...fields },
+      },
       { fieldManager: FIELD_MANAGER.SERVER, subresource: 'status' },
     );
 }

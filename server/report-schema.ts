@@ -1,4 +1,4 @@
-/** Undeclared fields are dropped. */
+/** Undeclared fields are refused: they could hold what must not be stored. */
 
 import { z } from 'zod';
 import {
@@ -11,6 +11,7 @@ import {
   REPAIRS_REPORTED,
   UPDATER_LIMIT,
   UPDATERS_REPORTED,
+  VERSION_LIMIT,
 } from '../core/drift';
 import { OBJECT_NAME } from '../core/names';
 
@@ -22,6 +23,7 @@ const text = (limit: number) => z.string().max(limit).transform(printable);
 const instant = z.iso.datetime();
 
 const Report = z.strictObject({
+  version: z.exactOptional(text(VERSION_LIMIT)),
   config: z.string().regex(OBJECT_NAME, 'is not the name of a rendered config'),
   findings: z
     .array(

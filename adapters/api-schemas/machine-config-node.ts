@@ -5,6 +5,7 @@ import {
   FINDINGS_REPORTED,
   PATH_LIMIT,
   REPAIRS_REPORTED,
+  VERSION_LIMIT,
 } from '../../core/drift';
 import { ConditionStatus, field, objectHead, ObjectName } from './object-schemas';
 
@@ -53,6 +54,7 @@ export const MachineConfigNode = z.looseObject({
       configVersion: field(z.looseObject({ current: field(ObjectName), desired: ObjectName })),
       conditions: field(z.array(Condition).max(20)),
       drift: field(Drift),
+      hostWorker: field(z.looseObject({ version: z.string().max(VERSION_LIMIT) })),
     }),
   ),
 });

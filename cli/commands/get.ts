@@ -82,6 +82,7 @@ const HINTS = 10;
 interface NodeLine {
   readonly node: Node;
   readonly pool: string;
+  readonly hostWorker: string;
 }
 
 function nodeListing(view: ClusterView, poolName: string | undefined): KeyedListing<NodeLine> {
@@ -91,7 +92,11 @@ function nodeListing(view: ClusterView, poolName: string | undefined): KeyedList
     [...members].flatMap(([pool, nodes]) => nodes.map((node) => [node.metadata.name, pool])),
   );
   const rows = view.nodes
-    .map((node) => ({ node, pool: poolOf.get(node.metadata.name) ?? '' }))
+    .map((node) => {
+      const { name } = node.metadata;
+      const reported = view.machineConfigNodes.get(name)?.status?.hostWorker;
+      return { node, pool: poolOf.get(name) ?? '', hostWorker: reported?.version ?? '' };
+    })
     .filter((line) => poolName === undefined || line.pool === poolName);
   const annotation = (line: NodeLine, key: string) => line.node.metadata.annotations?.[key] ?? '';
   const notes = [simulatedNote(rows), poolName === undefined ? noPoolNote(view) : undefined];
@@ -105,6 +110,7 @@ function nodeListing(view: ClusterView, poolName: string | undefined): KeyedList
       { header: 'DESIRED', value: (line) => annotation(line, ANNOTATION.DESIRED_CONFIG) },
       { header: 'CORDONED', value: (line) => cordonOf(line.node) },
       { header: 'OS', wide: true, value: (line) => line.node.status?.nodeInfo?.osImage ?? '' },
+      { header: 'HOSTWORKER', wide: true, value: (line) => line.hostWorker },
       { header: 'REASON', wide: true, value: (line) => annotation(line, ANNOTATION.REASON) },
     ],
     rows,

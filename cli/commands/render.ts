@@ -21,11 +21,11 @@ import {
 import { fewNames } from '../../core/few';
 import type { MachineConfig } from '../../core/machine-config/types';
 import type { MachineConfigPool } from '../../core/pool/types';
+import { VERSION } from '../../process/version';
 import type { ExitCode } from '../exit-codes';
 import { cliError, EXIT } from '../exit-codes';
 import { printData } from '../output';
 import type { CliContext } from '../ports';
-import { VERSION } from '../version';
 
 export interface RenderOptions {
   readonly manifestDir: readonly string[];

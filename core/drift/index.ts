@@ -8,6 +8,7 @@ export {
   REPAIRS_REPORTED,
   UPDATER_LIMIT,
   UPDATERS_REPORTED,
+  VERSION_LIMIT,
   type DriftAnswer,
   type DriftFinding,
   type DriftKind,

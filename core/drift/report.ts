@@ -37,6 +37,8 @@ export interface DriftRepair {
 }
 
 export interface DriftReport {
+  /** Of the host worker; absent = it did not say. */
+  readonly version?: string;
   readonly config: string;
   /** The first `FINDINGS_REPORTED`, by path. */
   readonly findings: readonly DriftFinding[];
@@ -69,3 +71,4 @@ export const PATH_LIMIT = 512;
 export const DETAIL_LIMIT = 1024;
 /** For the name of an updater, which may be that of a unit. */
 export const UPDATER_LIMIT = 256;
+export const VERSION_LIMIT = 64;

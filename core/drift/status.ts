@@ -19,6 +19,8 @@ export interface DriftStatus {
   readonly drift: MachineConfigNodeDrift;
   /** Absent = there is no other updater. */
   readonly updaters?: Condition;
+  /** Absent = the host did not say. */
+  readonly hostWorker?: { readonly version: string };
 }
 
 /**
@@ -36,8 +38,9 @@ export function driftStatus(
   const value = conditionValue(node, report);
   const lastTransitionTime =
     previous?.status === value.status ? (previous.lastTransitionTime ?? now) : now;
-  const { config, count, findings, repairs, forced, unrepaired } = report;
+  const { config, count, findings, repairs, forced, unrepaired, version } = report;
   return {
+    ...(version === undefined ? {} : { hostWorker: { version } }),
     condition: { type: NodeCondition.DRIFTED, ...value, lastTransitionTime },
     drift: {
       config,
@@ -61,6 +64,7 @@ export function isShown(
   { hasConfig }: { readonly hasConfig: boolean },
 ): boolean {
   if (updatersShown(known)?.message !== wanted.updaters?.message) return false;
+  if (known.status?.hostWorker?.version !== wanted.hostWorker?.version) return false;
   const condition = driftCondition(known);
   const before = condition && { condition, drift: known.status?.drift };
   if (hasConfig && isCalm(before) && isCalm(wanted)) return true;

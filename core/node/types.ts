@@ -47,6 +47,8 @@ export interface MachineConfigNode {
     readonly conditions?: readonly Condition[];
     readonly configVersion?: { readonly current?: string; readonly desired?: string };
     readonly drift?: MachineConfigNodeDrift;
+    /** From the host's last report. Written by the server. */
+    readonly hostWorker?: { readonly version: string };
   };
 }
 

@@ -40,6 +40,8 @@ import { endRepair } from './unfinished-repair';
 import { UNIT_DIRECTORY } from '../paths/wanted-paths';
 
 export interface DriftPorts extends Omit<RepairPorts, 'context'> {
+  /** Of the host worker. */
+  readonly version: string;
   readonly probe: PathProbe;
   readonly tree: MachineTree;
   /** The unit of this machine's kubelet; undefined = none. */
@@ -265,6 +267,7 @@ class DriftWatch {
     if (keyOf(findings) !== this.#unrepaired?.of) this.#unrepaired = undefined;
     const repairs = (this.#records?.repairs ?? []).slice(-REPAIRS_REPORTED);
     return {
+      version: this.#ports.version,
       config: baseline.reference.name,
       findings: findings.slice(0, FINDINGS_REPORTED),
       count: findings.length,

@@ -1,5 +1,6 @@
 /** Machines boot, join, run pods and can be cut off. */
 
+import { VERSION } from '../../process/version';
 import { CONTROL_PLANE } from './machine/network';
 import { hostConfig, plainFile } from './support/configs';
 import { START_MS, startWorld, STOP_MS, STORY_MS, type World } from './support/world';
@@ -30,6 +31,8 @@ test(
       expect.arrayContaining(['root=/dev/vda', 'ro']),
     );
     expect(await machine.output('cat', '/proc/sys/kernel/random/boot_id')).toBe(`${before}\n`);
+    const { out } = await world.slipway('get', 'nodes', '-o', 'wide');
+    expect(out.split('\n')[1]).toContain(` ${VERSION} `);
 
     await machine.output('systemctl', 'reboot');
     await world.until(`${machine.name} has booted again`, () => {

@@ -90,6 +90,8 @@ compiler.run((error, stats) => {
     return;
   }
   writeFileSync(join(out, 'packages.json'), `${JSON.stringify(packagesIn(stats), null, 2)}\n`);
+  const { name, version } = require('./package.json');
+  writeFileSync(join(out, 'package.json'), `${JSON.stringify({ name, version })}\n`);
   const bridge = dirname(require.resolve('@temporalio/core-bridge'));
   const { getPrebuiltTargetName } = require('@temporalio/core-bridge/common');
   const native = join('releases', getPrebuiltTargetName(), 'index.node');

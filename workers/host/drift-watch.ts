@@ -8,6 +8,7 @@ import {
 } from '../../adapters/host';
 import type { LastingPorts } from '../../host/ports';
 import type { Logger } from '../../process/logging';
+import { VERSION } from '../../process/version';
 
 export interface DriftPlace {
   readonly root: string;
@@ -26,6 +27,7 @@ export async function watchHostDrift(
   const { node, files, users, systemd, journal, os, pause } = ports;
   const drift: DriftPorts = {
     node,
+    version: VERSION,
     files,
     users,
     systemd,

@@ -15,7 +15,7 @@ import {
   type Resource,
 } from '../../../adapters/kube/resources';
 import { renderManifests, type OfflineRender } from '../../../controllers/offline';
-import { packageVersion } from '../../../controllers/version';
+import { VERSION } from '../../../process/version';
 import { specYaml, type RenderedSpec } from '../../../core/machine-config';
 import { writeFilledExamples } from '../../unit/deploy/filled-examples';
 import { condition, useControllers } from './fixture';
@@ -41,7 +41,7 @@ async function read(directory: string): Promise<readonly ManifestObject[]> {
 }
 
 function offline(objects: readonly ManifestObject[]): OfflineRender {
-  const version = packageVersion();
+  const version = VERSION;
   const given = { objects, unreadable: [], earlier: new Map(), version, rest: 'none' } as const;
   const result = renderManifests(given);
   expect(result.findings.filter(({ severity }) => severity === 'error')).toEqual([]);

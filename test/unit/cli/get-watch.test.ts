@@ -5,7 +5,7 @@ import type { OutputFormat } from '../../../cli/output';
 import type { CliCluster, CliContext, ClusterView } from '../../../cli/ports';
 import { openTerminal } from '../../../cli/terminal';
 import { ANNOTATION } from '../../../core/names';
-import type { Node } from '../../../core/node/types';
+import type { MachineConfigNode, Node } from '../../../core/node/types';
 import type { MachineConfigPool } from '../../../core/pool/types';
 import { aView } from './cluster-view';
 
@@ -180,6 +180,22 @@ test('an API server that goes away is named once, and once when it is back', asy
   } finally {
     jest.useRealTimers();
   }
+});
+
+test('the wide table has the version of each host worker that has reported', async () => {
+  const view = viewOf(aNode('n1', 'Done'), aNode('n2', 'Done'));
+  const reported: MachineConfigNode = {
+    metadata: { name: 'n1' },
+    spec: { node: { name: 'n1' }, pool: { name: 'worker' }, configVersion: { desired: 'r' } },
+    status: { hostWorker: { version: '1.2.3' } },
+  };
+  const { context, text } = given({ ...view, machineConfigNodes: new Map([['n1', reported]]) });
+
+  await getNodes(context, { watch: false, output: 'wide' }, undefined);
+
+  const [header, ...lines] = text.out.trimEnd().split('\n');
+  expect(header).toContain('HOSTWORKER');
+  expect(lines.map((line) => line.includes('1.2.3'))).toEqual([true, false]);
 });
 
 test('nodes that no pool takes are told, with the command that labels each', async () => {

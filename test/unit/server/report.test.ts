@@ -101,6 +101,7 @@ function aServer(options: Given = {}) {
         status: {
           conditions: [status.condition, status.updaters ?? []].flat(),
           drift: status.drift,
+          ...(status.hostWorker === undefined ? {} : { hostWorker: status.hostWorker }),
         },
       };
     },
@@ -195,6 +196,19 @@ describe('PUT /host/report', () => {
     });
   });
 
+  it('shows the version of the host worker, once for each', async () => {
+    const { put, written } = aServer();
+
+    await put({ ...CLEAN, version: '1.2.3' });
+    await put({ ...CLEAN, version: '1.2.3' });
+    await put({ ...CLEAN, version: '1.3.0' });
+
+    expect(written.map(({ status }) => status.hostWorker)).toEqual([
+      { version: '1.2.3' },
+      { version: '1.3.0' },
+    ]);
+  });
+
   it('records reports of one host in the order in which they came', async () => {
     const { put, written } = aServer();
 
@@ -223,6 +237,7 @@ describe('PUT /host/report', () => {
     ['a finding with its content', withFinding({ content: 'secret' }), 400],
     ['a kind that is none', withFinding({ kind: 'colour' }), 400],
     ['a path that never ends', withFinding({ path: `/${'a'.repeat(600)}` }), 400],
+    ['a long version', { ...CLEAN, version: '1'.repeat(65) }, 400],
     ['a list of updaters with none in it', { ...DRIFTED, updaters: [] }, 400],
     ['too many updaters', { ...DRIFTED, updaters: Array(11).fill('a.timer') }, 400],
     ['more findings than counted', { ...DRIFTED, count: 0 }, 400],

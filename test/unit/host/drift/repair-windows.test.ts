@@ -76,6 +76,7 @@ async function startHost({ drifted = [KUBELETS], answer, restart, clock }: Given
         restart?.();
       },
     },
+    version: '1.2.3',
     kubeletUnit: () => undefined,
     tree: createMachineTree(host.root),
     probe: createPathProbe(host.root),

@@ -111,6 +111,7 @@ async function start(timing: object = {}, change: (ports: DriftPorts) => DriftPo
   const ports = change({
     ...base,
     probe: counting,
+    version: '1.2.3',
     kubeletUnit: () => kubeletUnit,
     tree: createMachineTree(host.root),
     watch: (on) => createPathWatch({ root: host.root, ...on }),
@@ -155,6 +156,7 @@ describe('a host that is watched', () => {
     );
 
     expect(drifted).toEqual({
+      version: '1.2.3',
       config: 'rendered-worker-1',
       findings: [
         {

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 
-/** package.json is above both cli/ and dist/cli/. */
+/** Of Slipway. package.json is above the sources and above dist/, and beside the bundle of the host worker. */
 export const VERSION: string = readVersion(__dirname);
 
 function readVersion(directory: string): string {
