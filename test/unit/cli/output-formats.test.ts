@@ -114,7 +114,7 @@ describe('get', () => {
 
   it.each([
     ['pools', POOL_CELLS, { TARGET: 'new', PAUSED: 'true', MAXUNAVAILABLE: '20%' }],
-    ['nodes', NODE_CELLS, { OS: 'Fedora CoreOS 42', REASON: 'disk full' }],
+    ['nodes', NODE_CELLS, { OS: 'Fedora CoreOS 42', HOSTWORKER: '', REASON: 'disk full' }],
     ['rollouts', ROLLOUT_CELLS, { RUN: 'run-1' }],
   ])('%s is a table, and a wide one has more columns', async (kind, narrow, wide) => {
     expect(await cells('get', kind)).toEqual(narrow);
