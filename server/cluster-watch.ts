@@ -7,6 +7,7 @@ import {
   trimNode,
   WatchCache,
 } from '../adapters/kube';
+import { driftReport } from '../adapters/kube/drift-report';
 import {
   CONTROLLER_CONFIGS,
   MACHINE_CONFIG_NODES,
@@ -98,14 +99,16 @@ export function trimMachineConfigNode(known: MachineConfigNode): MachineConfigNo
   };
 }
 
-/** Applies only the server's conditions and its field. */
+/** Applies only the server's conditions. */
 export function driftWriter(client: KubeClient): WriteDrift {
-  return (name, { condition, drift, updaters }) =>
-    client.apply(
+  return (name, { condition, drift, updaters }) => {
+    const conditions = [condition, driftReport(drift, condition), updaters ?? []].flat();
+    return client.apply(
       MACHINE_CONFIG_NODES,
-      { metadata: { name }, status: { conditions: [condition, updaters ?? []].flat(), drift } },
+      { metadata: { name }, status: { conditions } },
       { fieldManager: FIELD_MANAGER.SERVER, subresource: 'status' },
     );
+  };
 }
 
 export function machineConfigReader(client: KubeClient): ReadMachineConfig {

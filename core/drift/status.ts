@@ -39,15 +39,24 @@ export function driftStatus(
   const { config, count, findings, repairs, forced, unrepaired } = report;
   return {
     condition: { type: NodeCondition.DRIFTED, ...value, lastTransitionTime },
-    drift: {
+    drift: fitting({
       config,
       count,
       findings,
       repairs,
       forced,
       ...(unrepaired === undefined ? {} : { unrepaired }),
-    },
+    }),
   };
+}
+
+/** Of the message of a condition, in characters. */
+const MESSAGE_LIMIT = 32_768;
+
+/** Without its last findings, where the whole report would be too long for the message of a condition. */
+function fitting(drift: MachineConfigNodeDrift): MachineConfigNodeDrift {
+  if (JSON.stringify(drift).length <= MESSAGE_LIMIT || drift.findings.length === 0) return drift;
+  return fitting({ ...drift, findings: drift.findings.slice(0, -1) });
 }
 
 /**
