@@ -3,7 +3,15 @@
  * plays the pods.
  */
 
-import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  cpSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type Cluster, createNodes, startCluster } from '../../tools/cluster';
@@ -303,6 +311,29 @@ it('takes over what Kustomize has installed, when told to', async () => {
   await installer.documented(PAGE, 'Uninstall');
   expect(await kubectl('get', 'mc', '-o', 'name')).toContain('00-worker');
   await installer.documented(PAGE, 'Everything');
+});
+
+it("leaves another owner's definitions alone", async () => {
+  const definitions = join(installer.root, 'deploy/crds');
+  for (const file of readdirSync(definitions)) {
+    const text = readFileSync(join(definitions, file), 'utf8');
+    if (text.includes('group: slipway.dev')) continue;
+    writeFileSync(join(directory, file), text.replace('part-of: slipway', 'part-of: another'));
+    await kubectl('apply', '-f', join(directory, file));
+  }
+  await kubectl('apply', '-f', 'deploy/rbac/00-namespace.yaml');
+  const before = await everything();
+
+  const values = ['--set', 'crds.machineConfig=false'];
+  await helm('install', 'slipway', 'dist/chart', '--namespace', 'slipway', '--wait', ...values);
+  await kubectl('apply', '-f', 'deploy/samples');
+  await installer.documented(PAGE, 'Uninstall');
+  await installer.documented(PAGE, 'Everything');
+
+  const after = await everything();
+  const gone = [...before].filter((one) => !after.has(one) && !one.includes('slipway'));
+  expect(gone).toEqual([]);
+  expect(after).toContain('MachineConfig /00-worker');
 });
 
 /** `kind namespace/name` of all that people or Slipway make. */
