@@ -7,6 +7,7 @@ import {
   trimNode,
   WatchCache,
 } from '../adapters/kube';
+import { hostReport } from '../adapters/kube/host-report';
 import {
   CONTROLLER_CONFIGS,
   MACHINE_CONFIG_NODES,
@@ -99,17 +100,16 @@ export function trimMachineConfigNode(known: MachineConfigNode): MachineConfigNo
   };
 }
 
-/** Applies only the server's conditions and its field. */
+/** Applies only the server's conditions. */
 export function driftWriter(client: KubeClient): WriteDrift {
-  return (name, { condition, updaters, ...fields }) =>
-    client.apply(
+  return (name, { condition, updaters, ...report }) => {
+    const conditions = [condition, hostReport(report, condition), updaters ?? []].flat();
+    return client.apply(
       MACHINE_CONFIG_NODES,
-      {
-        metadata: { name },
-        status: { conditions: [condition, updaters ?? []].flat(), ...fields },
-      },
+      { metadata: { name }, status: { conditions } },
       { fieldManager: FIELD_MANAGER.SERVER, subresource: 'status' },
     );
+  };
 }
 
 export function machineConfigReader(client: KubeClient): ReadMachineConfig {

@@ -88,6 +88,21 @@ export async function connectKube(settings: KubeSettings): Promise<KubeClient> {
   );
 }
 
+const METHODS = {
+  get: 'GET',
+  create: 'POST',
+  replace: 'PUT',
+  patch: 'PATCH',
+  apply: 'PATCH',
+} as const;
+
+interface JsonRequest {
+  readonly query?: Readonly<Record<string, string | number | boolean | undefined>>;
+  readonly body?: object;
+  readonly contentType?: string;
+  readonly signal?: AbortSignal;
+}
+
 export class KubeClient {
   readonly #transport: Transport;
   readonly #log: Log;
@@ -112,7 +127,7 @@ export class KubeClient {
     key: ObjectKey & { readonly name: string },
     signal?: AbortSignal,
   ): Promise<T> {
-    return this.#json<T>(`get ${describeObject(resource, key)}`, 'GET', pathOf(resource, key), {
+    return this.#object('get', resource, key, {
       ...(signal === undefined ? {} : { signal }),
     });
   }
@@ -147,8 +162,7 @@ export class KubeClient {
   ): Promise<T> {
     const { name, namespace } = object.metadata;
     const key = { name, ...(namespace === undefined ? {} : { namespace }) };
-    const path = pathOf(resource, namespace === undefined ? {} : { namespace });
-    return this.#json<T>(`create ${describeObject(resource, key)}`, 'POST', path, {
+    return this.#object('create', resource, key, {
       body: typed(resource, object),
       query: { fieldManager: options.fieldManager },
     });
@@ -166,7 +180,7 @@ export class KubeClient {
   ): Promise<T> {
     const { name, namespace } = object.metadata;
     const key = keyOf({ name, namespace, subresource: options.subresource });
-    return this.#json<T>(`replace ${describeObject(resource, key)}`, 'PUT', pathOf(resource, key), {
+    return this.#object('replace', resource, key, {
       body: typed(resource, object),
       query: { fieldManager: options.fieldManager },
     });
@@ -183,7 +197,7 @@ export class KubeClient {
     patch: object,
     options: { readonly kind?: PatchKind; readonly fieldManager?: string } = {},
   ): Promise<T> {
-    return this.#json<T>(`patch ${describeObject(resource, key)}`, 'PATCH', pathOf(resource, key), {
+    return this.#object('patch', resource, key, {
       body: patch,
       contentType: PATCH_TYPES[options.kind ?? 'merge'],
       query: { fieldManager: options.fieldManager },
@@ -201,7 +215,7 @@ export class KubeClient {
   ): Promise<T> {
     const { name, namespace } = object.metadata;
     const key = keyOf({ name, namespace, subresource: options.subresource });
-    return this.#json<T>(`apply ${describeObject(resource, key)}`, 'PATCH', pathOf(resource, key), {
+    return this.#object('apply', resource, key, {
       body: typed(resource, object),
       contentType: 'application/apply-patch+yaml',
       query: { fieldManager: options.fieldManager, force: true },
@@ -284,7 +298,7 @@ export class KubeClient {
         what,
         signal,
       });
-      yield* this.#events<T>(reply, what, options.opened);
+      yield* this.#events(resource, reply, what, options.opened);
     } catch (error) {
       if (signal.aborted) return;
       if (failureName(error) !== undefined) throw error;
@@ -296,7 +310,8 @@ export class KubeClient {
     this.#transport.close();
   }
 
-  async *#events<T>(
+  async *#events<T extends KubeObject>(
+    resource: Resource<T>,
     reply: IncomingMessage,
     what: string,
     opened?: () => void,
@@ -314,7 +329,8 @@ export class KubeClient {
       } else if (event.type === 'ERROR') {
         throw refusal(what, statusFrom(event.object, 500));
       } else {
-        yield event as WatchEvent<T>;
+        const { object, ...rest } = event as WatchEvent<T>;
+        yield { ...rest, object: read(resource, object) };
       }
     }
   }
@@ -339,23 +355,26 @@ export class KubeClient {
     );
     const token = reply.metadata?.continue;
     return {
-      items: reply.items ?? [],
+      items: (reply.items ?? []).map((item) => read(resource, item)),
       resourceVersion: reply.metadata?.resourceVersion ?? '',
       ...(token === undefined || token === '' ? {} : { next: token }),
     };
   }
 
-  async #json<R>(
-    what: string,
-    method: string,
-    path: string,
-    request: {
-      readonly query?: Readonly<Record<string, string | number | boolean | undefined>>;
-      readonly body?: object;
-      readonly contentType?: string;
-      readonly signal?: AbortSignal;
-    },
-  ): Promise<R> {
+  async #object<T extends KubeObject>(
+    verb: keyof typeof METHODS,
+    resource: Resource<T>,
+    key: ObjectKey & { readonly name: string },
+    request: JsonRequest,
+  ): Promise<T> {
+    const { namespace } = key;
+    const collection = namespace === undefined ? {} : { namespace };
+    const path = pathOf(resource, verb === 'create' ? collection : key);
+    const what = `${verb} ${describeObject(resource, key)}`;
+    return read(resource, await this.#json<T>(what, METHODS[verb], path, request));
+  }
+
+  async #json<R>(what: string, method: string, path: string, request: JsonRequest): Promise<R> {
     const { body, ...rest } = request;
     const reply = await this.#transport.send({
       method,
@@ -369,6 +388,10 @@ export class KubeClient {
     }
     return JSON.parse(reply.body) as R;
   }
+}
+
+function read<T extends KubeObject>(resource: Resource<T>, stored: T): T {
+  return resource.read?.(stored) ?? stored;
 }
 
 function typed(resource: Resource, object: object): object {

@@ -11,6 +11,7 @@ import type { MachineConfigNode, Node } from '../../core/node/types';
 import type { ObjectMeta } from '../../core/object-meta';
 import type { MachineConfigPool, RolloutPolicy } from '../../core/pool/types';
 import type { PoolRollout } from '../../core/rollout/pool-rollout';
+import { withReport } from './host-report';
 
 export interface KubeObject {
   readonly apiVersion?: string;
@@ -26,8 +27,8 @@ export interface Resource<T extends KubeObject = KubeObject> {
   readonly plural: string;
   readonly kind: string;
   readonly namespaced: boolean;
-  /** For the type only. */
-  readonly object?: T;
+  /** What of it is stored in another form than `T`; absent = nothing. */
+  read?(stored: T): T;
 }
 
 function resource<T extends KubeObject>(
@@ -81,12 +82,10 @@ export const MACHINE_CONFIG_POOLS = resource<MachineConfigPool>(
   'machineconfigpools',
   'MachineConfigPool',
 );
-export const MACHINE_CONFIG_NODES = resource<MachineConfigNode>(
-  MCO_GROUP,
-  MCO_VERSION,
-  'machineconfignodes',
-  'MachineConfigNode',
-);
+export const MACHINE_CONFIG_NODES: Resource<MachineConfigNode> = {
+  ...resource<MachineConfigNode>(MCO_GROUP, MCO_VERSION, 'machineconfignodes', 'MachineConfigNode'),
+  read: withReport,
+};
 export const CONTROLLER_CONFIGS = resource<KubeObject>(
   MCO_GROUP,
   MCO_VERSION,

@@ -7,7 +7,7 @@ import { ANNOTATION, NodeCondition, NodeState } from '../names';
 import { annotationOf, currentConfigOf, desiredConfigOf } from '../node/predicates';
 import type { MachineConfigNode, MachineConfigNodeDrift, Node } from '../node/types';
 import type { Condition } from '../object-meta';
-import type { DriftReport } from './report';
+import { type DriftReport, VERSION_LIMIT } from './report';
 
 /** The start of every reason of drift, in MCO's words. */
 const UNEXPECTED_STATE = 'unexpected on-disk state validating against ';
@@ -42,15 +42,24 @@ export function driftStatus(
   return {
     ...(version === undefined ? {} : { hostWorker: { version } }),
     condition: { type: NodeCondition.DRIFTED, ...value, lastTransitionTime },
-    drift: {
+    drift: fitting({
       config,
       count,
       findings,
       repairs,
       forced,
       ...(unrepaired === undefined ? {} : { unrepaired }),
-    },
+    }),
   };
+}
+
+/** Of the message of a condition, in characters, without the version of the host worker. */
+const MESSAGE_LIMIT = 32_768 - 2 * VERSION_LIMIT;
+
+/** Without its last findings, where the whole report would be too long for the message of a condition. */
+function fitting(drift: MachineConfigNodeDrift): MachineConfigNodeDrift {
+  if (JSON.stringify(drift).length <= MESSAGE_LIMIT || drift.findings.length === 0) return drift;
+  return fitting({ ...drift, findings: drift.findings.slice(0, -1) });
 }
 
 /**

@@ -33,6 +33,7 @@ export const RELEASE_HOSTS = {
   github: 'https://github.com',
   githubApi: 'https://api.github.com',
   kubernetes: 'https://dl.k8s.io',
+  helm: 'https://get.helm.sh',
 } as const;
 export type ReleaseHost = keyof typeof RELEASE_HOSTS;
 
@@ -178,6 +179,26 @@ const BINARIES = {
     goVariables: { 'github.com/coreos/ignition/internal/version.Raw': 'v0.35.0' },
     buildMinutes: 0.5,
   },
+  // Installs the chart in tests.
+  helm: {
+    folder: 'helm',
+    version: '3.22.0',
+    goPackage: 'helm.sh/helm/v3/cmd/helm',
+    goVariables: { 'helm.sh/helm/v3/internal/version.version': 'v3.22.0' },
+    versionArguments: ['version', '--short'],
+    buildMinutes: 1,
+    release: {
+      host: 'helm',
+      path: '/helm-v{version}-{os}-{arch}.tar.gz',
+      checksum: {
+        host: 'helm',
+        path: '/helm-v{version}-{os}-{arch}.tar.gz.sha256sum',
+        format: ChecksumFormat.LIST,
+      },
+      member: '{os}-{arch}/helm',
+      systems: ['linux', 'darwin'],
+    },
+  },
 } as const satisfies Record<string, BinarySource>;
 
 export type BinaryName = keyof typeof BINARIES;
@@ -185,17 +206,18 @@ export type BinaryName = keyof typeof BINARIES;
 /** Slowest build first. */
 export const BINARY_NAMES = Object.keys(BINARIES) as readonly BinaryName[];
 
-/** Only tests with machines run these. */
-const MACHINE_BINARY_NAMES: readonly BinaryName[] = [
+/** Only the tests that need them run these. */
+const TEST_BINARY_NAMES: readonly BinaryName[] = [
   'kubelet',
   'ignition',
   'ignition-validate',
   'ignition-validate-2',
+  'helm',
 ];
 
 /** With kubectl for people. */
 export const CLUSTER_BINARY_NAMES = BINARY_NAMES.filter(
-  (name) => !MACHINE_BINARY_NAMES.includes(name),
+  (name) => !TEST_BINARY_NAMES.includes(name),
 );
 
 export function sourceOf(name: BinaryName): BinarySource {

@@ -36,6 +36,7 @@ const OVERRIDE_VARIABLES: Readonly<Record<BinaryName, string>> = {
   ignition: 'SLIPWAY_IGNITION',
   'ignition-validate': 'SLIPWAY_IGNITION_VALIDATE',
   'ignition-validate-2': 'SLIPWAY_IGNITION_VALIDATE_2',
+  helm: 'SLIPWAY_HELM',
 };
 
 /** Such as SLIPWAY_ETCD. */
@@ -59,6 +60,7 @@ export function readSettings(environment: NodeJS.ProcessEnv = process.env): Bina
       github: value('SLIPWAY_RELEASES_GITHUB') ?? RELEASE_HOSTS.github,
       githubApi: value('SLIPWAY_RELEASES_GITHUB_API') ?? RELEASE_HOSTS.githubApi,
       kubernetes: value('SLIPWAY_RELEASES_KUBERNETES') ?? RELEASE_HOSTS.kubernetes,
+      helm: value('SLIPWAY_RELEASES_HELM') ?? RELEASE_HOSTS.helm,
     },
     download: value('SLIPWAY_DOWNLOAD') !== 'never',
     platform: currentPlatform(),

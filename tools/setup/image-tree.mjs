@@ -35,6 +35,7 @@ const NOT_SHIPPED = new Set([
   'test',
   'tools',
   'host-bundle',
+  'chart',
   'image',
   'workflow-bundle.js.inputs',
 ]);

@@ -17,6 +17,8 @@ const HIDDEN_FAILURE = /&&|\|\|/;
 interface DocumentedPage {
   /** Below the repository: `docs/install.md`. */
   readonly path: string;
+  /** As written. */
+  readonly text: string;
   /** For bash. Pages that it names are at the same paths below `$PAGES`. */
   readonly script: string;
   readonly notRun: readonly string[];
@@ -29,7 +31,8 @@ interface DocumentedPage {
  * @throws Error with the line of a command that cannot be run as written
  */
 export function readDocumentedPage(root: string, path: string): DocumentedPage {
-  const lines = readFileSync(join(root, path), 'utf8').split('\n');
+  const text = readFileSync(join(root, path), 'utf8');
+  const lines = text.split('\n');
   const notRun: string[] = [];
   const others: string[] = [];
   let block: 'none' | 'run' | 'marked' | 'text' = 'none';
@@ -60,7 +63,7 @@ export function readDocumentedPage(root: string, path: string): DocumentedPage {
     if (HIDDEN_FAILURE.test(line)) refuse('give each command a line of its own');
     return line;
   });
-  return { path, script: script.join('\n'), notRun, others };
+  return { path, text, script: script.join('\n'), notRun, others };
 }
 
 /** A page and all pages whose commands run in between, in any order. */

@@ -10,6 +10,7 @@ import { mcnConditions } from '../../../core/node/conditions';
 import { NodePhase } from '../../../core/node/lifecycle';
 import type { MachineConfigPool } from '../../../core/pool/types';
 import { CRDS } from '../crds/install';
+import { driftWriter } from '../../../server/cluster-watch';
 import { until } from '../tools/until';
 import {
   aConfig,
@@ -257,17 +258,8 @@ describe('a MachineConfigNode', () => {
     await fixture.observer.until(nodes, () => nodes.get('joined') !== undefined);
 
     const report = { config, findings: [], count: 0, repairs: [], forced: false };
-    const { condition: reported, drift } = driftStatus(
-      'joined',
-      report,
-      undefined,
-      '2030-01-01T00:00:00Z',
-    );
-    await client.apply(
-      MACHINE_CONFIG_NODES,
-      { metadata: { name: 'joined' }, status: { conditions: [reported], drift } },
-      { fieldManager: FIELD_MANAGER.SERVER, subresource: 'status' },
-    );
+    const status = driftStatus('joined', report, undefined, '2030-01-01T00:00:00Z');
+    await driftWriter(client)('joined', status);
 
     await fixture.observer.pool('still', ({ status }) => status?.readyMachineCount === 1);
     const isShown = (): boolean =>

@@ -139,7 +139,7 @@ describe('names and columns', () => {
         'RebootedNode',
         'UncordonedNode',
       ],
-      ['AppliedFiles', 'AppliedOSImage', 'Drifted', 'HostWorker'],
+      ['AppliedFiles', 'AppliedOSImage', 'Drifted'],
     ],
   ])('%s is also %s, and prints as with MCO', async (plural, short, columns, wide, own) => {
     const group = '/apis/machineconfiguration.openshift.io/v1';

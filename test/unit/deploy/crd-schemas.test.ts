@@ -61,6 +61,32 @@ describe('the zod schemas and the CRDs', () => {
   });
 });
 
+/** Of openshift/api, machineconfiguration/v1. */
+const OF_MCO: Readonly<Record<string, readonly string[]>> = {
+  MachineConfigNode: [
+    ...['conditions', 'configImage', 'configVersion', 'internalReleaseImage'],
+    ...['irreconcilableChanges', 'observedGeneration', 'pinnedImageSets'],
+  ],
+  MachineConfigPool: [
+    ...['certExpirys', 'conditions', 'configuration', 'degradedMachineCount', 'machineCount'],
+    ...['observedGeneration', 'osImageStream', 'poolSynchronizersStatus', 'readyMachineCount'],
+    ...['unavailableMachineCount', 'updatedMachineCount'],
+  ],
+};
+
+it.each(Object.keys(OF_MCO))(
+  'the status of a %s has no field that MCO lacks: its definition may be the one in use',
+  (kind) => {
+    const crd = crds.find(({ spec }) => spec.names.kind === kind);
+    const fields = Object.keys(factsOf(crd?.spec.versions[0]?.schema.openAPIV3Schema ?? {}))
+      .map((path) => /^status\.(\w+)$/.exec(path)?.[1])
+      .filter((field) => field !== undefined);
+
+    expect(fields.length).toBeGreaterThan(2);
+    expect(fields.filter((field) => OF_MCO[kind]?.includes(field) !== true)).toEqual([]);
+  },
+);
+
 describe('lists', () => {
   it('are never null', () => {
     const parsed = schemas.MachineConfig.parse({

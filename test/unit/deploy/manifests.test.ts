@@ -10,7 +10,11 @@ import { ClusterWorkerSettings } from '../../../workers/cluster/settings';
 import { parseConfig } from '../../../process/host/config-file';
 import { HOST_WORKER_FLAGS } from '../../../workers/host/flags';
 
-const DEPLOY = join(__dirname, '..', '..', '..', 'deploy');
+const ROOT = join(__dirname, '..', '..', '..');
+const DEPLOY = join(ROOT, 'deploy');
+const { version: VERSION } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as {
+  readonly version: string;
+};
 
 interface Manifest {
   readonly kind: string;
@@ -78,6 +82,97 @@ describe('kustomization', () => {
     const [{ resources }] = read<Kustomization>('base/kustomization.yaml') as [Kustomization];
 
     expect([...resources].sort()).toEqual([...files('base')].sort());
+  });
+});
+
+describe('the version of the chart, and of its image,', () => {
+  it('is that of the package', () => {
+    const [chart] = read<{ readonly version: string }>('chart/Chart.yaml');
+    const [base] = read<{ readonly images: readonly { readonly newTag: string }[] }>(
+      'base/kustomization.yaml',
+    );
+
+    expect(chart?.version).toBe(VERSION);
+    expect(base?.images.map(({ newTag }) => newTag)).toEqual([VERSION]);
+  });
+});
+
+describe('the CustomResourceDefinitions', () => {
+  const NOTES = {
+    labels: { 'app.kubernetes.io/part-of': 'slipway' },
+    annotations: { 'helm.sh/resource-policy': 'keep' },
+  };
+
+  it.each(files('crds'))('%s outlives helm uninstall, and can be found by its label', (file) => {
+    expect(read(`crds/${file}`)).toMatchObject([{ metadata: NOTES }]);
+  });
+});
+
+describe('what is optional', () => {
+  interface Ports {
+    readonly ports: readonly { readonly port: string | number }[];
+  }
+  interface NetworkPolicy extends Manifest {
+    readonly spec: {
+      readonly podSelector: { readonly matchLabels: Readonly<Record<string, string>> };
+      readonly ingress: readonly Ports[];
+      readonly egress: readonly Ports[];
+    };
+  }
+
+  it('has a NetworkPolicy for each Deployment, that lets in to each of its ports', () => {
+    const policies = read<NetworkPolicy>('components/network-policies/network-policies.yaml');
+
+    const allowed = policies.map(({ spec }) => ({
+      pods: spec.podSelector.matchLabels,
+      ports: spec.ingress.flatMap(({ ports }) => ports.map(({ port }) => port)).sort(),
+    }));
+    const needed = deployments.map(({ spec }) => ({
+      pods: spec.selector.matchLabels,
+      ports: spec.template.spec.containers
+        .flatMap(({ ports }) => ports.map(({ name }) => name))
+        .sort(),
+    }));
+    expect(new Set(allowed)).toEqual(new Set(needed));
+  });
+
+  it('lets those out to Temporal that use it', () => {
+    const policies = read<NetworkPolicy>('components/network-policies/network-policies.yaml');
+    const [settings] = read<Manifest & { data: Record<string, string> }>('base/settings.yaml');
+    const port = Number(settings?.data['TEMPORAL_ADDRESS']?.split(':')[1]);
+
+    const out = policies.filter(({ spec }) =>
+      spec.egress.some(({ ports }) => ports.some((one) => one.port === port)),
+    );
+    expect(out.map(({ metadata }) => metadata.name).sort()).toEqual([
+      'slipway-cluster-worker',
+      'slipway-controllers',
+    ]);
+  });
+
+  it('has a ServiceMonitor for the metrics of every Deployment', () => {
+    const [service, monitor] = read<Manifest & { readonly spec: object }>(
+      'components/service-monitor/service-monitor.yaml',
+    );
+
+    expect(service).toMatchObject({
+      metadata: { labels: { 'app.kubernetes.io/name': 'slipway-metrics' } },
+      spec: {
+        selector: { 'app.kubernetes.io/part-of': 'slipway' },
+        ports: [{ name: 'metrics', targetPort: 'metrics' }],
+      },
+    });
+    expect(monitor).toMatchObject({
+      spec: {
+        selector: { matchLabels: { 'app.kubernetes.io/name': 'slipway-metrics' } },
+        endpoints: [{ port: 'metrics' }],
+      },
+    });
+    for (const { spec } of deployments) {
+      const { metadata, spec: pod } = spec.template;
+      expect(metadata.labels['app.kubernetes.io/part-of']).toBe('slipway');
+      expect(pod.containers[0]?.ports.map(({ name }) => name)).toContain('metrics');
+    }
   });
 });
 

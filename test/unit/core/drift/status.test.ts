@@ -51,6 +51,20 @@ function aNode(state: string, reason = '', desired = CONFIG): Node {
 }
 
 describe('drift on a MachineConfigNode', () => {
+  it('leaves out its last findings where all would not fit into the message of a condition', () => {
+    const [finding] = DRIFTED.findings;
+    const findings = Array.from({ length: 20 }, (_, index) => ({
+      ...{ since: T0, kind: 'content' as const, ...finding },
+      path: `/etc/${index}/${'p'.repeat(500)}`,
+      detail: '"'.repeat(1024),
+    }));
+    const { drift } = driftStatus('worker-1', { ...DRIFTED, findings, count: 20 }, undefined, T0);
+
+    expect(JSON.stringify(drift).length).toBeLessThanOrEqual(32_768);
+    expect(drift.count).toBe(20);
+    expect(drift.findings).toEqual(findings.slice(0, 12));
+  });
+
   it('names the first thing and counts the others', () => {
     expect(driftStatus('worker-1', DRIFTED, undefined, T0).condition).toEqual({
       type: 'Drifted',

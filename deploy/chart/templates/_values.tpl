@@ -1,0 +1,100 @@
+{{- /* Each of these puts values into .object, and returns nothing. An absent value changes nothing. */ -}}
+
+{{- define "slipway.deployment" -}}
+{{- $values := .values -}}
+{{- $name := .object.metadata.name -}}
+{{- $pod := .object.spec.template.spec -}}
+{{- $container := first $pod.containers -}}
+{{- $key := get (dict "slipway-controllers" "controllers" "slipway-cluster-worker" "clusterWorker" "slipway-server" "server") $name -}}
+{{- $own := get $values $key -}}
+{{- if hasKey $own "replicas" }}{{ $_ := set .object.spec "replicas" $own.replicas }}{{ end -}}
+{{- with $own.resources }}{{ $_ := set $container "resources" . }}{{ end -}}
+{{- $_ := set $container "image" (include "slipway.image" .root) -}}
+{{- with $values.image.pullPolicy }}{{ $_ := set $container "imagePullPolicy" . }}{{ end -}}
+{{- with $values.image.pullSecrets -}}
+{{- $names := list -}}
+{{- range . }}{{ $names = append $names (dict "name" .) }}{{ end -}}
+{{- $_ := set $pod "imagePullSecrets" $names -}}
+{{- end -}}
+{{- range $field := list "priorityClassName" "nodeSelector" "tolerations" -}}
+{{- if hasKey $values $field }}{{ $_ := set $pod $field (get $values $field) }}{{ end -}}
+{{- end -}}
+{{- if eq $key "server" }}{{ include "slipway.server" (dict "pod" $pod "own" $own) }}
+{{- else }}{{ include "slipway.temporal" (dict "template" .object.spec.template "temporal" $values.temporal) }}{{ end -}}
+{{- end }}
+
+{{- define "slipway.image" -}}
+{{- $default := first (.Files.Get "files/base/kustomization.yaml" | fromYaml).images -}}
+{{- $image := .Values.image -}}
+{{- $image.repository | default $default.newName -}}
+{{- if or $image.tag (not $image.digest) }}:{{ $image.tag | default $default.newTag }}{{ end -}}
+{{- with $image.digest }}@{{ . }}{{ end -}}
+{{- end }}
+
+{{- define "slipway.server" -}}
+{{- $own := .own -}}
+{{- range $volume := .pod.volumes -}}
+{{- if and (eq $volume.name "tls") $own.certificateSecret }}{{ $_ := set $volume.secret "secretName" $own.certificateSecret }}{{ end -}}
+{{- if and (eq $volume.name "client-ca") $own.clientAuthority }}{{ $_ := set $volume.configMap "name" $own.clientAuthority }}{{ end -}}
+{{- end -}}
+{{- with $own.allowedNetworks -}}
+{{- $container := first $.pod.containers -}}
+{{- $variable := dict "name" "SLIPWAY_ALLOW_NETWORK" "value" (join "," .) -}}
+{{- $_ := set $container "env" (append $container.env $variable) -}}
+{{- end -}}
+{{- end }}
+
+{{- define "slipway.service" -}}
+{{- $spec := .object.spec -}}
+{{- $service := .values.server.service -}}
+{{- with $service.type }}{{ $_ := set $spec "type" . }}{{ end -}}
+{{- with $service.annotations }}{{ $_ := set $.object.metadata "annotations" . }}{{ end -}}
+{{- range $port := $spec.ports -}}
+{{- with get $service (printf "%sNodePort" $port.name) }}{{ $_ := set $port "nodePort" (int .) }}{{ end -}}
+{{- if eq $spec.type "ClusterIP" }}{{ $_ := unset $port "nodePort" }}{{ end -}}
+{{- end -}}
+{{- if eq $spec.type "ClusterIP" }}{{ $_ := unset $spec "externalTrafficPolicy" }}{{ end -}}
+{{- end }}
+
+{{- define "slipway.settings" -}}
+{{- $data := .object.data -}}
+{{- $temporal := .values.temporal -}}
+{{- with $temporal.address }}{{ $_ := set $data "TEMPORAL_ADDRESS" . }}{{ end -}}
+{{- with $temporal.namespace }}{{ $_ := set $data "TEMPORAL_NAMESPACE" . }}{{ end -}}
+{{- with $temporal.tls.serverName }}{{ $_ := set $data "TEMPORAL_TLS_SERVER_NAME" . }}{{ end -}}
+{{- if $temporal.tls.authoritySecret }}{{ $_ := set $data "TEMPORAL_TLS_CA" "/etc/slipway/temporal-authority/ca.crt" }}{{ end -}}
+{{- if $temporal.tls.clientSecret -}}
+{{- $_ := set $data "TEMPORAL_TLS_CERT" "/etc/slipway/temporal-client/tls.crt" -}}
+{{- $_ := set $data "TEMPORAL_TLS_KEY" "/etc/slipway/temporal-client/tls.key" -}}
+{{- end -}}
+{{- if $temporal.apiKeySecret }}{{ $_ := set $data "TEMPORAL_API_KEY_FILE" "/etc/slipway/temporal-api-key/api-key" }}{{ end -}}
+{{- end }}
+
+{{- /* Mounts what slipway.settings names, and restarts the pods when it changes. */ -}}
+{{- define "slipway.temporal" -}}
+{{- $pod := .template.spec -}}
+{{- $container := first $pod.containers -}}
+{{- $tls := .temporal.tls -}}
+{{- $secrets := dict "temporal-authority" $tls.authoritySecret "temporal-client" $tls.clientSecret "temporal-api-key" .temporal.apiKeySecret -}}
+{{- range $name, $secret := $secrets -}}
+{{- if $secret -}}
+{{- $volume := dict "name" $name "secret" (dict "secretName" $secret) -}}
+{{- $mount := dict "name" $name "mountPath" (printf "/etc/slipway/%s" $name) "readOnly" true -}}
+{{- $_ := set $pod "volumes" (append ($pod.volumes | default list) $volume) -}}
+{{- $_ := set $container "volumeMounts" (append ($container.volumeMounts | default list) $mount) -}}
+{{- end -}}
+{{- end -}}
+{{- if ne (toJson .temporal) `{"tls":{}}` -}}
+{{- $_ := set .template.metadata.annotations "slipway.dev/temporal" (toJson .temporal | sha256sum) -}}
+{{- end -}}
+{{- end }}
+
+{{- define "slipway.networkPolicy" -}}
+{{- $port := regexFind ":[0-9]+$" (.values.temporal.address | default "") | trimPrefix ":" -}}
+{{- range $rule := .object.spec.egress -}}
+{{- range $allowed := $rule.ports -}}
+{{- if and $port (eq (int $allowed.port) 7233) }}{{ $_ := set $allowed "port" (int $port) }}{{ end -}}
+{{- end -}}
+{{- end -}}
+{{- with .values.networkPolicy.extraEgress }}{{ $_ := set $.object.spec "egress" (concat $.object.spec.egress .) }}{{ end -}}
+{{- end }}
