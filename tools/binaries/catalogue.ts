@@ -82,6 +82,9 @@ const IGNITION = {
   goVariables: { 'github.com/coreos/ignition/v2/internal/version.Raw': 'v2.26.0' },
 } as const;
 
+/** The version in Temporal's development server, so that most of the build is shared. */
+const TEMPORAL_SERVER = { folder: 'temporal-server', version: '1.31.2', goVariables: {} } as const;
+
 const BINARIES = {
   temporal: {
     folder: 'temporal-cli',
@@ -100,6 +103,17 @@ const BINARIES = {
       member: 'temporal',
       systems: ['linux', 'darwin'],
     },
+  },
+  // Temporal for production, on a database of its own.
+  'temporal-server': {
+    ...TEMPORAL_SERVER,
+    goPackage: 'go.temporal.io/server/cmd/server',
+    buildMinutes: 1,
+  },
+  'temporal-sql-tool': {
+    ...TEMPORAL_SERVER,
+    goPackage: 'go.temporal.io/server/cmd/tools/sql',
+    buildMinutes: 0.5,
   },
   etcd: {
     folder: 'etcd',
@@ -185,8 +199,10 @@ export type BinaryName = keyof typeof BINARIES;
 /** Slowest build first. */
 export const BINARY_NAMES = Object.keys(BINARIES) as readonly BinaryName[];
 
-/** Only tests with machines run these. */
-const MACHINE_BINARY_NAMES: readonly BinaryName[] = [
+/** Only tests with machines, or with a database, run these. */
+const TEST_BINARY_NAMES: readonly BinaryName[] = [
+  'temporal-server',
+  'temporal-sql-tool',
   'kubelet',
   'ignition',
   'ignition-validate',
@@ -195,7 +211,7 @@ const MACHINE_BINARY_NAMES: readonly BinaryName[] = [
 
 /** With kubectl for people. */
 export const CLUSTER_BINARY_NAMES = BINARY_NAMES.filter(
-  (name) => !MACHINE_BINARY_NAMES.includes(name),
+  (name) => !TEST_BINARY_NAMES.includes(name),
 );
 
 export function sourceOf(name: BinaryName): BinarySource {
