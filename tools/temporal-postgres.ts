@@ -38,9 +38,20 @@ export interface TemporalTlsFiles {
 export interface TemporalOnPostgres extends TemporalServer {
   readonly postgres: Postgres;
   readonly databases: Databases;
-  /** Ends the server, and starts it on these databases. */
-  moveTo(databases: Databases): Promise<void>;
+  /**
+   * Ends the server, and starts it on these databases.
+   *
+   * @param first - is done before, on a server with this address that nobody else knows
+   */
+  moveTo(databases: Databases, first: (address: string) => Promise<void>): Promise<void>;
+  /**
+   * Another server beside this one, which shares its work, as a second pod does: on the same ports
+   * of another address. Linux only.
+   */
+  startReplica(): Promise<TemporalReplica>;
 }
+
+export type TemporalReplica = Pick<TemporalServer, 'address' | 'pid' | 'logFile' | 'kill'>;
 
 export function isOnPostgres(server: TemporalServer): server is TemporalOnPostgres {
   return 'postgres' in server;
@@ -51,7 +62,7 @@ const DATABASES: Databases = { workflows: 'temporal', visibility: 'temporal_visi
 /** As for the cluster: `deploy/temporal` has the configuration and the set-up of the schema. */
 const DEPLOYED = join(repositoryRoot(), 'deploy', 'temporal');
 
-/** One process with all four services. More would only cost memory on one machine. */
+/** More would only cost memory on one machine. */
 const HISTORY_SHARDS = '4';
 
 /**
@@ -71,7 +82,7 @@ export async function startTemporalOnPostgres(tls?: TemporalTlsFiles): Promise<T
   const disown = adoptDirectory(directory);
   const place: Place = {
     ...{ command, schemaTool, postgres, logFile: join(directory, 'temporal.log') },
-    ...{ tls, ports: await pickPorts() },
+    ...{ tls, ip: '127.0.0.1', ports: await pickPorts() },
   };
   const end = async (): Promise<void> => {
     await postgres.stop();
@@ -93,6 +104,7 @@ interface Place {
   readonly postgres: Postgres;
   readonly logFile: string;
   readonly tls: TemporalTlsFiles | undefined;
+  readonly ip: string;
   readonly ports: Readonly<Record<string, string>>;
 }
 
@@ -100,6 +112,7 @@ function serve(place: Place, first: ManagedProcess, end: () => Promise<void>): T
   let running = first;
   let databases = DATABASES;
   let losses = 0;
+  let replica: TemporalReplica | undefined;
   return {
     address: addressOf(place),
     namespace: TEMPORAL_NAMESPACE,
@@ -118,9 +131,12 @@ function serve(place: Place, first: ManagedProcess, end: () => Promise<void>): T
       await running.stop();
       running = await start(place, databases);
     },
-    moveTo: async (others) => {
+    moveTo: async (others, first) => {
       await running.stop();
       databases = others;
+      const unknown = { ...place, ports: await pickPorts() };
+      const server = await start(unknown, databases);
+      await first(addressOf(unknown)).finally(() => server.stop());
       running = await start(place, databases);
     },
     lose: async () => {
@@ -130,11 +146,23 @@ function serve(place: Place, first: ManagedProcess, end: () => Promise<void>): T
       await setUpSchema(place, databases);
       running = await startFirst(place, databases);
     },
+    startReplica: async () => {
+      replica = await startReplica(place, databases);
+      return replica;
+    },
     stop: async () => {
+      await replica?.kill();
       await running.stop();
       await end();
     },
   };
+}
+
+async function startReplica(place: Place, databases: Databases): Promise<TemporalReplica> {
+  const logFile = join(dirname(place.logFile), 'replica.log');
+  const other = { ...place, logFile, ip: '127.0.0.2' };
+  const server = await start(other, databases);
+  return { address: addressOf(other), pid: server.pid, logFile, kill: () => server.kill() };
 }
 
 async function pickPorts(): Promise<Readonly<Record<string, string>>> {
@@ -146,8 +174,8 @@ async function pickPorts(): Promise<Readonly<Record<string, string>>> {
   return Object.fromEntries(names.map((name, index) => [name, String(ports[index])]));
 }
 
-function addressOf({ ports }: Place): string {
-  return `127.0.0.1:${ports['FRONTEND_PORT']}`;
+function addressOf({ ip, ports }: Place): string {
+  return `${ip}:${ports['FRONTEND_PORT']}`;
 }
 
 /** What a pod of `deploy/temporal` gets, too. */
@@ -161,6 +189,8 @@ function environmentOf(place: Place, { workflows, visibility }: Databases) {
     POSTGRES_VISIBILITY_DATABASE: visibility,
     HISTORY_SHARDS,
     LOG_LEVEL: 'warn',
+    BIND_IP: place.ip,
+    POD_IP: place.ip,
     DYNAMIC_CONFIG: join(DEPLOYED, 'dynamic-config.yaml'),
     ...place.ports,
     ...(place.tls === undefined ? {} : serverTls(place.tls)),

@@ -5,7 +5,8 @@
 
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { delimiter, join } from 'node:path';
+import { delimiter, dirname, join } from 'node:path';
+import { ensureBinary } from '../../tools/binaries';
 import { run } from '../../tools/binaries/run-program';
 import { ensurePostgres } from '../../tools/postgres/programs';
 import { repositoryRoot } from '../../tools/repository-root';
@@ -57,8 +58,11 @@ beforeAll(async () => {
 }, START_MS);
 
 afterAll(async () => {
-  await world?.stop();
-  await rm(backups, { recursive: true, force: true });
+  try {
+    await world?.stop();
+  } finally {
+    await rm(backups, { recursive: true, force: true });
+  }
 }, STOP_MS);
 
 function roll(name: string): Promise<string> {
@@ -80,14 +84,20 @@ async function untilDone(config: string, count: number): Promise<void> {
 }
 
 /** With the commands of docs/temporal.md. */
-async function runDeployed(script: string, databases: Databases): Promise<void> {
+async function runDeployed(
+  script: string,
+  databases: Databases,
+  address = temporal.address,
+): Promise<void> {
   const { directory } = await ensurePostgres();
+  const cli = dirname(await ensureBinary('temporal'));
   await run('sh', [join(repositoryRoot(), 'deploy', 'temporal', script), backups], {
     ...process.env,
     ...temporal.postgres.environment,
     POSTGRES_DATABASE: databases.workflows,
     POSTGRES_VISIBILITY_DATABASE: databases.visibility,
-    PATH: [directory, process.env['PATH']].join(delimiter),
+    TEMPORAL_ADDRESS: address,
+    PATH: [directory, cli, process.env['PATH']].join(delimiter),
   });
 }
 
@@ -115,6 +125,21 @@ test(
 );
 
 test(
+  'a rollout outlives the loss of one of two Temporal servers',
+  async () => {
+    const replica = await temporal.startReplica();
+    const mark = markOf(world.record);
+    const config = await roll('one of two');
+
+    await untilDone(config, 10);
+    await replica.kill();
+
+    await expectRest(world, config, mark);
+  },
+  STORY_MS,
+);
+
+test(
   'a rollout goes on in new databases, made from a backup that is older than its last nodes',
   async () => {
     const mark = markOf(world.record);
@@ -128,7 +153,7 @@ test(
     await untilDone(config, 12);
     await temporal.kill();
     await runDeployed('restore.sh', restored);
-    await temporal.moveTo(restored);
+    await temporal.moveTo(restored, (address) => runDeployed('forget.sh', restored, address));
 
     await expectRest(world, config, mark);
     const after = markOf(world.record);

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { spawnSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -164,10 +164,15 @@ async function killAll(server: ManagedProcess): Promise<void> {
   while (left().length > 0) await delay(20);
 }
 
+/** Linux only, as the package. */
 function childrenOf(pid: number): readonly number[] {
-  const ps = spawnSync('ps', ['-o', 'pid=', '--ppid', String(pid)], { encoding: 'utf8' });
-  return ps.stdout
-    .split('\n')
-    .filter((line) => line.trim() !== '')
-    .map(Number);
+  try {
+    const children = readFileSync(`/proc/${pid}/task/${pid}/children`, 'latin1');
+    return children
+      .split(' ')
+      .filter((text) => text !== '')
+      .map(Number);
+  } catch {
+    return []; // no such process
+  }
 }

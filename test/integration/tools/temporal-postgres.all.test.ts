@@ -95,6 +95,30 @@ it('refuses a client without a certificate', async () => {
   await expect(Connection.connect({ ...options, connectTimeout: '2s' })).rejects.toThrow();
 });
 
+it('is found through one profile by the Temporal CLI and by Slipway', async () => {
+  const file = write(
+    'temporal.toml',
+    `[profile.prod]
+address = "${temporal.address}"
+namespace = "${temporal.namespace}"
+[profile.prod.tls]
+client_cert_path = "${join(directory, 'client.crt')}"
+client_key_path = "${join(directory, 'client.key')}"
+server_ca_cert_path = "${join(directory, 'ca.crt')}"
+server_name = "${SERVER_NAME}"
+`,
+  );
+  const environment = { ...process.env, TEMPORAL_CONFIG_FILE: file, TEMPORAL_PROFILE: 'prod' };
+  const cli = await ensureBinary('temporal');
+  const slipway = join(repositoryRoot(), 'dist', 'cli', 'main.js');
+
+  const health = await run(cli, ['operator', 'cluster', 'health'], environment);
+  const setUp = await run(process.execPath, [slipway, 'setup', 'temporal'], environment);
+
+  expect(health).toMatch('SERVING');
+  expect(setUp).toMatch(`Temporal at ${temporal.address} has what Slipway needs`);
+});
+
 it('knows every setting of the dynamic configuration', async () => {
   const server = await ensureBinary('temporal-server');
 

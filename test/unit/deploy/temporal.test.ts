@@ -36,7 +36,13 @@ it('has the release of the server that the tests run', () => {
 
 it('applies every file, but what other tools read', () => {
   const files = kustomization.configMapGenerator.flatMap((generator) => generator.files);
-  const others = ['kustomization.yaml', 'chart-values.yaml', 'backup.sh', 'restore.sh'];
+  const others = [
+    'kustomization.yaml',
+    'chart-values.yaml',
+    'backup.sh',
+    'restore.sh',
+    'forget.sh',
+  ];
 
   expect([...kustomization.resources, ...files, ...others].sort()).toEqual(
     readdirSync(FOLDER).sort(),
