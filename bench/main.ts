@@ -1,6 +1,6 @@
 /** `npm run bench -- NAME [flags]`: the figures of docs/performance.md. */
 
-import { Command, InvalidArgumentError } from 'commander';
+import { Command, InvalidArgumentError, Option } from 'commander';
 import { messageOf } from '../core/errors';
 import { parseDuration } from '../cli/durations';
 import { wholeNumber } from '../tools/whole-number';
@@ -12,7 +12,7 @@ import { runHostBench } from './host';
 import { runRenderBench } from './render';
 import { runRolloutBench } from './rollout';
 import { runServerBench } from './server';
-import type { SimulatedPoolOptions } from './simulated-pool';
+import { TEMPORAL_KINDS, type SimulatedPoolOptions, type TemporalKind } from './simulated-pool';
 import { runTwoWorkersBench } from './two-workers';
 
 interface RolloutFlags {
@@ -20,6 +20,7 @@ interface RolloutFlags {
   readonly maxUnavailable: number;
   readonly nodeTime: number;
   readonly canary: number;
+  readonly temporal: TemporalKind;
   readonly json: boolean;
 }
 
@@ -106,6 +107,14 @@ function simulatedPool(command: Command, nodes = 200, atOnce = 20): Command {
     .option('--max-unavailable <count>', 'nodes at once', wholeNumber(1), atOnce)
     .option('--node-time <duration>', 'simulated time of one reboot', seconds, 10)
     .option('--canary <count>', 'canary nodes of the policy', wholeNumber(0), 0)
+    .addOption(
+      new Option(
+        '--temporal <kind>',
+        'the development server in memory, or the server for production on PostgreSQL',
+      )
+        .choices(TEMPORAL_KINDS)
+        .default('memory'),
+    )
     .option('--json', 'one JSON object on standard output', false);
 }
 
@@ -151,6 +160,7 @@ function poolOptions(flags: RolloutFlags): SimulatedPoolOptions {
     maxUnavailable: flags.maxUnavailable,
     nodeTimeSeconds: flags.nodeTime,
     canaryNodes: flags.canary,
+    temporal: flags.temporal,
     onStep: (text) => process.stderr.write(`bench: ${text}\n`),
   };
 }

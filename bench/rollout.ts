@@ -15,6 +15,7 @@ import { describeViolation } from '../test/observer/violation';
 import { percentile } from '../tools/measure/percentile';
 import { renderedConfigOf } from '../tools/stack/readiness';
 import type { Stack } from '../tools/stack/stack';
+import { isOnPostgres } from '../tools/temporal-postgres';
 import type { ApiRequests } from './api-requests';
 import { countApiRequests, difference, tellSlipwayApart } from './api-requests';
 import { countHistories, type HistoryCounts } from './histories';
@@ -32,6 +33,7 @@ import {
   WORKERS,
   type Observed,
   type SimulatedPoolOptions,
+  type TemporalKind,
 } from './simulated-pool';
 import { Standstill, whatTheRolloutSays } from './standstill';
 
@@ -40,6 +42,7 @@ interface RolloutBenchResult extends Observed {
   readonly maxUnavailable: number;
   readonly nodeTimeSeconds: number;
   readonly canaryNodes: number;
+  readonly temporal: TemporalKind;
   /** First cordon to last uncordon, divided by ceil(nodes / maxUnavailable) × node time. */
   readonly makespanRatio: number;
   readonly makespanSeconds: number;
@@ -245,6 +248,7 @@ function result(
     maxUnavailable,
     nodeTimeSeconds,
     canaryNodes,
+    temporal: options.temporal,
     makespanRatio: round(makespanSeconds / ideal, 2),
     makespanSeconds: round(makespanSeconds, 1),
     ...refillFigures(refillTimes(cordons, uncordons)),
@@ -302,7 +306,17 @@ export function refillFigures(refills: readonly number[]): Pick<RolloutBenchResu
 /** In ms, by process. */
 function processorTimes(stack: Stack): ReadonlyMap<string, number> {
   const found = processesOf(stack).map(({ name, pid }) => [name, processorMs(pid)] as const);
-  return new Map(found.filter((one): one is [string, number] => one[1] !== undefined));
+  return new Map([
+    ...found.filter((one): one is [string, number] => one[1] !== undefined),
+    ...postgresTime(stack),
+  ]);
+}
+
+/** Of all its processes; without those that have ended. */
+function postgresTime({ temporal }: Stack): readonly (readonly [string, number])[] {
+  if (!isOnPostgres(temporal)) return [];
+  const times = temporal.postgres.processes().map((pid) => processorMs(pid) ?? 0);
+  return [['postgres', times.reduce((sum, ms) => sum + ms, 0)]];
 }
 
 function perNodeSince(

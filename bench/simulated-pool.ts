@@ -14,6 +14,10 @@ export const WORKERS = 'node-role.kubernetes.io/worker';
 /** For Temporal's answer to the observer: the benchmark may use the whole machine. */
 const PATIENCE_MS = 20_000;
 
+/** The development server without a database, or the server for production on PostgreSQL. */
+export const TEMPORAL_KINDS = ['memory', 'postgres'] as const;
+export type TemporalKind = (typeof TEMPORAL_KINDS)[number];
+
 export interface SimulatedPoolOptions {
   readonly nodes: number;
   readonly maxUnavailable: number;
@@ -23,6 +27,7 @@ export interface SimulatedPoolOptions {
   /** Updates that are prepared ahead of their grants; absent = the default of the policy. */
   readonly prepareAhead?: number;
   readonly environment?: Readonly<Record<string, string>>;
+  readonly temporal: TemporalKind;
   readonly onStep: (text: string) => void;
 }
 
@@ -47,6 +52,7 @@ export async function startSimulatedPool(options: SimulatedPoolOptions): Promise
     },
     workloads: [],
     temporalUi: false,
+    temporalDatabase: options.temporal === 'postgres' && 'postgres',
     audit: true,
     onStep: options.onStep,
     ...(options.environment === undefined ? {} : { environment: options.environment }),

@@ -38,6 +38,8 @@ import { addSetup } from './setup-program';
 export interface GlobalOptions {
   readonly kubeconfig?: string;
   readonly context?: string;
+  readonly temporalProfile?: string;
+  readonly temporalConfigFile?: string;
   readonly temporalAddress?: string;
   readonly temporalNamespace?: string;
   readonly temporalTlsCa?: string;
@@ -67,12 +69,20 @@ export function buildProgram(host: ProgramHost): Command {
     )
     .option('--context <name>', 'context of the kubeconfig')
     .option(
+      '--temporal-profile <name>',
+      'profile of temporal.toml, for what is not given otherwise (TEMPORAL_PROFILE)',
+    )
+    .option(
+      '--temporal-config-file <file>',
+      'temporal.toml (default: TEMPORAL_CONFIG_FILE, then ~/.config/temporalio/temporal.toml)',
+    )
+    .option(
       '--temporal-address <host:port>',
-      'frontend of Temporal (default: TEMPORAL_ADDRESS, then 127.0.0.1:7233)',
+      'frontend of Temporal (default: TEMPORAL_ADDRESS, then the profile, then 127.0.0.1:7233)',
     )
     .option(
       '--temporal-namespace <name>',
-      'namespace in Temporal (default: TEMPORAL_NAMESPACE, then slipway)',
+      'namespace in Temporal (default: TEMPORAL_NAMESPACE, then the profile, then slipway)',
     )
     .option('--temporal-tls-ca <file>', 'PEM file: authority of Temporal (TEMPORAL_TLS_CA)')
     .option('--temporal-tls-cert <file>', 'PEM file: client certificate (TEMPORAL_TLS_CERT)')

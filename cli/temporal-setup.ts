@@ -40,6 +40,11 @@ const NUMBER_OF: Readonly<Record<SearchAttributeType, number>> = {
   [SearchAttributeType.KEYWORD_LIST]: 7,
 };
 
+/** By name; the client may give a number as a text. */
+type SearchAttributeTypes = Awaited<
+  ReturnType<Connection['operatorService']['listSearchAttributes']>
+>['customAttributes'];
+
 interface Target {
   readonly connection: Pick<Connection, 'workflowService' | 'operatorService' | 'withDeadline'>;
   readonly calls: TemporalCalls;
@@ -66,15 +71,15 @@ async function orWhoMay<T>({ address, namespace }: Target, call: () => Promise<T
     return await call();
   } catch (error) {
     if (!NOT_ALLOWED.has(statusOf(error))) throw error;
-    const names = Object.values(SEARCH_ATTRIBUTE).map(
-      ({ name, type }) => `${name} (${nameOf(NUMBER_OF[type])})`,
+    const attributes = Object.values(SEARCH_ATTRIBUTE).map(
+      ({ name, type }) => `--sa ${name}=${nameOf(NUMBER_OF[type])}`,
     );
     throw cliError(
       EXIT.FAILED,
       `Temporal at ${address} does not let these credentials make namespaces or search attributes ` +
         `(${messageOf(error)}); give it an administrator's --temporal-api-key or certificate. On Temporal ` +
-        `Cloud, make the namespace ${namespace} and its search attributes ${names.join(', ')} in its web ` +
-        'console or with tcld; slipway does not have to',
+        `Cloud, make the namespace ${namespace} in its web console, and run: tcld namespace ` +
+        `search-attributes add --namespace ${namespace} ${attributes.join(' ')}; then run this again`,
     );
   }
 }
@@ -125,8 +130,7 @@ async function retentionOf(
 async function makeSearchAttributes(target: Target): Promise<readonly SetupStep[]> {
   const { connection, namespace, address } = target;
   const keys = Object.values(SEARCH_ATTRIBUTE);
-  const list = () => connection.operatorService.listSearchAttributes({ namespace });
-  const { customAttributes } = await untilSeen(target, () => ask(target, list));
+  const customAttributes = await untilSeen(target, () => ask(target, () => typesOf(target)));
   const wrong = keys.flatMap(({ name, type }) => {
     const found = customAttributes?.[name];
     if (found === undefined || Number(found) === NUMBER_OF[type]) return [];
@@ -154,6 +158,20 @@ async function makeSearchAttributes(target: Target): Promise<readonly SetupStep[
   }
   await untilUsable(target);
   return steps;
+}
+
+/** Number of each type. Who may not list them, as on Temporal Cloud, still sees whether they can be used. */
+async function typesOf({ connection, namespace }: Target): Promise<SearchAttributeTypes> {
+  try {
+    const { operatorService } = connection;
+    return (await operatorService.listSearchAttributes({ namespace })).customAttributes;
+  } catch (error) {
+    if (!NOT_ALLOWED.has(statusOf(error))) throw error;
+    const missing = await missingInTemporal(connection, namespace, SEARCH_ATTRIBUTE_NAMES);
+    if (missing.length > 0) throw error;
+    const keys = Object.values(SEARCH_ATTRIBUTE);
+    return Object.fromEntries(keys.map(({ name, type }) => [name, NUMBER_OF[type]]));
+  }
 }
 
 /** False = it exists by now. */

@@ -1,10 +1,12 @@
 /**
- * Flags precede the environment, which precedes the defaults. All problems are reported together.
+ * Flags precede the environment, which precedes a profile of `temporal.toml`, which precedes the
+ * defaults. All problems are reported together.
  */
 
 import { z } from 'zod';
 import { TEMPORAL_NAMESPACE } from '../core/names';
 import { LOG_LEVELS } from './logging';
+import { readTemporalProfile } from './temporal/profile';
 
 /** Values by setting name, from flags or environment variables. */
 export type Fragment = Readonly<Record<string, unknown>>;
@@ -24,8 +26,10 @@ const port = z.coerce.number().int().min(0).max(65_535);
 /** As a text also `1`, `yes` and `on`, and their opposites, in small or capital letters. */
 export const BooleanSetting = z.union([z.boolean(), z.stringbool()]);
 
-/** Files are PEM, except that of the API key. */
+/** Files are PEM, except that of the API key. A profile gives what is not given otherwise. */
 export const TemporalSettings = z.object({
+  temporalProfile: z.string().min(1).optional(),
+  temporalConfigFile: z.string().min(1).optional(),
   temporalAddress: z.string().min(1).default('127.0.0.1:7233'),
   temporalNamespace: z.string().min(1).default(TEMPORAL_NAMESPACE),
   temporalTlsCa: z.string().optional(),
@@ -57,6 +61,8 @@ const PAIRS = [['temporalTlsCert', 'temporalTlsKey']] as const;
 const EITHER = [['temporalApiKey', 'temporalApiKeyFile']] as const;
 
 const VARIABLES: Readonly<Record<string, string>> = {
+  temporalProfile: 'TEMPORAL_PROFILE',
+  temporalConfigFile: 'TEMPORAL_CONFIG_FILE',
   temporalAddress: 'TEMPORAL_ADDRESS',
   temporalNamespace: 'TEMPORAL_NAMESPACE',
   temporalTlsCa: 'TEMPORAL_TLS_CA',
@@ -99,6 +105,8 @@ export function readSettings<S extends z.ZodObject>(
       origins[setting] = variable;
     }
   }
+  const problems =
+    'temporalProfile' in schema.shape ? addProfile(merged, origins, environment) : [];
   const alone = PAIRS.flatMap(([a, b]) => {
     if ((merged[a] === undefined) === (merged[b] === undefined)) return [];
     const [given, missing] = merged[a] === undefined ? [b, a] : [a, b];
@@ -110,7 +118,8 @@ export function readSettings<S extends z.ZodObject>(
       : [`${origins[a] ?? a}: ${origins[b] ?? b} is there, too; leave one of them out`],
   );
   const result = schema.safeParse(merged);
-  if (result.success && alone.length + twice.length === 0) return Object.freeze(result.data);
+  if (result.success && problems.length + alone.length + twice.length === 0)
+    return Object.freeze(result.data);
   const issues = (result.error?.issues ?? []).map((issue) => {
     const setting = issue.path.map(String).join('.');
     const given = merged[setting];
@@ -122,7 +131,21 @@ export function readSettings<S extends z.ZodObject>(
     const message = isNoNumber ? `expected a number, not ${JSON.stringify(given)}` : issue.message;
     return `${origins[setting] ?? setting}: ${message}`;
   });
-  throw new SettingsError([...issues, ...alone, ...twice]);
+  throw new SettingsError([...problems, ...issues, ...alone, ...twice]);
+}
+
+/** @returns what is wrong with the profile */
+function addProfile(
+  merged: Record<string, unknown>,
+  origins: Record<string, string>,
+  environment: Environment,
+): readonly string[] {
+  const profile = readTemporalProfile(merged, environment);
+  for (const [setting, value] of Object.entries(profile.values)) {
+    merged[setting] = value;
+    origins[setting] = profile.origins[setting] ?? setting;
+  }
+  return profile.problems;
 }
 
 /** `logLevel` → `--log-level`. */

@@ -2,6 +2,7 @@ import { Client, Connection } from '@temporalio/client';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import type { ConnectionOptions } from '../process/temporal/connection-options';
 import { TEMPORAL_NAMESPACE } from '../core/names';
 import { SEARCH_ATTRIBUTE } from '../workflows/contracts/search-attributes';
 import { ensureBinary } from './binaries';
@@ -16,7 +17,7 @@ import { freePorts } from './processes/free-ports';
 import { adoptDirectory } from './processes/watchdog';
 
 /** All of type Keyword. */
-const DEFAULT_SEARCH_ATTRIBUTES: readonly string[] = Object.values(SEARCH_ATTRIBUTE).map(
+export const DEFAULT_SEARCH_ATTRIBUTES: readonly string[] = Object.values(SEARCH_ATTRIBUTE).map(
   ({ name }) => name,
 );
 
@@ -62,7 +63,7 @@ export interface TemporalServer {
   stop(): Promise<void>;
 }
 
-const START_TIMEOUT_MS = 120_000;
+export const START_TIMEOUT_MS = 120_000;
 
 /**
  * Limits per namespace are for shared clusters; here one namespace has the whole server. One
@@ -120,7 +121,7 @@ export async function startTemporal(options: TemporalOptions = {}): Promise<Temp
     try {
       await waitUntilReady(
         server,
-        () => isUsable(address(), namespace, searchAttributes),
+        () => isUsable({ address: address() }, namespace, searchAttributes),
         options.startTimeoutMs ?? START_TIMEOUT_MS,
       );
       return server;
@@ -250,13 +251,19 @@ export async function withTemporalClient<T>(
 
 type TemporalPlace = Pick<TemporalServer, 'address' | 'namespace'>;
 
+export async function answers(place: ConnectionOptions): Promise<boolean> {
+  const connection = await Connection.connect({ ...place, connectTimeout: '2s' });
+  await connection.close();
+  return true;
+}
+
 /** Queries every search attribute, as Slipway will. */
-async function isUsable(
-  address: string,
+export async function isUsable(
+  place: ConnectionOptions,
   namespace: string,
   searchAttributes: readonly string[],
 ): Promise<boolean> {
-  const connection = await Connection.connect({ address, connectTimeout: '2s' });
+  const connection = await Connection.connect({ ...place, connectTimeout: '2s' });
   try {
     await connection.workflowService.describeNamespace({ namespace });
     const query = searchAttributes.map((name) => `${name} = 'none'`).join(' OR ');

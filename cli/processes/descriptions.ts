@@ -1,5 +1,7 @@
 /** For help and docs/cli.md. */
 export const DESCRIPTIONS: Readonly<Record<string, string>> = {
+  temporalProfile: 'profile of temporal.toml, for what is not given otherwise; default: default',
+  temporalConfigFile: 'temporal.toml with the profile; default ~/.config/temporalio/temporal.toml',
   temporalAddress: 'host:port of the frontend of Temporal; default 127.0.0.1:7233',
   temporalNamespace: 'namespace in Temporal; default slipway',
   temporalTlsCa: 'PEM file: authority of Temporal',

@@ -83,6 +83,9 @@ const IGNITION = {
   goVariables: { 'github.com/coreos/ignition/v2/internal/version.Raw': 'v2.26.0' },
 } as const;
 
+/** The version in Temporal's development server, so that most of the build is shared. */
+const TEMPORAL_SERVER = { folder: 'temporal-server', version: '1.31.2', goVariables: {} } as const;
+
 const BINARIES = {
   temporal: {
     folder: 'temporal-cli',
@@ -101,6 +104,17 @@ const BINARIES = {
       member: 'temporal',
       systems: ['linux', 'darwin'],
     },
+  },
+  // Temporal for production, on a database of its own.
+  'temporal-server': {
+    ...TEMPORAL_SERVER,
+    goPackage: 'go.temporal.io/server/cmd/server',
+    buildMinutes: 1,
+  },
+  'temporal-sql-tool': {
+    ...TEMPORAL_SERVER,
+    goPackage: 'go.temporal.io/server/cmd/tools/sql',
+    buildMinutes: 0.5,
   },
   etcd: {
     folder: 'etcd',
@@ -208,6 +222,8 @@ export const BINARY_NAMES = Object.keys(BINARIES) as readonly BinaryName[];
 
 /** Only the tests that need them run these. */
 const TEST_BINARY_NAMES: readonly BinaryName[] = [
+  'temporal-server',
+  'temporal-sql-tool',
   'kubelet',
   'ignition',
   'ignition-validate',

@@ -26,6 +26,8 @@ export interface BinarySettings {
 
 const OVERRIDE_VARIABLES: Readonly<Record<BinaryName, string>> = {
   temporal: 'SLIPWAY_TEMPORAL',
+  'temporal-server': 'SLIPWAY_TEMPORAL_SERVER',
+  'temporal-sql-tool': 'SLIPWAY_TEMPORAL_SQL_TOOL',
   etcd: 'SLIPWAY_ETCD',
   'kube-apiserver': 'SLIPWAY_KUBE_APISERVER',
   'kube-controller-manager': 'SLIPWAY_KUBE_CONTROLLER_MANAGER',

@@ -15,7 +15,8 @@ export interface Subject {
   readonly organizations?: readonly string[];
 }
 
-export const CertificateUse = { CLIENT: 'client', SERVER: 'server' } as const;
+/** A peer is a server that is a client of others like it. */
+export const CertificateUse = { CLIENT: 'client', SERVER: 'server', PEER: 'peer' } as const;
 export type CertificateUse = (typeof CertificateUse)[keyof typeof CertificateUse];
 
 /** `addresses` are DNS names and IP addresses, for servers. */
@@ -75,8 +76,10 @@ export async function issueCertificate(
 ): Promise<Credentials> {
   const keys = await newKeys();
   const issuer = new x509.X509Certificate(authority.certificate);
-  const purpose =
-    use === CertificateUse.SERVER ? ExtendedKeyUsage.serverAuth : ExtendedKeyUsage.clientAuth;
+  const purposes = [
+    ...(use === CertificateUse.SERVER ? [] : [ExtendedKeyUsage.clientAuth]),
+    ...(use === CertificateUse.CLIENT ? [] : [ExtendedKeyUsage.serverAuth]),
+  ];
   const names = addresses.map(
     (value) => ({ type: isIP(value) === 0 ? 'dns' : 'ip', value }) as const,
   );
@@ -90,7 +93,7 @@ export async function issueCertificate(
     extensions: [
       new x509.BasicConstraintsExtension(false, undefined, true),
       new x509.KeyUsagesExtension(KeyUsageFlags.digitalSignature, true),
-      new x509.ExtendedKeyUsageExtension([purpose]),
+      new x509.ExtendedKeyUsageExtension(purposes),
       await x509.AuthorityKeyIdentifierExtension.create(issuer),
       ...(names.length === 0 ? [] : [new x509.SubjectAlternativeNameExtension(names)]),
     ],

@@ -14,6 +14,8 @@ import { LANES, selectionOf, wantedBy } from './test-selection.mjs';
 
 const root = join(dirname(fileURLToPath(import.meta.url)), '..', '..');
 const NEED_SERVERS = new Set(['replay', 'workflow', 'integration', 'e2e', 'faults', 'hosts']);
+/** Some of their tests that only `npm run test:all` runs have Temporal on PostgreSQL. */
+const NEED_DATABASE = new Set(['integration', 'faults']);
 /** Machines of their own, with root. */
 const HOSTS = 'hosts';
 /** Real registries, sysroots, mounts and clocks: root, and the same packages. */
@@ -22,7 +24,7 @@ const NEED_HOST_PACKAGES = new Set(['integration', 'faults', HOSTS]);
 const report = new Report(root);
 /** Project → why it cannot run. The other projects run. */
 const obstacles = new Map();
-const { parts, write } = chosen();
+const { parts, write, all } = chosen();
 const projects = [...new Set(parts.flatMap((part) => [...part.keys()]))];
 
 // At once, not after a quarter of an hour of other tests; it is counted as a failure at the end.
@@ -38,7 +40,7 @@ if (noUnits !== undefined) process.stderr.write(`slipway: ${noUnits}\n`);
 
 await prepare(projects, 'the build failed', ['tools/setup/build.mjs', '--quiet']);
 const servers = prepareServers();
-const standIns = servers.then(prepareStandIns);
+const standIns = servers.then(prepareDatabase).then(prepareStandIns);
 const machines = standIns.then(prepareMachines);
 try {
   for (const part of parts) await runPart(part);
@@ -54,16 +56,23 @@ process.exit(report.failed > 0 ? 1 : 0);
 function chosen() {
   try {
     const wanted = wantedBy(process.argv.slice(2));
-    return { parts: selectionOf(root, wanted), write: wanted.write };
+    return { parts: selectionOf(root, wanted), write: wanted.write, all: wanted.all };
   } catch (error) {
     report.fail(error.message);
-    return { parts: [], write: false };
+    return { parts: [], write: false, all: false };
   }
 }
 
 /** Binaries first, so that no test's own time limit includes a build. */
 async function prepareServers() {
   await prepare(NEED_SERVERS, 'the development servers are not there', ['dist/tools/fetch.js']);
+}
+
+/** Without it, the few tests of Temporal on PostgreSQL fail, and this says why. */
+async function prepareDatabase() {
+  if (!all || !projects.some((name) => NEED_DATABASE.has(name))) return;
+  const programs = ['temporal-server', 'temporal-sql-tool', 'postgresql'];
+  await runSetUp(root, ['dist/tools/fetch.js', ...programs]);
 }
 
 async function prepareStandIns() {

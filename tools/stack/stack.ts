@@ -13,6 +13,7 @@ import { createNodes, Signer, startCluster } from '../cluster';
 import { adoptDirectory } from '../processes/watchdog';
 import type { TemporalServer } from '../temporal';
 import { startTemporal } from '../temporal';
+import { startTemporalOnPostgres } from '../temporal-postgres';
 import type { Manifests } from './manifests';
 import { manifestsWith } from './manifests';
 import type { Product, ProductName, SimulationOptions } from './product';
@@ -30,8 +31,8 @@ export interface StackOptions {
   readonly simulation: SimulationOptions;
   readonly workloads: readonly Workload[];
   readonly temporalUi: boolean;
-  /** Workflows survive a restart of Temporal. */
-  readonly temporalDatabase?: boolean;
+  /** Workflows survive a restart of Temporal. `postgres` is the server for production on PostgreSQL. */
+  readonly temporalDatabase?: boolean | 'postgres';
   readonly audit?: boolean;
   readonly build?: string;
   readonly environment?: Readonly<Record<string, string>>;
@@ -110,11 +111,12 @@ export async function startStack(options: StackOptions): Promise<Stack> {
   }
 }
 
-function startTemporalFor(options: StackOptions): Promise<TemporalServer> {
-  return startTemporal({
-    ui: options.temporalUi,
-    ...(options.temporalDatabase === true ? { database: true } : {}),
-  });
+function startTemporalFor({
+  temporalUi,
+  temporalDatabase = false,
+}: StackOptions): Promise<TemporalServer> {
+  if (temporalDatabase === 'postgres') return startTemporalOnPostgres();
+  return startTemporal({ ui: temporalUi, database: temporalDatabase });
 }
 
 interface Assembly extends StackOptions {

@@ -16,6 +16,16 @@ const flag = (setting: string, description: string, variable?: string): HostWork
 
 export const HOST_WORKER_FLAGS: readonly HostWorkerFlag[] = [
   flag(
+    'temporalProfile',
+    'profile of temporal.toml, for what is not given otherwise; default: default',
+    'TEMPORAL_PROFILE',
+  ),
+  flag(
+    'temporalConfigFile',
+    'temporal.toml with the profile; default ~/.config/temporalio/temporal.toml',
+    'TEMPORAL_CONFIG_FILE',
+  ),
+  flag(
     'temporalAddress',
     'host:port of the frontend of Temporal; default 127.0.0.1:7233',
     'TEMPORAL_ADDRESS',

@@ -20,6 +20,7 @@ import {
   type SingleHostSettings,
 } from './machine-settings';
 import type { HostProcessSettings, HostWorkerOptions, NodeCredentials } from './setting-types';
+import { readTemporalProfile } from '../../process/temporal/profile';
 import { SettingsReader } from '../../process/host/settings-reader';
 import { LOG_LEVELS } from '../../process/logging';
 import type { TemporalPlace } from '../../process/temporal/connection-options';
@@ -46,7 +47,8 @@ export type * from './setting-types';
 export type HostWorkerSettings = SingleHostSettings | SimulatedHostsSettings;
 
 /**
- * Flags precede the environment, which precedes the file. `simulate` (how many) or `nodes` (which)
+ * Flags precede the environment, which precedes the file of the machine, which precedes a profile of
+ * `temporal.toml`. `simulate` (how many) or `nodes` (which)
  * mean simulated machines.
  *
  * @throws an Error that lists every problem by name
@@ -57,7 +59,10 @@ export function readHostSettings(
 ): HostWorkerSettings {
   const given = merged(flags, environment);
   const isSimulated = given['simulate'] !== undefined || given['nodes'] !== undefined;
-  const reader = isSimulated ? new SettingsReader(given) : withFile(given);
+  const reader = withProfile(
+    isSimulated ? { values: given, problems: [] } : withFile(given),
+    environment,
+  );
   const common: HostProcessSettings = {
     temporalAddress: reader.text('temporalAddress') ?? '127.0.0.1:7233',
     temporalNamespace: reader.text('temporalNamespace') ?? TEMPORAL_NAMESPACE,
@@ -76,7 +81,9 @@ export function readMachineSettings(
   flags: HostWorkerOptions,
   environment: Readonly<Record<string, string | undefined>> = {},
 ): MachineSettings & Pick<HostProcessSettings, 'logLevel'> {
-  const reader = withFile(merged(flags, environment));
+  const { values, problems } = withFile(merged(flags, environment));
+  const reader = new SettingsReader(values);
+  reader.problems.push(...problems);
   const settings = {
     ...readMachine(reader),
     logLevel: reader.oneOf('logLevel', LOG_LEVELS, 'info'),
@@ -85,10 +92,26 @@ export function readMachineSettings(
   return settings;
 }
 
-function withFile(given: HostWorkerOptions): SettingsReader {
+interface Given {
+  readonly values: HostWorkerOptions;
+  readonly problems: readonly string[];
+}
+
+function withFile(given: HostWorkerOptions): Given {
   const file = readConfigFile(given['configFile'] as string | undefined);
-  const reader = new SettingsReader({ ...file.values, ...given });
-  reader.problems.push(...file.problems, ...unknownIn(file.values), ...openSecretsIn(file));
+  return {
+    values: { ...file.values, ...given },
+    problems: [...file.problems, ...unknownIn(file.values), ...openSecretsIn(file)],
+  };
+}
+
+function withProfile(
+  { values, problems }: Given,
+  environment: Readonly<Record<string, string | undefined>>,
+): SettingsReader {
+  const profile = readTemporalProfile(values, environment);
+  const reader = new SettingsReader({ ...values, ...profile.values });
+  reader.problems.push(...problems, ...profile.problems);
   return reader;
 }
 

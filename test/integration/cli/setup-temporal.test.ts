@@ -1,7 +1,10 @@
 import { Connection } from '@temporalio/client';
+import { msToTs } from '@temporalio/common/lib/time';
 import { setupTemporal } from '../../../cli/commands/setup-temporal';
 import { openConnections } from '../../../cli/connections';
 import { EXIT } from '../../../cli/exit-codes';
+import { TemporalCalls } from '../../../cli/temporal-calls';
+import { temporalSetup } from '../../../cli/temporal-setup';
 import type { Terminal } from '../../../cli/terminal';
 import { startTemporal, type TemporalServer } from '../../../tools/temporal';
 import { missingInTemporal } from '../../../process/temporal/requirements';
@@ -61,6 +64,43 @@ it('makes the namespace and its search attributes, and the second time finds the
   );
   const { config } = await connection.workflowService.describeNamespace({ namespace: 'slipway' });
   expect(Number(config?.workflowExecutionRetentionTtl?.seconds)).toBe(172_800);
+});
+
+describe('with credentials that may not list or make search attributes, as on Temporal Cloud', () => {
+  const refusal = Object.assign(new Error('7 PERMISSION_DENIED: Request unauthorized.'), {
+    code: 7,
+  });
+  const setUpOf = (namespace: string) => {
+    const { signal } = new AbortController();
+    const { address } = server;
+    const operatorService = { listSearchAttributes: () => Promise.reject(refusal) };
+    const limited = Object.assign(Object.create(connection) as Connection, { operatorService });
+    const calls = new TemporalCalls({ connection, address, namespace, signal });
+    return temporalSetup({ connection: limited, calls, address, namespace, signal });
+  };
+
+  it('finds what somebody has made', async () => {
+    await setUp('made');
+
+    expect(await setUpOf('made').searchAttributes()).toContainEqual({
+      what: 'search attribute SlipwayPool (Keyword)',
+      did: 'exists',
+    });
+  });
+
+  it('says the command that makes them', async () => {
+    await connection.workflowService.registerNamespace({
+      namespace: 'cloud',
+      workflowExecutionRetentionPeriod: msToTs('1 day'),
+    });
+
+    await expect(setUpOf('cloud').searchAttributes()).rejects.toMatchObject({
+      exitCode: EXIT.FAILED,
+      message: expect.stringContaining(
+        'tcld namespace search-attributes add --namespace cloud --sa SlipwayPool=Keyword --sa SlipwayNode=Keyword',
+      ) as unknown,
+    });
+  });
 });
 
 it('makes what is missing beside what is there, and refuses another type', async () => {

@@ -44,6 +44,32 @@ describe('the settings of the host worker', () => {
     expect(named).toMatchObject({ kind: 'simulated', nodes: ['a', 'b', 'c'] });
   });
 
+  it('come from a profile of temporal.toml, which flags and the file of the machine may name', () => {
+    const temporalConfigFile = join(directory, 'temporal.toml');
+    const key = 'api_key = "the-secret"';
+    const text = `[profile.cloud]\naddress = "cloud:7233"\nnamespace = "prod"\n${key}\n`;
+    writeFileSync(temporalConfigFile, text, { mode: 0o600 });
+    const configFile = join(directory, 'profile.yaml');
+    const lines = [`temporalConfigFile: ${temporalConfigFile}`, 'temporalProfile: cloud'];
+    writeFileSync(configFile, [...lines, 'serverUrl: https://s:1'].join('\n'));
+    const cloud = {
+      temporalAddress: 'cloud:7233',
+      temporalNamespace: 'prod',
+      temporalApiKey: 'the-secret',
+    };
+
+    expect(
+      readHostSettings(simulated({ temporalConfigFile, temporalProfile: 'cloud' })),
+    ).toMatchObject(cloud);
+    expect(readHostSettings({ configFile, node: 'w-1', authorityFile })).toMatchObject(cloud);
+    expect(
+      readHostSettings({ configFile, node: 'w-1', authorityFile }, { TEMPORAL_NAMESPACE: 'other' }),
+    ).toMatchObject({ ...cloud, temporalNamespace: 'other' });
+    expect(() => readHostSettings({ configFile, temporalProfile: 'clod', authorityFile })).toThrow(
+      /there is no \[profile.clod\]/,
+    );
+  });
+
   it('know durations and failures', () => {
     const settings = readHostSettings(
       simulated({
