@@ -52,6 +52,7 @@ async function runCommand(argv: readonly string[], signal: AbortSignal): Promise
         temporal: () => opened.temporal(),
         temporalSetup: () => opened.temporalSetup(),
         doctor: opened.doctor,
+        support: opened.support,
       };
     },
   });

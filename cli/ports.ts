@@ -11,6 +11,8 @@ import type { PoolRollout } from '../core/rollout/pool-rollout';
 import type { NodeRequest, StepResult } from '../workflows/contracts/rollout';
 import type { NodeStatus } from '../workflows/contracts/update';
 import type { DoctorCluster, DoctorTemporal } from './doctor/ports';
+import type { KubeClient } from '../adapters/kube/client';
+import type { SupportTemporal } from './support/temporal';
 import type { RunningStep } from './running-step';
 import type { Terminal } from './terminal';
 
@@ -149,6 +151,13 @@ export interface CliContext {
   temporal(): Promise<CliTemporal>;
   temporalSetup(): Promise<CliTemporalSetup>;
   readonly doctor: DoctorConnections;
+  readonly support: SupportConnections;
+}
+
+/** For what is copied as it is, and for pods. */
+export interface SupportConnections {
+  kube(): Promise<KubeClient>;
+  temporal(): Promise<SupportTemporal>;
 }
 
 export interface DoctorConnections {

@@ -64,6 +64,8 @@ const PATCH_TYPES: Readonly<Record<PatchKind, string>> = {
  */
 const SILENCE_MS = 90_000;
 
+type Query = Readonly<Record<string, string | number | boolean | undefined>>;
+
 /** Keeps one reply small at 5,000 nodes. */
 const PAGE = 500;
 
@@ -128,15 +130,29 @@ export class KubeClient {
     shrink?: Shrink<T>,
   ): Promise<ListResult<T>> {
     const items: T[] = [];
-    let next: string | undefined;
-    let resourceVersion: string;
-    do {
-      const page = await this.#page(resource, options, next);
+    let resourceVersion = '';
+    for await (const page of this.pages(resource, options)) {
       items.push(...(shrink === undefined ? page.items : page.items.map(shrink)));
       resourceVersion = page.resourceVersion;
+    }
+    return { items, resourceVersion };
+  }
+
+  /**
+   * One page is in memory at a time.
+   *
+   * @param options - `pageSize`: objects in a page, default 500
+   */
+  async *pages<T extends KubeObject>(
+    resource: Resource<T>,
+    options: ListOptions & { readonly pageSize?: number } = {},
+  ): AsyncGenerator<ListResult<T>> {
+    let next: string | undefined;
+    do {
+      const page = await this.#page(resource, options, next);
+      yield page;
       next = page.next;
     } while (next !== undefined);
-    return { items, resourceVersion };
   }
 
   /** @throws `Conflict` when it exists */
@@ -249,9 +265,9 @@ export class KubeClient {
     return this.#json(what, 'POST', path, { body });
   }
 
-  async text(path: string): Promise<string> {
+  async text(path: string, query: Query = {}): Promise<string> {
     const what = `get ${path}`;
-    const reply = await this.#transport.send({ method: 'GET', path, what });
+    const reply = await this.#transport.send({ method: 'GET', path, query, what });
     if (reply.code >= 300) throw refusal(what, readStatus(reply.code, reply.body));
     return reply.body;
   }
@@ -321,10 +337,10 @@ export class KubeClient {
 
   async #page<T extends KubeObject>(
     resource: Resource<T>,
-    options: ListOptions,
+    options: ListOptions & { readonly pageSize?: number },
     next: string | undefined,
   ): Promise<ListResult<T> & { readonly next?: string }> {
-    const { namespace, labelSelector, fieldSelector, signal } = options;
+    const { namespace, labelSelector, fieldSelector, signal, pageSize = PAGE } = options;
     const reply = await this.#json<{
       items?: readonly T[];
       metadata?: { resourceVersion?: string; continue?: string };
@@ -333,7 +349,7 @@ export class KubeClient {
       'GET',
       pathOf(resource, namespace === undefined ? {} : { namespace }),
       {
-        query: { limit: PAGE, continue: next, labelSelector, fieldSelector },
+        query: { limit: pageSize, continue: next, labelSelector, fieldSelector },
         ...(signal === undefined ? {} : { signal }),
       },
     );
@@ -350,7 +366,7 @@ export class KubeClient {
     method: string,
     path: string,
     request: {
-      readonly query?: Readonly<Record<string, string | number | boolean | undefined>>;
+      readonly query?: Query;
       readonly body?: object;
       readonly contentType?: string;
       readonly signal?: AbortSignal;

@@ -1,0 +1,129 @@
+/** What goes into a bundle: everything is redacted here, so nobody can forget it. */
+
+import { createHmac, randomBytes } from 'node:crypto';
+import { gunzipSync } from 'node:zlib';
+import { messageOf } from '../../core/errors';
+import { fewLines } from '../../core/few';
+import { type IgnitionPorts, redactText, redactValue } from '../../core/redaction';
+import type { Archive } from './archive';
+
+/** Longer texts lose their beginning. */
+const MOST_CHARACTERS = 4 * 1024 * 1024;
+/** A config in gzip may be a bomb. */
+const MOST_INFLATED_BYTES = 64 * 1024 * 1024;
+const MOST_LEFT_OUT = 200;
+
+interface LeftOut {
+  readonly what: string;
+  readonly why: string;
+}
+
+/** The last entry of a bundle, `manifest.json`. */
+export interface Manifest {
+  readonly about: Readonly<Record<string, unknown>>;
+  /** Files by folder. */
+  readonly contains: Readonly<Record<string, number>>;
+  readonly leftOut: readonly LeftOut[];
+  readonly redacted: string;
+}
+
+export const REDACTED =
+  'Contents of files and units, password hashes, SSH keys, values of kernel arguments, variables and annotations with ' +
+  'manifests, tokens, private keys, data URLs and credentials in URLs are replaced by "(redacted…)". Equal contents ' +
+  'have equal fingerprints within this bundle; those of another bundle cannot be compared. Nothing of ' +
+  'Secrets and ConfigMaps is in it.';
+
+export class Bundle {
+  readonly #archive: Archive;
+  readonly #ports: IgnitionPorts;
+  readonly #contains = new Map<string, number>();
+  readonly #leftOut: LeftOut[] = [];
+
+  constructor(archive: Archive) {
+    this.#archive = archive;
+    // A plain digest of a password would tell whoever guesses it.
+    const salt = randomBytes(32);
+    this.#ports = {
+      gunzip: (bytes) => gunzipSync(bytes, { maxOutputLength: MOST_INFLATED_BYTES }),
+      fingerprint: (contents) =>
+        createHmac('sha256', salt).update(contents).digest('hex').slice(0, 16),
+    };
+  }
+
+  get leftOut(): readonly LeftOut[] {
+    return this.#leftOut;
+  }
+
+  /** Of a text, equal for equal ones. */
+  fingerprint(text: string): string {
+    return this.#ports.fingerprint(Buffer.from(text));
+  }
+
+  async json(path: string, value: unknown): Promise<void> {
+    await this.#add(path, `${JSON.stringify(redactValue(value, this.#ports), null, 1)}\n`);
+  }
+
+  /** One object per line, of which only those are left that are redacted. */
+  async lines(path: string, values: readonly unknown[]): Promise<void> {
+    const lines = values.map((value) => JSON.stringify(redactValue(value, this.#ports)));
+    await this.#add(path, lines.map((line) => `${line}\n`).join(''));
+  }
+
+  /** Lines that are JSON are looked through as such. */
+  async text(path: string, text: string): Promise<void> {
+    // A secret may go over several lines, so the text is looked through as a whole, too.
+    const lines = text.split('\n').map((line) => this.#line(line));
+    await this.#add(path, redactText(lines.join('\n')));
+  }
+
+  leaveOut(what: string, why: unknown): void {
+    this.#leftOut.push({ what, why: redactText(messageOf(why)) });
+  }
+
+  /** What it does not get is named, and the others go on. */
+  async collect(what: string, work: () => Promise<void>): Promise<void> {
+    try {
+      await work();
+    } catch (error) {
+      this.leaveOut(what, error);
+    }
+  }
+
+  /** @returns size of the file in bytes */
+  async end(about: Manifest['about']): Promise<number> {
+    const lines = this.#leftOut.map((one) => JSON.stringify(one));
+    const shown = fewLines(lines, { most: MOST_LEFT_OUT });
+    const manifest: Manifest = {
+      about,
+      contains: Object.fromEntries(this.#contains),
+      leftOut: shown.map((line) =>
+        line.startsWith('{') ? (JSON.parse(line) as LeftOut) : { what: line, why: '' },
+      ),
+      redacted: REDACTED,
+    };
+    return this.#archive.end('manifest.json', `${JSON.stringify(manifest, null, 2)}\n`);
+  }
+
+  #line(line: string): string {
+    if (!line.startsWith('{')) return line;
+    try {
+      return JSON.stringify(redactValue(JSON.parse(line) as unknown, this.#ports));
+    } catch (error) {
+      if (error instanceof SyntaxError) return line;
+      throw error;
+    }
+  }
+
+  async #add(path: string, contents: string): Promise<void> {
+    const within = contents.slice(-MOST_CHARACTERS);
+    if (within.length < contents.length) {
+      this.leaveOut(path, `only the last ${MOST_CHARACTERS} characters are here`);
+    }
+    if (!(await this.#archive.add(path, within))) {
+      this.leaveOut(path, 'the bundle has reached its size; --limit allows more');
+      return;
+    }
+    const folder = path.includes('/') ? path.slice(0, path.lastIndexOf('/')) : '.';
+    this.#contains.set(folder, (this.#contains.get(folder) ?? 0) + 1);
+  }
+}

@@ -1,0 +1,51 @@
+/** Runs a command of the program in this process, as cli/main.ts does. */
+
+import { openConnections } from '../../../../cli/connections';
+import { EXIT, type ExitCode, exitCodeOfError } from '../../../../cli/exit-codes';
+import { buildProgram, type GlobalOptions } from '../../../../cli/program';
+import { openTerminal } from '../../../../cli/terminal';
+import { messageOf } from '../../../../core/errors';
+
+export interface CliRun {
+  readonly code: ExitCode;
+  readonly out: string;
+  readonly err: string;
+}
+
+export async function runCli(
+  args: readonly string[],
+  signal: AbortSignal = new AbortController().signal,
+): Promise<CliRun> {
+  let code: ExitCode = EXIT.OK;
+  let out = '';
+  let err = '';
+  const opened: { close(): Promise<void> }[] = [];
+  const program = buildProgram({
+    exit: (result) => (code = result),
+    context: (options: GlobalOptions) => {
+      const connections = openConnections(options, {}, signal);
+      opened.push(connections);
+      const sinks = {
+        out: { write: (text: string) => (out += text) },
+        err: { write: (text: string) => (err += text) },
+      };
+      return {
+        terminal: openTerminal(sinks, { color: false, env: {} }),
+        ...{ now: Date.now, signal, user: 'tests' },
+        cluster: () => connections.cluster(),
+        temporal: () => connections.temporal(),
+        temporalSetup: () => connections.temporalSetup(),
+        ...{ doctor: connections.doctor, support: connections.support },
+      };
+    },
+  });
+  try {
+    await program.parseAsync(['node', 'slipway', ...args]);
+  } catch (error) {
+    err += messageOf(error);
+    code = exitCodeOfError(error);
+  } finally {
+    await Promise.all(opened.map((connections) => connections.close()));
+  }
+  return { code, out, err };
+}
