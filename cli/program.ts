@@ -33,7 +33,7 @@ import type { CliContext } from './ports';
 import { PROCESSES } from './processes/processes';
 import { addRender } from './render-program';
 import { addSetup } from './setup-program';
-import { addSupportBundle } from './support-program';
+import { addDebug, addSupportBundle } from './support-program';
 import { VERSION } from './version';
 
 export interface GlobalOptions {
@@ -106,6 +106,7 @@ export function buildProgram(host: ProgramHost): Command {
   addGet(program, run);
   addDoctor(program, run);
   addSupportBundle(program, run);
+  addDebug(program, run);
   addJoinToken(program, run);
   addPointerConfig(program, run);
   addRender(program, run);

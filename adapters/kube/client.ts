@@ -1,4 +1,5 @@
 import type { IncomingMessage } from 'node:http';
+import type { WebSocket } from 'ws';
 import { failureName, messageOf } from '../../core/errors';
 import { readStatus, refusal, statusFrom, unreachable, type ApiStatus } from './api-errors';
 import { findEndpoint, type EndpointSettings } from './credentials';
@@ -263,6 +264,15 @@ export class KubeClient {
   /** Of reviews, which are asked and never stored. */
   async ask(path: string, body: object, what: string): Promise<unknown> {
     return this.#json(what, 'POST', path, { body });
+  }
+
+  /** A paused WebSocket; `what` is the request in words. */
+  async socket(
+    path: string,
+    query: URLSearchParams,
+    options: { readonly what: string; readonly protocol: string },
+  ): Promise<WebSocket> {
+    return this.#transport.upgrade({ path, what: options.what }, query, options.protocol);
   }
 
   async text(path: string, query: Query = {}): Promise<string> {

@@ -38,13 +38,7 @@ export async function supportBundle(
       ...{ command: 'slipway support-bundle', version: VERSION, createdAt },
       ...{ sinceSeconds: options.sinceSeconds, limitBytes: options.limitBytes },
     });
-    for (const { what, why } of bundle.leftOut.slice(0, SHOWN)) {
-      terminal.err.write(`not in it: ${what} (${why})\n`);
-    }
-    const more = bundle.leftOut.length - SHOWN;
-    if (more > 0) terminal.err.write(`not in it: ${more} more, which manifest.json names\n`);
-    const size = `${(bytes / 1024 / 1024).toFixed(1)} MiB`;
-    terminal.err.write(`${size}, redacted; look through it before you pass it on\n`);
+    bundle.summarize(terminal, bytes);
     terminal.out.write(`${file}\n`);
     return isReached ? EXIT.OK : EXIT.UNREACHABLE;
   } catch (error) {
@@ -52,8 +46,6 @@ export async function supportBundle(
     throw error;
   }
 }
-
-const SHOWN = 10;
 
 /** @returns whether Kubernetes or Temporal answered */
 async function fill(bundle: Bundle, context: CliContext, period: Period): Promise<boolean> {

@@ -5,6 +5,7 @@ import { gunzipSync } from 'node:zlib';
 import { messageOf } from '../../core/errors';
 import { fewLines } from '../../core/few';
 import { type IgnitionPorts, redactText, redactValue } from '../../core/redaction';
+import type { Terminal } from '../terminal';
 import type { Archive } from './archive';
 
 /** Longer texts lose their beginning. */
@@ -12,6 +13,7 @@ const MOST_CHARACTERS = 4 * 1024 * 1024;
 /** A config in gzip may be a bomb. */
 const MOST_INFLATED_BYTES = 64 * 1024 * 1024;
 const MOST_LEFT_OUT = 200;
+const MOST_NAMED = 10;
 
 interface LeftOut {
   readonly what: string;
@@ -50,10 +52,6 @@ export class Bundle {
     };
   }
 
-  get leftOut(): readonly LeftOut[] {
-    return this.#leftOut;
-  }
-
   /** Of a text, equal for equal ones. */
   fingerprint(text: string): string {
     return this.#ports.fingerprint(Buffer.from(text));
@@ -69,8 +67,10 @@ export class Bundle {
     await this.#add(path, lines.map((line) => `${line}\n`).join(''));
   }
 
-  /** Lines that are JSON are looked through as such. */
+  /** JSON, and lines that are JSON, are looked through as such. */
   async text(path: string, text: string): Promise<void> {
+    const whole = path.endsWith('.json') ? parsed(text) : undefined;
+    if (whole !== undefined) return this.json(path, whole);
     // A secret may go over several lines, so the text is looked through as a whole, too.
     const lines = text.split('\n').map((line) => this.#line(line));
     await this.#add(path, redactText(lines.join('\n')));
@@ -89,6 +89,17 @@ export class Bundle {
     }
   }
 
+  /** Names what is missing, on standard error. */
+  summarize({ err }: Pick<Terminal, 'err'>, bytes: number): void {
+    for (const { what, why } of this.#leftOut.slice(0, MOST_NAMED)) {
+      err.write(`not in it: ${what} (${why})\n`);
+    }
+    const more = this.#leftOut.length - MOST_NAMED;
+    if (more > 0) err.write(`not in it: ${more} more, which manifest.json names\n`);
+    const size = `${(bytes / 1024 / 1024).toFixed(1)} MiB`;
+    err.write(`${size}, redacted; look through it before you pass it on\n`);
+  }
+
   /** @returns size of the file in bytes */
   async end(about: Manifest['about']): Promise<number> {
     const lines = this.#leftOut.map((one) => JSON.stringify(one));
@@ -105,13 +116,8 @@ export class Bundle {
   }
 
   #line(line: string): string {
-    if (!line.startsWith('{')) return line;
-    try {
-      return JSON.stringify(redactValue(JSON.parse(line) as unknown, this.#ports));
-    } catch (error) {
-      if (error instanceof SyntaxError) return line;
-      throw error;
-    }
+    const value = line.startsWith('{') ? parsed(line) : undefined;
+    return value === undefined ? line : JSON.stringify(redactValue(value, this.#ports));
   }
 
   async #add(path: string, contents: string): Promise<void> {
@@ -125,5 +131,15 @@ export class Bundle {
     }
     const folder = path.includes('/') ? path.slice(0, path.lastIndexOf('/')) : '.';
     this.#contains.set(folder, (this.#contains.get(folder) ?? 0) + 1);
+  }
+}
+
+/** Undefined = it is no JSON. */
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text) as unknown;
+  } catch (error) {
+    if (error instanceof SyntaxError) return undefined;
+    throw error;
   }
 }

@@ -1,4 +1,10 @@
-import type { ClusterView, DoctorConnections, SupportConnections } from '../../../cli/ports';
+import { PassThrough, Readable } from 'node:stream';
+import type {
+  ClusterView,
+  DoctorConnections,
+  StandardStreams,
+  SupportConnections,
+} from '../../../cli/ports';
 import type { PoolRollout, PoolRolloutStatus } from '../../../core/rollout/pool-rollout';
 import type { StepResult } from '../../../workflows/contracts/rollout';
 
@@ -47,6 +53,12 @@ export function aStepResult(change: Partial<StepResult> = {}): StepResult {
 export const NO_SUPPORT: SupportConnections = {
   kube: () => Promise.reject(new Error('nobody collects')),
   temporal: () => Promise.reject(new Error('nobody collects')),
+};
+
+export const NO_STREAMS: StandardStreams = {
+  in: Readable.from([]),
+  out: new PassThrough(),
+  err: new PassThrough(),
 };
 
 export const NO_DOCTOR: DoctorConnections = {

@@ -20,6 +20,7 @@ export interface PlayedKubelet {
   stop(): Promise<void>;
 }
 
+/** @param environment - of the commands, too */
 export async function playKubelet(
   layout: ClusterLayout,
   environment: Readonly<Record<string, string>> = {},
@@ -28,10 +29,9 @@ export async function playKubelet(
   const logsFile = join(directory, 'container.log');
   writeFileSync(logsFile, '');
   const config = join(directory, 'kwok.yaml');
-  const envs = Object.entries(environment).map(([name, value]) => ({ name, value }));
   const documents = [
     kwok('ClusterLogs', { logs: [{ logsFile, previousLogsFile: logsFile }] }),
-    kwok('ClusterExec', { execs: [{ local: { envs } }] }),
+    kwok('ClusterExec', { execs: [{ local: {} }] }),
   ];
   writeFileSync(config, documents.map((document) => JSON.stringify(document)).join('\n---\n'));
   const own = (name: string) => join(repositoryRoot(), 'tools', 'kwok', name);
@@ -46,6 +46,7 @@ export async function playKubelet(
       '--node-ip=127.0.0.1',
     ],
     logFile: join(directory, 'kwok.log'),
+    environment,
   });
   const health = `http://127.0.0.1:${layout.ports.kwok}/healthz`;
   await waitUntilReady(running, async () => (await fetch(health)).ok, 60_000);

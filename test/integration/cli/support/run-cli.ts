@@ -1,5 +1,6 @@
 /** Runs a command of the program in this process, as cli/main.ts does. */
 
+import { Readable, Writable } from 'node:stream';
 import { openConnections } from '../../../../cli/connections';
 import { EXIT, type ExitCode, exitCodeOfError } from '../../../../cli/exit-codes';
 import { buildProgram, type GlobalOptions } from '../../../../cli/program';
@@ -12,9 +13,14 @@ export interface CliRun {
   readonly err: string;
 }
 
+interface RunOptions {
+  readonly signal: AbortSignal;
+  readonly input: string;
+}
+
 export async function runCli(
   args: readonly string[],
-  signal: AbortSignal = new AbortController().signal,
+  { signal = new AbortController().signal, input = '' }: Partial<RunOptions> = {},
 ): Promise<CliRun> {
   let code: ExitCode = EXIT.OK;
   let out = '';
@@ -36,6 +42,11 @@ export async function runCli(
         temporal: () => connections.temporal(),
         temporalSetup: () => connections.temporalSetup(),
         ...{ doctor: connections.doctor, support: connections.support },
+        streams: {
+          in: Readable.from(input === '' ? [] : [Buffer.from(input)]),
+          out: sink((text) => (out += text)),
+          err: sink((text) => (err += text)),
+        },
       };
     },
   });
@@ -48,4 +59,13 @@ export async function runCli(
     await Promise.all(opened.map((connections) => connections.close()));
   }
   return { code, out, err };
+}
+
+function sink(write: (text: string) => void): Writable {
+  return new Writable({
+    write: (chunk: Buffer, _encoding, done) => {
+      write(chunk.toString());
+      done();
+    },
+  });
 }
