@@ -384,7 +384,7 @@ it('stays under the size that is asked for, and names what had no room', async (
       path: `/etc/${randomUUID()}`,
       contents: { source: 'data:,' },
     }));
-  for (let index = 0; index < 12; index++) {
+  for (let index = 0; index < 9; index++) {
     await admin.create(MACHINE_CONFIGS, {
       metadata: { name: `60-many-${index}` },
       spec: { config: { ignition: { version: '3.5.0' }, storage: { files: paths() } } },
