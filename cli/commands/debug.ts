@@ -125,7 +125,8 @@ function hasTerminal(streams: StandardStreams): boolean {
 
 function terminalOf({ out }: StandardStreams) {
   return {
-    size: () => ({ columns: out.columns ?? 80, rows: out.rows ?? 24 }),
+    // Some terminals say 0.
+    size: () => ({ columns: out.columns || 80, rows: out.rows || 24 }),
     onResize: (listener: () => void) => {
       out.on('resize', listener);
       return () => void out.off('resize', listener);

@@ -2,6 +2,7 @@
 
 import { createHmac, randomBytes } from 'node:crypto';
 import { gunzipSync } from 'node:zlib';
+import { cut } from '../../core/encoding/one-line';
 import { messageOf } from '../../core/errors';
 import { fewLines } from '../../core/few';
 import { type IgnitionPorts, redactText, redactValue } from '../../core/redaction';
@@ -14,6 +15,8 @@ const MOST_CHARACTERS = 4 * 1024 * 1024;
 const MOST_INFLATED_BYTES = 64 * 1024 * 1024;
 const MOST_LEFT_OUT = 200;
 const MOST_NAMED = 10;
+/** The manifest has to fit. */
+const LONGEST_REASON = 400;
 
 interface LeftOut {
   readonly what: string;
@@ -77,7 +80,7 @@ export class Bundle {
   }
 
   leaveOut(what: string, why: unknown): void {
-    this.#leftOut.push({ what, why: redactText(messageOf(why)) });
+    this.#leftOut.push({ what, why: cut(redactText(messageOf(why)), LONGEST_REASON) });
   }
 
   /** What it does not get is named, and the others go on. */
