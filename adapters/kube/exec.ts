@@ -14,7 +14,7 @@ const CHANNEL = { IN: 0, OUT: 1, ERR: 2, STATUS: 3, RESIZE: 4, CLOSE: 255 } as c
 /** A peer that vanished is noticed after two of them. */
 const PING_MS = 20_000;
 
-export interface TerminalSize {
+interface TerminalSize {
   readonly columns: number;
   readonly rows: number;
 }

@@ -24,7 +24,7 @@ interface LeftOut {
 }
 
 /** The last entry of a bundle, `manifest.json`. */
-export interface Manifest {
+interface Manifest {
   readonly about: Readonly<Record<string, unknown>>;
   /** Files by folder. */
   readonly contains: Readonly<Record<string, number>>;
@@ -32,7 +32,7 @@ export interface Manifest {
   readonly redacted: string;
 }
 
-export const REDACTED =
+const REDACTED =
   'Contents of files and units, password hashes, SSH keys, values of kernel arguments, variables and annotations with ' +
   'manifests, tokens, private keys, data URLs and credentials in URLs are replaced by "(redacted…)". Equal contents ' +
   'have equal fingerprints within this bundle; those of another bundle cannot be compared. Nothing of ' +
