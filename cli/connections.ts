@@ -17,7 +17,13 @@ import { cliError, EXIT } from './exit-codes';
 import { kubeCluster } from './kube-cluster';
 import { doctorCluster } from './doctor/cluster-facts';
 import { doctorTemporal } from './doctor/temporal-facts';
-import type { CliCluster, CliTemporal, CliTemporalSetup, DoctorConnections } from './ports';
+import type {
+  CliCluster,
+  CliTemporal,
+  CliTemporalSetup,
+  DoctorConnections,
+  SupportConnections,
+} from './ports';
 import type { GlobalOptions } from './program';
 import { TemporalCalls } from './temporal-calls';
 import { temporalRollouts } from './temporal-rollouts';
@@ -28,6 +34,7 @@ export interface Connections {
   temporal(): Promise<CliTemporal>;
   temporalSetup(): Promise<CliTemporalSetup>;
   readonly doctor: DoctorConnections;
+  readonly support: SupportConnections;
   close(): Promise<void>;
 }
 
@@ -49,17 +56,16 @@ export function openConnections(
   let connection: Promise<TemporalConnection> | undefined;
   const openedTemporal = (): Promise<TemporalConnection> =>
     (connection ??= openTemporal(temporalSettings(options, env), signal));
+  const openedKube = (): Promise<KubeClient> => (kube ??= openKube(options, env));
   return {
-    cluster: async () => {
-      kube ??= openKube(options, env);
-      return kubeCluster(await kube, QUIET);
-    },
+    cluster: async () => kubeCluster(await openedKube(), QUIET),
+    support: { kube: openedKube, temporal: openedTemporal },
     temporal: async () => {
       const { client, calls } = await openedTemporal();
       return temporalRollouts(client, calls, userName());
     },
     doctor: {
-      cluster: async () => doctorCluster(await (kube ??= openKube(options, env))),
+      cluster: async () => doctorCluster(await openedKube()),
       temporal: async () => {
         const opened = await openedTemporal();
         const rollouts = temporalRollouts(opened.client, opened.calls, userName());

@@ -13,8 +13,9 @@ async function main(argv: readonly string[]): Promise<ExitCode> {
   for (const name of ['SIGINT', 'SIGTERM'] as const) {
     process.once(name, () => stop.abort(name));
   }
-  // `slipway get nodes | head` closes the pipe early.
+  // `slipway get nodes | head` closes the pipe early. A command that has to clean up listens itself.
   process.stdout.on('error', (error: NodeJS.ErrnoException) => {
+    if (process.stdout.listenerCount('error') > 1) return;
     if (error.code === 'EPIPE') process.exit(EXIT.OK);
     throw error;
   });
@@ -52,6 +53,11 @@ async function runCommand(argv: readonly string[], signal: AbortSignal): Promise
         temporal: () => opened.temporal(),
         temporalSetup: () => opened.temporalSetup(),
         doctor: opened.doctor,
+        support: opened.support,
+        streams: {
+          ...{ in: process.stdin, out: process.stdout, err: process.stderr },
+          ...(process.env['TERM'] === undefined ? {} : { term: process.env['TERM'] }),
+        },
       };
     },
   });

@@ -11,6 +11,9 @@ import type { PoolRollout } from '../core/rollout/pool-rollout';
 import type { NodeRequest, StepResult } from '../workflows/contracts/rollout';
 import type { NodeStatus } from '../workflows/contracts/update';
 import type { DoctorCluster, DoctorTemporal } from './doctor/ports';
+import type { Readable, Writable } from 'node:stream';
+import type { KubeClient } from '../adapters/kube/client';
+import type { SupportTemporal } from './support/temporal';
 import type { RunningStep } from './running-step';
 import type { Terminal } from './terminal';
 
@@ -149,6 +152,27 @@ export interface CliContext {
   temporal(): Promise<CliTemporal>;
   temporalSetup(): Promise<CliTemporalSetup>;
   readonly doctor: DoctorConnections;
+  readonly support: SupportConnections;
+  readonly streams: StandardStreams;
+}
+
+/** Of the process; what runs elsewhere is connected to them. */
+export interface StandardStreams {
+  readonly in: Readable & { readonly isTTY?: boolean; setRawMode?(isRaw: boolean): unknown };
+  readonly out: Writable & {
+    readonly isTTY?: boolean;
+    readonly columns?: number;
+    readonly rows?: number;
+  };
+  readonly err: Writable;
+  /** Kind of the terminal. */
+  readonly term?: string;
+}
+
+/** For what is copied as it is, and for pods. */
+export interface SupportConnections {
+  kube(): Promise<KubeClient>;
+  temporal(): Promise<SupportTemporal>;
 }
 
 export interface DoctorConnections {

@@ -34,6 +34,7 @@ import { VERSION } from '../process/version';
 import { PROCESSES } from './processes/processes';
 import { addRender } from './render-program';
 import { addSetup } from './setup-program';
+import { addDebug, addSupportBundle } from './support-program';
 
 export interface GlobalOptions {
   readonly kubeconfig?: string;
@@ -114,6 +115,8 @@ export function buildProgram(host: ProgramHost): Command {
   addDrift(program, run);
   addGet(program, run);
   addDoctor(program, run);
+  addSupportBundle(program, run);
+  addDebug(program, run);
   addJoinToken(program, run);
   addPointerConfig(program, run);
   addRender(program, run);

@@ -1,4 +1,5 @@
 import type { IncomingMessage } from 'node:http';
+import type { WebSocket } from 'ws';
 import { failureName, messageOf } from '../../core/errors';
 import { readStatus, refusal, statusFrom, unreachable, type ApiStatus } from './api-errors';
 import { findEndpoint, type EndpointSettings } from './credentials';
@@ -64,6 +65,8 @@ const PATCH_TYPES: Readonly<Record<PatchKind, string>> = {
  */
 const SILENCE_MS = 90_000;
 
+type Query = Readonly<Record<string, string | number | boolean | undefined>>;
+
 /** Keeps one reply small at 5,000 nodes. */
 const PAGE = 500;
 
@@ -97,7 +100,7 @@ const METHODS = {
 } as const;
 
 interface JsonRequest {
-  readonly query?: Readonly<Record<string, string | number | boolean | undefined>>;
+  readonly query?: Query;
   readonly body?: object;
   readonly contentType?: string;
   readonly signal?: AbortSignal;
@@ -143,15 +146,29 @@ export class KubeClient {
     shrink?: Shrink<T>,
   ): Promise<ListResult<T>> {
     const items: T[] = [];
-    let next: string | undefined;
-    let resourceVersion: string;
-    do {
-      const page = await this.#page(resource, options, next);
+    let resourceVersion = '';
+    for await (const page of this.pages(resource, options)) {
       items.push(...(shrink === undefined ? page.items : page.items.map(shrink)));
       resourceVersion = page.resourceVersion;
+    }
+    return { items, resourceVersion };
+  }
+
+  /**
+   * One page is in memory at a time.
+   *
+   * @param options - `pageSize`: objects in a page, default 500
+   */
+  async *pages<T extends KubeObject>(
+    resource: Resource<T>,
+    options: ListOptions & { readonly pageSize?: number } = {},
+  ): AsyncGenerator<ListResult<T>> {
+    let next: string | undefined;
+    do {
+      const page = await this.#page(resource, options, next);
+      yield page;
       next = page.next;
     } while (next !== undefined);
-    return { items, resourceVersion };
   }
 
   /** @throws `Conflict` when it exists */
@@ -263,9 +280,18 @@ export class KubeClient {
     return this.#json(what, 'POST', path, { body });
   }
 
-  async text(path: string): Promise<string> {
+  /** A paused WebSocket; `what` is the request in words. */
+  async socket(
+    path: string,
+    query: URLSearchParams,
+    options: { readonly what: string; readonly protocol: string },
+  ): Promise<WebSocket> {
+    return this.#transport.upgrade({ path, what: options.what }, query, options.protocol);
+  }
+
+  async text(path: string, query: Query = {}): Promise<string> {
     const what = `get ${path}`;
-    const reply = await this.#transport.send({ method: 'GET', path, what });
+    const reply = await this.#transport.send({ method: 'GET', path, query, what });
     if (reply.code >= 300) throw refusal(what, readStatus(reply.code, reply.body));
     return reply.body;
   }
@@ -337,10 +363,10 @@ export class KubeClient {
 
   async #page<T extends KubeObject>(
     resource: Resource<T>,
-    options: ListOptions,
+    options: ListOptions & { readonly pageSize?: number },
     next: string | undefined,
   ): Promise<ListResult<T> & { readonly next?: string }> {
-    const { namespace, labelSelector, fieldSelector, signal } = options;
+    const { namespace, labelSelector, fieldSelector, signal, pageSize = PAGE } = options;
     const reply = await this.#json<{
       items?: readonly T[];
       metadata?: { resourceVersion?: string; continue?: string };
@@ -349,7 +375,7 @@ export class KubeClient {
       'GET',
       pathOf(resource, namespace === undefined ? {} : { namespace }),
       {
-        query: { limit: PAGE, continue: next, labelSelector, fieldSelector },
+        query: { limit: pageSize, continue: next, labelSelector, fieldSelector },
         ...(signal === undefined ? {} : { signal }),
       },
     );

@@ -5,8 +5,9 @@
 
 import { request as httpRequest, Agent as HttpAgent, type IncomingMessage } from 'node:http';
 import { Agent, request as httpsRequest, type RequestOptions } from 'node:https';
-import { messageOf } from '../../core/errors';
-import { unreachable } from './api-errors';
+import type { WebSocket } from 'ws';
+import { failureName, messageOf } from '../../core/errors';
+import { readStatus, refusal, unreachable } from './api-errors';
 import type { Credentials, KubeEndpoint } from './credentials';
 
 export interface Log {
@@ -99,6 +100,33 @@ export class Transport {
       request.signal.throwIfAborted();
       throw this.#lost(request.what, error);
     }
+  }
+
+  /**
+   * A paused WebSocket, for what runs in pods. `ws` is loaded only then.
+   *
+   * @throws `ApiUnavailable` when there is no answer, and what the answer means when it is a refusal
+   */
+  async upgrade(
+    request: Pick<HttpRequest, 'path' | 'what' | 'signal'>,
+    query: URLSearchParams,
+    protocol: string,
+  ): Promise<WebSocket> {
+    const { credentials } = await this.#open(request.what);
+    const url = this.#url({ ...request, method: 'GET' });
+    url.search = query.toString();
+    url.protocol = url.protocol === 'http:' ? 'ws:' : 'wss:';
+    const { WebSocket } = await import('ws');
+    const socket = new WebSocket(url, protocol, {
+      ...credentials.tls,
+      ...(credentials.agent === undefined ? {} : { agent: credentials.agent }),
+      headers: { 'user-agent': this.#options.userAgent, ...credentials.headers },
+      handshakeTimeout: this.#options.timeoutMs,
+    });
+    await opened(socket, request.what).catch((error: unknown) => {
+      throw failureName(error) === undefined ? this.#lost(request.what, error) : error;
+    });
+    return socket;
   }
 
   close(): void {
@@ -268,6 +296,24 @@ function exchange(
       reject(Object.assign(error, { reusedSocket: request.reusedSocket }));
     });
     request.end(body);
+  });
+}
+
+/** A refusal has a body that says why. */
+function opened(socket: WebSocket, what: string): Promise<void> {
+  return new Promise((resolve, reject) => {
+    socket.once('open', () => {
+      // Nobody listens yet.
+      socket.pause();
+      resolve();
+    });
+    socket.once('error', reject);
+    socket.once('unexpected-response', (_request, reply) => {
+      readAll(reply).then(
+        ({ code, body }) => reject(refusal(what, readStatus(code, body))),
+        (error: unknown) => reject(error as Error),
+      );
+    });
   });
 }
 

@@ -8,23 +8,32 @@ import type { CliCluster, CliContext } from '../ports';
 
 /** Exits with 4 where something does not work. */
 export async function doctor(
-  context: Pick<CliContext, 'terminal' | 'now' | 'doctor'> & {
-    cluster(): Promise<Pick<CliCluster, 'read'>>;
-  },
+  context: Asked & Pick<CliContext, 'terminal'>,
   output: OutputFormat,
 ): Promise<ExitCode> {
   const { terminal } = context;
-  const cluster = await context.doctor.cluster();
-  const findings = await examine({
-    cluster,
+  const findings = await findingsOf(context);
+  const problems = findings.filter(({ level }) => level === 'problem').length;
+  if (output === 'json' || output === 'yaml') printData({ items: findings }, output, terminal);
+  else terminal.out.write(findingsInWords(findings));
+  return problems === 0 ? EXIT.OK : EXIT.FAILED;
+}
+
+type Asked = Pick<CliContext, 'now' | 'doctor'> & {
+  cluster(): Promise<Pick<CliCluster, 'read'>>;
+};
+
+export async function findingsOf(context: Asked): Promise<readonly Finding[]> {
+  return examine({
+    cluster: await context.doctor.cluster(),
     view: async () => (await context.cluster()).read(),
     temporal: () => context.doctor.temporal(),
     nowMs: context.now(),
   });
-  const problems = findings.filter(({ level }) => level === 'problem').length;
-  if (output === 'json' || output === 'yaml') printData({ items: findings }, output, terminal);
-  else terminal.out.write(`${[...findings.map(inWords), closingLine(findings)].join('\n')}\n`);
-  return problems === 0 ? EXIT.OK : EXIT.FAILED;
+}
+
+export function findingsInWords(findings: readonly Finding[]): string {
+  return `${[...findings.map(inWords), closingLine(findings)].join('\n')}\n`;
 }
 
 const MARK = { ok: 'ok      ', warning: 'WARNING ', problem: 'PROBLEM ' } as const;

@@ -6,8 +6,8 @@ import { certificates } from './certificates';
 import { problem, type Finding } from './finding';
 import { access, apiServer, crds, mco, processes } from './kubernetes';
 import { clocks, hostWorkers, pools, unheardHosts, updaters } from './nodes';
-import type { DoctorCluster, DoctorTemporal } from './ports';
-import { clusterWorkers, temporalServer } from './temporal';
+import type { DoctorCluster, DoctorTemporal, InstalledDeployment } from './ports';
+import { clusterWorkers, histories, temporalServer } from './temporal';
 
 export interface Patient {
   readonly cluster: DoctorCluster;
@@ -52,7 +52,12 @@ async function inCluster({ cluster, view, temporal, nowMs }: Patient): Promise<r
       async () => ((await deployments()).length === 0 ? [] : certificates(cluster, nowMs)),
     ],
     ['Temporal', REACH_TEMPORAL, async () => temporalServer(await opened())],
-    ['cluster workers', REACH_TEMPORAL, async () => clusterWorkers(await opened())],
+    [
+      'cluster workers',
+      REACH_TEMPORAL,
+      async () => clusterWorkers(await opened(), await readyWorkers(deployments())),
+    ],
+    ['histories in Temporal', REACH_TEMPORAL, async () => histories(await opened())],
     ['machineconfigpools', INSTALL_CRDS, async () => pools(await seen())],
     ['host workers', INSTALL_CRDS, async () => unheardHosts(await seen())],
     ['host workers', REACH_TEMPORAL, async () => hostWorkers(await seen(), await opened())],
@@ -69,6 +74,14 @@ async function inCluster({ cluster, view, temporal, nowMs }: Patient): Promise<r
   const findings: Finding[] = [];
   for (const [object, mend, check] of checks) findings.push(...(await judged(object, mend, check)));
   return withoutRepetition(findings);
+}
+
+/** Undefined = they run elsewhere, or the question was refused, which another check says. */
+async function readyWorkers(
+  deployments: Promise<readonly InstalledDeployment[]>,
+): Promise<number | undefined> {
+  const found = await deployments.catch(() => []);
+  return found.find(({ name }) => name === 'slipway-cluster-worker')?.ready;
 }
 
 async function judged(object: string, mend: string, check: Check): Promise<readonly Finding[]> {

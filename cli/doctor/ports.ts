@@ -42,6 +42,19 @@ export interface DoctorCluster {
   mco(): Promise<string | undefined>;
 }
 
+export interface Backlog {
+  readonly tasks: number;
+  /** Of the oldest task. */
+  readonly ageSeconds: number;
+}
+
+/** Of an open workflow. */
+export interface HistorySize {
+  readonly workflow: string;
+  readonly events: number;
+  readonly bytes: number;
+}
+
 export interface DoctorTemporal {
   readonly address: string;
   readonly namespace: string;
@@ -51,6 +64,10 @@ export interface DoctorTemporal {
   missing(): Promise<readonly string[]>;
   /** How many cluster workers ask for workflow tasks, for activities, and for steps of rollouts. */
   clusterWorkers(): Promise<{ readonly [queue: string]: number }>;
+  /** Of the same queues, where tasks wait. */
+  backlogs(): Promise<{ readonly [queue: string]: Backlog }>;
+  /** Of the open rollouts and updates; at most 2,000. */
+  histories(): Promise<readonly HistorySize[]>;
   /** Whether the host worker of the node has asked for work in the last minutes. */
   hasHostWorker(node: string): Promise<boolean>;
 }

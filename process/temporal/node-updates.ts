@@ -15,7 +15,7 @@ import { SEARCH_ATTRIBUTE } from '../../workflows/contracts/search-attributes';
 import { brief } from '../../workflows/contracts/timeouts';
 import { isOpenStatus } from './open-updates';
 
-const UPDATE_NODE = 'updateNode';
+export const UPDATE_NODE = 'updateNode';
 
 /** All of it throws `TemporalUnavailable` when Temporal does not answer. */
 export class NodeUpdates {

@@ -108,6 +108,8 @@ const ARGUMENTS: Readonly<Record<ClusterProcess, (layout: ClusterLayout) => read
     '--service-account-issuer=https://kubernetes.default.svc',
     '--service-cluster-ip-range=10.96.0.0/16',
     '--authorization-mode=Node,RBAC',
+    // As every installer does: `slipway debug` has a privileged pod.
+    '--allow-privileged=true',
     '--enable-admission-plugins=NodeRestriction',
     // No pod really runs, so none needs a token.
     '--disable-admission-plugins=ServiceAccount',

@@ -27,7 +27,7 @@ const EXIT_MEANINGS: readonly (readonly [number, string])[] = [
   [EXIT.NOT_FOUND, 'no such pool, node, rollout or join token'],
   [
     EXIT.FAILED,
-    'the rollout halted or was cancelled, a node failed, the pool is degraded, or the request was refused',
+    'the rollout halted or was cancelled, a node failed, the pool is degraded, the request was refused, or a command of `debug` failed',
   ],
   [EXIT.TIMED_OUT, '`--timeout` passed'],
   [EXIT.PAUSED, 'the pool is paused, or its rollout is paused in Temporal'],

@@ -37,11 +37,15 @@ afterAll(async () => {
   await server.stop();
 });
 
-function temporal(temporalNamespace = server.namespace): ReturnType<Connections['temporal']> {
+function connected(temporalNamespace = server.namespace): Connections {
   const flags = { color: false, temporalAddress: server.address, temporalNamespace };
   const connections = openConnections(flags, {}, new AbortController().signal);
   opened.push(connections);
-  return connections.temporal();
+  return connections;
+}
+
+function temporal(namespace?: string): ReturnType<Connections['temporal']> {
+  return connected(namespace).temporal();
 }
 
 it('a namespace that Temporal does not have is a wrong flag, whatever is asked', async () => {
@@ -154,6 +158,26 @@ it('the host worker of a node is known by the poller of its queue', async () => 
   });
   stop.abort();
   await polled;
+});
+
+it('the doctor sees how long histories are, and how long tasks wait', async () => {
+  const workflowId = updateNodeId('waiting');
+  const handle = await client.workflow.start('updateNode', {
+    ...{ workflowId, taskQueue: CLUSTER_QUEUE },
+  });
+  for (const number of [1, 2, 3]) await handle.signal('unknown', number);
+  const doctor = await connected().doctor.temporal();
+  const ofIt = async () =>
+    (await doctor.histories()).find(({ workflow }) => workflow === workflowId);
+  await until(async () => (await ofIt()) !== undefined, 'the workflow is listed', 20_000);
+
+  const { events = 0, bytes = 0 } = (await ofIt()) ?? {};
+  expect(events).toBeGreaterThanOrEqual(5);
+  expect(bytes).toBeGreaterThan(100);
+  const waiting = async () => (await doctor.backlogs())['workflow tasks'];
+  await until(async () => ((await waiting())?.tasks ?? 0) > 0, 'a task waits', 20_000);
+  await until(async () => ((await waiting())?.ageSeconds ?? 0) > 0, 'it waits for long', 20_000);
+  await handle.terminate();
 });
 
 it('a server that goes away is out of reach', async () => {

@@ -1,4 +1,10 @@
-import type { ClusterView, DoctorConnections } from '../../../cli/ports';
+import { PassThrough, Readable } from 'node:stream';
+import type {
+  ClusterView,
+  DoctorConnections,
+  StandardStreams,
+  SupportConnections,
+} from '../../../cli/ports';
 import type { PoolRollout, PoolRolloutStatus } from '../../../core/rollout/pool-rollout';
 import type { StepResult } from '../../../workflows/contracts/rollout';
 
@@ -44,6 +50,17 @@ export function aStepResult(change: Partial<StepResult> = {}): StepResult {
 }
 
 /** Of a command that examines nothing. */
+export const NO_SUPPORT: SupportConnections = {
+  kube: () => Promise.reject(new Error('nobody collects')),
+  temporal: () => Promise.reject(new Error('nobody collects')),
+};
+
+export const NO_STREAMS: StandardStreams = {
+  in: Readable.from([]),
+  out: new PassThrough(),
+  err: new PassThrough(),
+};
+
 export const NO_DOCTOR: DoctorConnections = {
   cluster: () => Promise.reject(new Error('nobody examines')),
   temporal: () => Promise.reject(new Error('nobody examines')),

@@ -12,7 +12,7 @@ import type { Node } from '../../../core/node/types';
 import type { MachineConfigPool } from '../../../core/pool/types';
 import type { StepResult } from '../../../workflows/contracts/rollout';
 import type { NodeStatus } from '../../../workflows/contracts/update';
-import { aStepResult, aView, NO_DOCTOR } from './cluster-view';
+import { aStepResult, aView, NO_DOCTOR, NO_STREAMS, NO_SUPPORT } from './cluster-view';
 
 const PREFIX = 'machineconfiguration.openshift.io';
 
@@ -71,6 +71,8 @@ function given(
     temporal: () => Promise.resolve(temporal as CliTemporal),
     temporalSetup: () => Promise.reject(new Error('nobody sets up')),
     doctor: NO_DOCTOR,
+    support: NO_SUPPORT,
+    streams: NO_STREAMS,
   };
   return { context, asked, out, err };
 }

@@ -5,7 +5,7 @@ import { openTerminal } from '../../../cli/terminal';
 import { ANNOTATION } from '../../../core/names';
 import type { Node } from '../../../core/node/types';
 import type { MachineConfigPool } from '../../../core/pool/types';
-import { aView, NO_DOCTOR } from './cluster-view';
+import { aView, NO_DOCTOR, NO_STREAMS, NO_SUPPORT } from './cluster-view';
 import { rendered } from './rendered-config';
 
 const NOW = Date.parse('2030-01-01T01:00:00Z');
@@ -82,6 +82,8 @@ async function printed(...line: readonly string[]): Promise<string> {
     temporal: async () => temporal as CliTemporal,
     temporalSetup: () => Promise.reject(new Error('nobody sets up')),
     doctor: NO_DOCTOR,
+    support: NO_SUPPORT,
+    streams: NO_STREAMS,
   };
   await buildProgram({ exit: () => undefined, context: () => context }).parseAsync([
     ...['node', 'slipway'],

@@ -17,7 +17,7 @@ import type { MachineConfigPool } from '../../../core/pool/types';
 import type { OpenUpdate } from '../../../core/rollout/picture';
 import type { Grant } from '../../../core/rollout/pool-rollout';
 import type { RolloutState } from '../../../core/rollout/progress';
-import { aPoolRollout, aView, NO_DOCTOR } from './cluster-view';
+import { aPoolRollout, aView, NO_DOCTOR, NO_STREAMS, NO_SUPPORT } from './cluster-view';
 
 const POOL: MachineConfigPool = {
   metadata: { name: 'worker' },
@@ -86,6 +86,8 @@ function given(
     temporal: () => Promise.resolve(temporal as CliTemporal),
     temporalSetup: () => Promise.reject(new Error('nobody sets up')),
     doctor: NO_DOCTOR,
+    support: NO_SUPPORT,
+    streams: NO_STREAMS,
   };
   return {
     context,

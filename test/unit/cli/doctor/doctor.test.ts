@@ -36,6 +36,8 @@ const HEALTHY_TEMPORAL: DoctorTemporal = {
   version: () => Promise.resolve('1.31.2'),
   missing: () => Promise.resolve([]),
   clusterWorkers: () => Promise.resolve({ 'workflow tasks': 2, activities: 2 }),
+  backlogs: () => Promise.resolve({ activities: { tasks: 3, ageSeconds: 1 } }),
+  histories: () => Promise.resolve([{ workflow: 'update-node/w1', events: 90, bytes: 9_000 }]),
   hasHostWorker: () => Promise.resolve(true),
 };
 
@@ -102,6 +104,8 @@ it('says what is well', async () => {
   expect(said).toContain('0 problems, 0 warnings');
 });
 
+const historyOf = (size: { readonly events?: number; readonly bytes?: number }) => () =>
+  Promise.resolve([{ workflow: 'update-node/w1', events: 90, bytes: 9_000, ...size }]);
 const CRD = 'poolrollouts.slipway.dev';
 const AHEAD = after(9);
 const STALE = after(-120);
@@ -176,6 +180,32 @@ it.each<[string, Scene, string, ExitCode]>([
     { temporal: { clusterWorkers: () => Promise.resolve({ 'workflow tasks': 0, activities: 1 }) } },
     'PROBLEM  cluster workers: none has asked Temporal for workflow tasks in the last minutes',
     EXIT.FAILED,
+  ],
+  [
+    'that fewer cluster workers ask than are ready',
+    { temporal: { clusterWorkers: () => Promise.resolve({ 'steps of rollouts': 1 }) } },
+    'WARNING  cluster workers: 1 of 2 ask for steps of rollouts',
+    EXIT.OK,
+  ],
+  [
+    'that tasks wait for a cluster worker',
+    {
+      temporal: { backlogs: () => Promise.resolve({ activities: { tasks: 40, ageSeconds: 31 } }) },
+    },
+    'WARNING  cluster workers: 40 activities wait, the oldest for 31 s: they are too few, or they hang',
+    EXIT.OK,
+  ],
+  [
+    'a history with many events',
+    { temporal: { histories: historyOf({ events: 10_000 }) } },
+    'WARNING  workflow update-node/w1: its history has 10000 events, 1 MiB; Temporal ends it at 51200 events or 50 MiB',
+    EXIT.OK,
+  ],
+  [
+    'a large history',
+    { temporal: { histories: historyOf({ bytes: 10 * 1024 * 1024 }) } },
+    'WARNING  workflow update-node/w1: its history has 90 events, 10 MiB; Temporal ends it at 51200 events or 50 MiB',
+    EXIT.OK,
   ],
   [
     'a node in no pool',

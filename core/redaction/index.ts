@@ -1,0 +1,3 @@
+export type { IgnitionPorts } from './ignition';
+export { redactText } from './text';
+export { redactValue } from './values';
