@@ -5,6 +5,7 @@ import 'reflect-metadata';
 import { createPrivateKey, KeyObject, webcrypto } from 'node:crypto';
 import * as x509 from '@peculiar/x509';
 import { AUTHORITY_DAYS, isAddress, SERVING_DAYS } from '../../core/certificates';
+import { CURVES } from './key-problem';
 
 /** PEM. */
 export interface Issued {
@@ -14,8 +15,6 @@ export interface Issued {
 
 const KEY = { name: 'ECDSA', namedCurve: 'P-256' };
 const SIGNATURE = { name: 'ECDSA', hash: 'SHA-256' };
-/** OpenSSL's name → the name of Web Cryptography. */
-const CURVES: Readonly<Record<string, string>> = { prime256v1: 'P-256', secp384r1: 'P-384' };
 const DAY_MS = 86_400_000;
 /** Clocks differ. */
 const EARLIER_MS = 3_600_000;

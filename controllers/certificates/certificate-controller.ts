@@ -10,7 +10,7 @@ import {
   makeAuthority,
   type Issued,
 } from '../../adapters/certificates/issue';
-import { keyProblemOf } from '../../adapters/certificates/key-problem';
+import { keyProblemOf, signerProblemOf } from '../../adapters/certificates/key-problem';
 import type { CacheView } from '../../adapters/kube/cache';
 import type { ConfigMap, KubeObject, Resource, Secret } from '../../adapters/kube/resources';
 import type { Log } from '../../adapters/kube/transport';
@@ -310,10 +310,10 @@ function pairIn(secret: Secret): StoredPair {
 }
 
 function authorityIn(secret: Secret) {
-  const { certificate, keyProblem } = pairIn(secret);
+  const [certificate, key] = [textIn(secret, 'tls.crt'), textIn(secret, 'tls.key')];
   const [first = certificate] = certificateBlocks(certificate);
   return {
-    ...{ certificate: first, keyProblem, key: textIn(secret, 'tls.key') },
+    ...{ certificate: first, key, keyProblem: signerProblemOf(first, key) },
     isOurs: isOurs(secret.metadata),
     isAskedFor: isAskedFor(secret),
     previous: textIn(secret, PREVIOUS),

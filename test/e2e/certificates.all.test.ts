@@ -1,12 +1,14 @@
 /** The certificates of the server are renewed while configs roll through a pool. */
 
 import { X509Certificate } from 'node:crypto';
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { connect } from 'node:tls';
 import { setTimeout as delay } from 'node:timers/promises';
+import { createConfigClient } from '../../adapters/host';
 import { certificateBlocks } from '../../core/certificates';
 import { ANNOTATION } from '../../core/names';
+import { CertificateUse, issueCertificate, newAuthority } from '../../tools/cluster/certificates';
 import { machineConfig, plainFile } from './support/configs';
 import { cordonsOf, markOf, rebootsOf } from './support/judgements';
 import {
@@ -155,6 +157,45 @@ it(
 
     expect(cordonsOf(world.record, since)).toEqual([]);
     expect(world.workers.flatMap((node) => rebootsOf(world.record, node, since))).toEqual([]);
+  },
+  STORY_MS,
+);
+
+it(
+  'a kubelet with a certificate of a new authority of the cluster gets in, without a restart',
+  async () => {
+    const { cluster, product } = world.stack;
+    const published =
+      '/api/v1/namespaces/kube-system/configmaps/extension-apiserver-authentication';
+    const { data } = await world.api.call<Stored>('GET', published);
+    const authority = await newAuthority('of new kubelets');
+    const { certificate, key } = await issueCertificate(authority, {
+      subject: { commonName: 'system:node:worker-0', organizations: ['system:nodes'] },
+      use: CertificateUse.CLIENT,
+    });
+    const place = (name: string) => join(world.stack.directory, name);
+    writeFileSync(place('new-kubelet.crt'), certificate);
+    writeFileSync(place('new-kubelet.key'), key, { mode: 0o600 });
+    writeFileSync(place('server-ca.crt'), await stored(SERVING, 'ca.crt'));
+    const client = createConfigClient({
+      url: product.hostEndpoint,
+      certificateFile: place('new-kubelet.crt'),
+      keyFile: place('new-kubelet.key'),
+      authorityFile: place('server-ca.crt'),
+    });
+    const pid = product.pid('server');
+    await expect(client.fetch(world.target())).rejects.toMatchObject({ name: 'ConfigFetchFailed' });
+
+    const both = `${data['client-ca-file'] ?? ''}${authority.certificate}`;
+    await cluster.admin.call('PATCH', published, { data: { 'client-ca-file': both } });
+
+    await eventually('the server accepts it', () =>
+      client.fetch(world.target()).then(
+        ({ length }) => length > 0,
+        () => false,
+      ),
+    );
+    expect(product.pid('server')).toBe(pid);
   },
   STORY_MS,
 );

@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net';
 import { connect, createServer } from 'node:tls';
 import 'reflect-metadata';
 import { BasicConstraintsExtension, X509CertificateGenerator } from '@peculiar/x509';
-import { keyProblemOf } from '../../../../adapters/certificates/key-problem';
+import { keyProblemOf, signerProblemOf } from '../../../../adapters/certificates/key-problem';
 import {
   type Issued,
   issueServing,
@@ -104,4 +104,25 @@ it('a key that does not fit is told without a word of it', () => {
     'is not the key of the certificate in tls.crt',
   );
   expect(keyProblemOf(certificate, 'SECRET')).toBe('is no private key in PEM');
+  expect(signerProblemOf(certificate, key)).toBeUndefined();
+  expect(signerProblemOf(certificate, 'SECRET')).toBe('is no private key in PEM');
+  expect(signerProblemOf('', 'SECRET')).toBeUndefined();
+});
+
+it('an authority with a key that cannot sign here is told', async () => {
+  const keys = await webcrypto.subtle.generateKey('Ed25519', true, ['sign', 'verify']);
+  const certificate = await X509CertificateGenerator.createSelfSigned({
+    ...{
+      keys: keys as webcrypto.CryptoKeyPair,
+      name: 'CN=of a person',
+      signingAlgorithm: { name: 'Ed25519' },
+    },
+  });
+  const key = KeyObject.from((keys as webcrypto.CryptoKeyPair).privateKey).export({
+    ...{ type: 'pkcs8', format: 'pem' },
+  });
+
+  expect(signerProblemOf(certificate.toString('pem'), key.toString())).toBe(
+    'is of type ed25519; use RSA, P-256 or P-384',
+  );
 });
