@@ -60,9 +60,13 @@ export async function learnAuthorities(told: string, endpoint: Endpoint): Promis
   return true;
 }
 
-async function readTrust(
-  files: TrustFiles,
-): Promise<{ readonly set: string; readonly learned?: string }> {
+interface Trust {
+  readonly set: string;
+  /** Absent: nothing, or nothing that counts. */
+  readonly learned?: string;
+}
+
+async function readTrust(files: TrustFiles): Promise<Trust> {
   const set = await readFile(files.authorityFile, 'utf8');
   const learned = await readLearned(files.learnedAuthorityFile);
   return learned?.startsWith(headOf(set)) === true ? { set, learned } : { set };

@@ -183,13 +183,17 @@ export class CertificateController {
     return { ...made, previous: '', links: '' };
   }
 
-  async #renewAuthority(old: Authority, because: string, nowMs: number): Promise<Authority> {
+  async #renewAuthority(
+    old: Authority & { readonly secret: Secret },
+    because: string,
+    nowMs: number,
+  ): Promise<Authority> {
     const { authority: follower } = this.#stored;
     const made = await makeAuthority(nowMs);
     const link = await linkAuthority(old, made, nowMs);
     const previous = validOf([old.certificate, old.previous], nowMs);
     const links = validOf([link, old.links], nowMs);
-    await this.#patchSecret(follower, {
+    await this.#patchSecret(follower, old.secret, {
       ...{ 'tls.crt': made.certificate, 'tls.key': made.key },
       ...{ [PREVIOUS]: previous, [LINKS]: links },
     });
@@ -211,7 +215,7 @@ export class CertificateController {
     if (verdict.step === 'keep') {
       this.#lookAgainAt(verdict.until, nowMs);
       if (secret === undefined || textIn(secret, BUNDLE_KEY) === bundle) return;
-      await this.#patchSecret(serving, { [BUNDLE_KEY]: bundle });
+      await this.#patchSecret(serving, secret, { [BUNDLE_KEY]: bundle });
       return;
     }
     const issued = await issueServing(authority, { names, nowMs });
@@ -221,7 +225,7 @@ export class CertificateController {
     ]);
     const texts = { 'tls.crt': certificate, 'tls.key': issued.key, [BUNDLE_KEY]: bundle };
     if (secret === undefined) await this.#createSecret(serving, texts);
-    else await this.#patchSecret(serving, texts);
+    else await this.#patchSecret(serving, secret, texts);
     this.#say(serving, `issued the certificate of the server: ${verdict.because}`, 'Normal', names);
   }
 
@@ -254,12 +258,12 @@ export class CertificateController {
     await this.#writer.create(resource, secret, FIELD_MANAGER.CONTROLLERS);
   }
 
-  /** Refused when somebody else was faster. */
+  /** Refused when it is not the one that was judged any more: it may be a person's by now. */
   async #patchSecret(
-    { object, resource, key }: Follower<Secret>,
+    { resource, key }: Follower<Secret>,
+    { metadata: { resourceVersion } }: Secret,
     texts: Readonly<Record<string, string>>,
   ): Promise<void> {
-    const { resourceVersion } = object?.metadata ?? {};
     const metadata = { resourceVersion, annotations: { [ANNOTATION.RENEW]: null } };
     const change = { metadata, data: asData(texts) };
     await this.#writer.patch(resource, key, change, { manager: FIELD_MANAGER.CONTROLLERS });
@@ -313,7 +317,7 @@ function authorityIn(secret: Secret) {
   const [certificate, key] = [textIn(secret, 'tls.crt'), textIn(secret, 'tls.key')];
   const [first = certificate] = certificateBlocks(certificate);
   return {
-    ...{ certificate: first, key, keyProblem: signerProblemOf(first, key) },
+    ...{ secret, certificate: first, key, keyProblem: signerProblemOf(first, key) },
     isOurs: isOurs(secret.metadata),
     isAskedFor: isAskedFor(secret),
     previous: textIn(secret, PREVIOUS),

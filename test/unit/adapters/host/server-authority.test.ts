@@ -120,3 +120,23 @@ it('a file that a person has changed since counts alone', async () => {
   await serve(third);
   expect(await reaches()).toBe(true);
 });
+
+it.each([
+  ['broken certificates', (text: string) => text.replace(/^MI/gm, 'AA')],
+  ['half of a certificate', (text: string) => text.slice(0, text.indexOf('-----END') - 9)],
+  ['no certificate', (text: string) => text.slice(0, text.indexOf('-----BEGIN'))],
+])(
+  'a file of what was learned with %s does no harm, and is written again',
+  async (_what, damage) => {
+    await serve(second, await linkAuthority(first, second, nowMs));
+    await learnAuthorities(bundle(), machine());
+    const { learnedAuthorityFile: file } = machine();
+    writeFileSync(file, damage(readFileSync(file, 'utf8')));
+
+    expect(await reaches()).toBe(true);
+    expect(await learnAuthorities(bundle(), machine())).toBe(true);
+
+    await serve(second);
+    expect(await reaches()).toBe(true);
+  },
+);
