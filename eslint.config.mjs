@@ -17,7 +17,7 @@ const PURE_NODE = [
   },
   {
     regex: '^node:crypto$',
-    allowImportNames: ['createHash'],
+    allowImportNames: ['createHash', 'X509Certificate'],
     message: 'core/ has no randomness and no keys: take them as an argument.',
   },
 ];

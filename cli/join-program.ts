@@ -70,7 +70,7 @@ export function addPointerConfig(program: Command, run: Run): void {
     )
     .option(
       '--ca-file <file>',
-      'PEM file: authority of the server; default: from the ControllerConfig',
+      'PEM file: authority of the server; default: the bundle of Slipway, else from the ControllerConfig',
     )
     .addOption(
       new Option(

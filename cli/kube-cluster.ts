@@ -1,9 +1,9 @@
-import { isRecord } from '../core/is-record';
 import { WatchCache } from '../adapters/kube/cache';
 import type { KubeClient } from '../adapters/kube/client';
 import { JoinTokenStore } from '../adapters/kube/join-tokens';
 import type { KubeObject, Resource } from '../adapters/kube/resources';
 import {
+  CONFIG_MAPS,
   CONTROLLER_CONFIGS,
   DAEMON_SETS,
   MACHINE_CONFIG_NODES,
@@ -17,10 +17,12 @@ import {
   ROLLOUT_POLICIES,
 } from '../adapters/kube/resources';
 import type { Log } from '../adapters/kube/transport';
+import { BUNDLE_CONFIG_MAP, BUNDLE_KEY } from '../core/certificates';
+import { CONTROLLER_CONFIG, internalHostOf, rootAuthorityOf } from '../core/controller-config';
 import { type NodeDisruptionPolicy, readDisruptionPolicy } from '../core/disruption';
 import { nameOf } from '../core/drain';
 import { fail, failureName, messageOf } from '../core/errors';
-import { ANNOTATION, FIELD_MANAGER } from '../core/names';
+import { ANNOTATION, FIELD_MANAGER, NAMESPACE } from '../core/names';
 import type { CliCluster, ClusterView, ServerFacts } from './ports';
 
 /** One redraw for a burst of changes. */
@@ -91,30 +93,35 @@ async function clusterDisruptionPolicy(client: KubeClient): Promise<NodeDisrupti
   }
 }
 
-/** MCO's name. */
-const CONTROLLER_CONFIG = 'machine-config-controller';
-
-/** People may write anything into a ControllerConfig. */
+/** The bundle of the server's own authority precedes that of the cluster. */
 async function readServerFacts(client: KubeClient): Promise<ServerFacts> {
-  const found = await client
-    .get(CONTROLLER_CONFIGS, { name: CONTROLLER_CONFIG })
-    .catch((error: unknown) => {
-      if (failureName(error) === 'ObjectNotFound') return {};
-      throw error;
-    });
-  const authority = textAt(found, ['spec', 'rootCAData']);
-  const uri = textAt(found, ['spec', 'infra', 'status', 'apiServerInternalURI']);
-  const host = uri !== undefined && URL.canParse(uri) ? new URL(uri).hostname : '';
+  const [config, bundle] = await Promise.all([
+    unlessAbsent(client.get(CONTROLLER_CONFIGS, { name: CONTROLLER_CONFIG })),
+    unlessAbsent(client.get(CONFIG_MAPS, { namespace: NAMESPACE, name: BUNDLE_CONFIG_MAP }), [
+      'ObjectNotFound',
+      'ApiForbidden',
+    ]),
+  ]);
+  const serverCa = bundle?.data?.[BUNDLE_KEY];
+  const rootCa = rootAuthorityOf(config);
+  const internalHost = internalHostOf(config);
   return {
-    ...(authority === undefined ? {} : { rootCa: Buffer.from(authority, 'base64').toString() }),
-    ...(host === '' ? {} : { internalHost: host }),
+    ...(serverCa === undefined ? {} : { serverCa }),
+    ...(rootCa === undefined ? {} : { rootCa }),
+    ...(internalHost === undefined ? {} : { internalHost }),
   };
 }
 
-function textAt(object: unknown, path: readonly string[]): string | undefined {
-  let value = object;
-  for (const field of path) value = isRecord(value) ? value[field] : undefined;
-  return typeof value === 'string' && value !== '' ? value : undefined;
+async function unlessAbsent<T>(
+  reading: Promise<T>,
+  absent: readonly string[] = ['ObjectNotFound'],
+): Promise<T | undefined> {
+  try {
+    return await reading;
+  } catch (error) {
+    if (absent.includes(failureName(error) ?? '')) return undefined;
+    throw error;
+  }
 }
 
 async function follow(

@@ -37,9 +37,10 @@ interface CliJoinTokens {
   prune(nowMs: number): Promise<readonly string[]>;
 }
 
-/** From the ControllerConfig. */
 export interface ServerFacts {
-  /** PEM. */
+  /** PEM: the bundle that Slipway publishes. */
+  readonly serverCa?: string;
+  /** PEM, of the ControllerConfig. */
   readonly rootCa?: string;
   /** Of the API and the server, inside the cluster's network. */
   readonly internalHost?: string;

@@ -29,14 +29,17 @@ export function createEventRecorder(
   const told = new Map<string, string>();
   return {
     record: ({ resource, object }, type, reason, message) => {
-      const { name, uid = '' } = object.metadata;
+      const { name, namespace, uid = '' } = object.metadata;
       const topic = topicOf({ resource, object }, reason);
       if (leading.aborted || told.get(topic) === message) return;
       told.set(topic, message);
       const { kind } = resource;
       // `kubectl describe node` looks for the name in uid.
       const identity = kind === NODES.kind ? name : uid;
-      const about = { apiVersion: apiVersionOf(resource), kind, name, uid: identity };
+      const about = {
+        ...{ apiVersion: apiVersionOf(resource), kind, name, uid: identity },
+        ...(namespace === undefined ? {} : { namespace }),
+      };
       writer.on(about, { type, reason, message }).catch((error: unknown) => {
         told.delete(topic);
         log.debug({ reason, cause: messageOf(error) }, 'did not record an event');

@@ -19,6 +19,7 @@ import { createLogger, type Logger } from '../process/logging';
 import { untilAvailable } from '../process/until-available';
 import { VERSION } from '../process/version';
 import { whenAborted } from '../process/when-aborted';
+import { CertificateController } from './certificates';
 import { createControllerCaches, type ControllerCaches } from './cluster-picture';
 import { createEventRecorder } from './event-recorder';
 import { fencedWriter } from './fenced-writer';
@@ -174,6 +175,17 @@ async function lead(standing: Standing, leadership: Leadership): Promise<void> {
       leading,
     ),
     new TaintController({ ...shared, log: of('nodes') }, leading),
+    new CertificateController(
+      {
+        ...{ source: kube, events, controllerConfigs: caches.controllerConfigs },
+        writerWith: (absorb) => fencedWriter(kube, absorb, leadership),
+        log: of('certificates'),
+        namespace: settings.namespace,
+        serverNames: settings.serverNames,
+        issues: settings.issueCertificates,
+      },
+      leading,
+    ),
     new RolloutController({ ...shared, gateway, log: of('rollout') }, leading),
   ];
   await whenAborted(leading);

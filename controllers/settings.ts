@@ -1,5 +1,6 @@
 import { hostname } from 'node:os';
 import { z } from 'zod';
+import { isServerName } from '../core/certificates';
 import {
   BooleanSetting,
   KubeFileSettings,
@@ -12,6 +13,18 @@ import {
 } from '../process/settings';
 
 const seconds = z.coerce.number().positive();
+
+/** With commas. */
+const names = z
+  .string()
+  .transform((given) => given.split(',').map((name) => name.trim().toLowerCase()))
+  .pipe(
+    z.array(
+      z.string().refine(isServerName, {
+        error: ({ input }) => `${JSON.stringify(input)} is neither a DNS name nor an address`,
+      }),
+    ),
+  );
 
 export const ControllerSettings = z.object({
   ...TemporalSettings.shape,
@@ -28,6 +41,10 @@ export const ControllerSettings = z.object({
   leaseRetrySeconds: seconds.default(2),
   keepRendered: z.coerce.number().int().min(0).default(5),
   maxKubeRequests: z.coerce.number().int().positive().default(32),
+  /** DNS names and addresses by which machines call the server: its certificate is for them. */
+  serverNames: names.default([]),
+  /** False: another program keeps the certificate of the server. */
+  issueCertificates: BooleanSetting.default(true),
   /** For a migration under supervision. */
   allowMco: BooleanSetting.default(false),
 });

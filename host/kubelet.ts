@@ -103,6 +103,7 @@ export class KubeletEndpoint implements ConfigClientOptions {
   constructor(
     readonly url: string,
     private readonly find: () => FoundKubelet,
+    readonly learnedAuthorityFile: string,
   ) {}
 
   get certificateFile(): string {

@@ -54,6 +54,8 @@ export interface ServerDependencies {
   /** Milliseconds since 1970, for repair turns. */
   readonly wallClock?: () => number;
   readonly metrics?: ServerMetrics;
+  /** PEM, for hosts; undefined = nobody says. */
+  readonly serverAuthority?: () => string | undefined;
   /** Absent = unlimited. */
   readonly limits?: ConnectionLimits;
   /** For tests. */
@@ -178,6 +180,9 @@ export function buildServer(dependencies: ServerDependencies): Server {
     identify,
     ...(dependencies.clock === undefined ? {} : { clock: dependencies.clock }),
     ...(dependencies.wallClock === undefined ? {} : { wallClock: dependencies.wallClock }),
+    ...(dependencies.serverAuthority === undefined
+      ? {}
+      : { serverAuthority: dependencies.serverAuthority }),
   });
 
   const { cluster, alsoMissing } = dependencies;

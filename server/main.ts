@@ -32,6 +32,7 @@ import { createJoinUses } from './join-uses';
 import { createServerMetrics, type ServerMetrics } from './metrics';
 import { closeAll, listenAt, type Opened } from './closing';
 import { readServerSettings, type ServerOptions, type ServerSettings } from './settings';
+import { followAuthority } from './own-authority';
 import { followTls, readTls } from './tls';
 import { createTokensNow } from './stored-tokens';
 import { whenAborted } from '../process/when-aborted';
@@ -127,6 +128,7 @@ async function startInCluster(context: Context): Promise<Urls> {
     environment: process.env,
     ...(settings.kubeconfig === undefined ? {} : { kubeconfig: settings.kubeconfig }),
   });
+  const serverAuthority = followAuthority(settings.authorityFile, { signal, log: logger });
   const watch = watchCluster(logger);
   const tokens = watchJoinTokens(logger);
   const isAsked = settings.joinMode === 'tokens';
@@ -158,6 +160,7 @@ async function startInCluster(context: Context): Promise<Urls> {
     metrics,
     maxConfigBytes: settings.maxConfigBytes,
     limits: settings,
+    serverAuthority,
     alsoMissing: () => (isAsked && !tokens.isSynced ? ['join tokens'] : []),
   });
   const { pools, controllerConfigs, nodes } = watch;

@@ -1,4 +1,7 @@
-/** `PUT /host/report`: a node reports drift and receives the drift policy of its pool. */
+/**
+ * `PUT /host/report`: a node reports drift, and receives the drift policy of its pool and the
+ * authorities of the server.
+ */
 
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { readDisruptionPolicy } from '../core/disruption';
@@ -23,6 +26,8 @@ interface ReportDependencies {
   readonly clock?: () => number;
   /** Milliseconds since 1970, the same on all servers. */
   readonly wallClock?: () => number;
+  /** PEM: the authorities by which hosts recognise the server; undefined = nobody says. */
+  readonly serverAuthority?: () => string | undefined;
 }
 
 /** Only the certificate says which node reports. */
@@ -32,7 +37,7 @@ export function serveReports(host: FastifyInstance, dependencies: ReportDependen
   const limit = createReportLimit(dependencies.clock);
   const turns = new RepairWindows(cluster, wallClock);
 
-  async function answer(request: FastifyRequest, reply: FastifyReply): Promise<unknown> {
+  async function receive(request: FastifyRequest, reply: FastifyReply): Promise<unknown> {
     const name = nodeOfPeer(identify(request));
     if (name === undefined) {
       return refuse(reply, 401, 'NotANode', 'the client certificate is not that of a node');
@@ -53,10 +58,12 @@ export function serveReports(host: FastifyInstance, dependencies: ReportDependen
     }
     const { count, forced, config } = read.report;
     request.log.info({ node: name, config, drifted: count, forced }, 'host reported');
-    return reply.send(answerFor(node, count, { cluster, turns }, request));
+    const serverAuthority = dependencies.serverAuthority?.();
+    const answer = answerFor(node, count, { cluster, turns }, request);
+    return reply.send({ ...answer, ...(serverAuthority === undefined ? {} : { serverAuthority }) });
   }
 
-  host.put('/host/report', { bodyLimit: REPORT_BYTES }, answer);
+  host.put('/host/report', { bodyLimit: REPORT_BYTES }, receive);
   refuseOtherMethods(host, '/host/report', ['PUT']);
 }
 

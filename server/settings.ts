@@ -39,6 +39,8 @@ export const ServerSettings = z
     keyFile: z.string().min(1),
     /** Required for the host endpoint. */
     clientAuthorityFile: z.string().min(1).optional(),
+    /** Told to hosts; may be missing. */
+    authorityFile: z.string().min(1).optional(),
     maxConfigBytes: count.default(64 * 1024 * 1024),
     /** Serves first configs of these files, and nothing of a cluster. */
     bootstrapDir: z.string().min(1).optional(),

@@ -1,13 +1,13 @@
 import { readFile } from 'node:fs/promises';
 import { request } from 'node:https';
+import { trustedAuthorities, type TrustFiles } from './server-authority';
 
-export interface EndpointOptions {
+export interface EndpointOptions extends TrustFiles {
   /** `https://host:port` of the host endpoint. */
   readonly url: string;
   /** PEM, read per request, so that a rotated certificate is used at once. */
   readonly certificateFile: string;
   readonly keyFile: string;
-  readonly authorityFile: string;
   readonly timeoutMs?: number;
 }
 
@@ -37,7 +37,7 @@ export async function askEndpoint(
   const [cert, key, ca] = await Promise.all([
     readFile(options.certificateFile),
     readFile(options.keyFile),
-    readFile(options.authorityFile),
+    trustedAuthorities(options),
   ]);
   const sending = input.put ?? input.patch;
   const body = sending === undefined ? undefined : Buffer.from(JSON.stringify(sending));
@@ -49,7 +49,7 @@ export async function askEndpoint(
       {
         cert,
         key,
-        ca,
+        ca: [...ca],
         agent: false,
         minVersion: 'TLSv1.2',
         timeout: options.timeoutMs ?? 30_000,

@@ -24,6 +24,7 @@ export { filesAfterBoot } from './next-deployment';
 export { createPathWatch, type PathWatch, type PathWatchOptions } from './path-watch';
 export { createReportClient, type ReportClient } from './report-client';
 export { isPlainPath } from './root-paths';
+export { learnAuthorities, learnedAuthorityFile } from './server-authority';
 export { createSystemctl } from './systemctl';
 export type * from './os/os-status';
 export { ROOT_OWNER } from './path-state';

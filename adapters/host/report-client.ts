@@ -9,7 +9,13 @@ export interface ReportClient {
    * @throws `ConfigFetchFailed` when the server is unreachable, not ready or called too often
    *   (`details.retryAfter`, seconds), `ConfigForbidden` when it refuses this host or its report
    */
-  report(report: DriftReport, signal?: AbortSignal): Promise<DriftAnswer>;
+  report(report: DriftReport, signal?: AbortSignal): Promise<ReportAnswer>;
+}
+
+export interface ReportAnswer {
+  readonly answer: DriftAnswer;
+  /** PEM: the authorities of the server; absent = it did not say. */
+  readonly serverAuthority?: string;
 }
 
 export function createReportClient(options: EndpointOptions): ReportClient {
@@ -35,7 +41,7 @@ export function createReportClient(options: EndpointOptions): ReportClient {
 }
 
 /** An invalid answer changes nothing on disk. */
-function readAnswer(body: Buffer, host: string): DriftAnswer {
+function readAnswer(body: Buffer, host: string): ReportAnswer {
   const parsed: unknown = JSON.parse(body.toString('utf8'));
   const drift = field(parsed, 'drift');
   const [mode, limit, intervalSeconds] = ['mode', 'limit', 'intervalSeconds'].map((key) =>
@@ -53,10 +59,10 @@ function readAnswer(body: Buffer, host: string): DriftAnswer {
   ) {
     throw fail('ConfigFetchFailed', `report to ${host}: the answer is not one of the endpoint's`);
   }
+  const serverAuthority = field(parsed, 'serverAuthority');
   return {
-    drift: { mode, limit, intervalSeconds },
-    disruptionPolicies: policies,
-    mayDisturb,
+    answer: { drift: { mode, limit, intervalSeconds }, disruptionPolicies: policies, mayDisturb },
+    ...(typeof serverAuthority === 'string' ? { serverAuthority } : {}),
   };
 }
 

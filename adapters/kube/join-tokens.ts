@@ -10,23 +10,9 @@ import {
 import { ANNOTATION, JOIN_TOKEN_NAMESPACE, JOIN_TOKEN_TYPE, LABEL } from '../../core/names';
 import { WatchCache } from './cache';
 import type { KubeClient } from './client';
-import type { KubeObject, Resource } from './resources';
+import { SECRETS, type Secret } from './resources';
 import type { Log } from './transport';
 import type { WatchSource } from './watch';
-
-interface Secret extends KubeObject {
-  readonly type?: string;
-  readonly data?: Readonly<Record<string, string>>;
-  readonly immutable?: boolean;
-}
-
-export const SECRETS: Resource<Secret> = {
-  group: '',
-  version: 'v1',
-  plural: 'secrets',
-  kind: 'Secret',
-  namespaced: true,
-};
 
 const NAME_PREFIX = 'join-token-';
 

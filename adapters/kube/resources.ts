@@ -56,6 +56,19 @@ export interface Lease extends KubeObject {
   };
 }
 
+export interface Secret extends KubeObject {
+  readonly type?: string;
+  /** In base64. */
+  readonly data?: Readonly<Record<string, string>>;
+  readonly immutable?: boolean;
+}
+
+export interface ConfigMap extends KubeObject {
+  readonly data?: Readonly<Record<string, string>>;
+}
+
+export const SECRETS = resource<Secret>('', 'v1', 'secrets', 'Secret', true);
+export const CONFIG_MAPS = resource<ConfigMap>('', 'v1', 'configmaps', 'ConfigMap', true);
 export const NODES = resource<Node>('', 'v1', 'nodes', 'Node');
 export const PODS = resource<Pod>('', 'v1', 'pods', 'Pod', true);
 export const NAMESPACES = resource<KubeObject>('', 'v1', 'namespaces', 'Namespace');

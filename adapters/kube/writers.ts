@@ -243,7 +243,7 @@ export class PoolWriter {
   }
 }
 
-/** About cluster-scoped objects, in the usual namespace `default`. */
+/** Beside their objects; about cluster-scoped ones in the usual namespace `default`. */
 export class EventWriter {
   constructor(
     readonly client: KubeClient,
@@ -268,6 +268,7 @@ export class EventWriter {
       readonly kind: string;
       readonly name: string;
       readonly uid: string;
+      readonly namespace?: string;
     },
     event: {
       readonly type: 'Normal' | 'Warning';
@@ -281,7 +282,10 @@ export class EventWriter {
     const object: KubeObject & Record<string, unknown> = {
       apiVersion: apiVersionOf(EVENTS),
       kind: EVENTS.kind,
-      metadata: { name: `${involvedObject.name}.${suffix}`, namespace: 'default' },
+      metadata: {
+        name: `${involvedObject.name}.${suffix}`,
+        namespace: involvedObject.namespace ?? 'default',
+      },
       involvedObject,
       type: event.type,
       reason: event.reason,

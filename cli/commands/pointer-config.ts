@@ -129,12 +129,15 @@ async function authorityOf(
     const pem = await readInput('--ca-file', caFile, read);
     return certificatesOf(pem, `--ca-file ${caFile}`, now);
   }
+  if (facts.serverCa !== undefined) {
+    return certificatesOf(facts.serverCa, 'configmap slipway/slipway-server-ca', now);
+  }
   if (facts.rootCa !== undefined) {
     return certificatesOf(facts.rootCa, 'spec.rootCAData of the ControllerConfig', now);
   }
   throw cliError(
     EXIT.USAGE,
-    'the ControllerConfig has no spec.rootCAData; give the authority of the server with --ca-file',
+    'there is neither configmap slipway/slipway-server-ca nor spec.rootCAData of the ControllerConfig; give the authority of the server with --ca-file',
   );
 }
 

@@ -1,12 +1,25 @@
 import type { KubeClient } from '../../adapters/kube/client';
 import { findMco } from '../../adapters/kube/mco-presence';
-import { type KubeObject, LEASES, type Resource, DEPLOYMENTS } from '../../adapters/kube/resources';
+import {
+  CONFIG_MAPS,
+  type KubeObject,
+  LEASES,
+  type Resource,
+  DEPLOYMENTS,
+  SECRETS,
+} from '../../adapters/kube/resources';
+import {
+  BUNDLE_CONFIG_MAP,
+  BUNDLE_KEY,
+  CLIENT_AUTHORITY_CONFIG_MAP,
+  SERVING_SECRET,
+} from '../../core/certificates';
 import { failureName } from '../../core/errors';
 import { isRecord } from '../../core/is-record';
+import { NAMESPACE } from '../../core/names';
+import { variableOf } from '../../process/settings';
 import type { ServerAccess } from './access-rules';
 import type { DoctorCluster, InstalledCrd, InstalledDeployment } from './ports';
-
-const NAMESPACE = 'slipway';
 
 interface Crd extends KubeObject {
   readonly spec?: {
@@ -27,21 +40,12 @@ interface Deployment extends KubeObject {
   readonly status?: { readonly readyReplicas?: number };
 }
 
-interface Stored extends KubeObject {
-  readonly data?: Readonly<Record<string, string>>;
-}
+type Data = Readonly<Record<string, string>>;
 
 const CRDS: Resource<Crd> = {
   ...{ group: 'apiextensions.k8s.io', version: 'v1', plural: 'customresourcedefinitions' },
   ...{ kind: 'CustomResourceDefinition', namespaced: false },
 };
-const SECRETS: Resource<Stored> = {
-  ...{ group: '', version: 'v1', plural: 'secrets', kind: 'Secret', namespaced: true },
-};
-const CONFIG_MAPS: Resource<Stored> = {
-  ...{ group: '', version: 'v1', plural: 'configmaps', kind: 'ConfigMap', namespaced: true },
-};
-
 export function doctorCluster(client: KubeClient): DoctorCluster {
   return {
     server: client.server,
@@ -68,12 +72,22 @@ export function doctorCluster(client: KubeClient): DoctorCluster {
       );
     },
     serverCertificate: async () => {
-      const data = await storedIn(client, SECRETS, 'slipway-server-tls');
+      const data = await storedIn(client, SECRETS, SERVING_SECRET);
       const encoded = data?.['tls.crt'];
       return encoded === undefined ? undefined : Buffer.from(encoded, 'base64').toString();
     },
+    serverAuthorities: async () =>
+      (await storedIn(client, CONFIG_MAPS, BUNDLE_CONFIG_MAP))?.[BUNDLE_KEY],
+    serverNames: async () => {
+      const settings = await storedIn(client, CONFIG_MAPS, 'slipway-settings');
+      const names = settings?.[variableOf('serverNames')] ?? '';
+      return names
+        .split(',')
+        .map((name) => name.trim())
+        .filter((name) => name !== '');
+    },
     clientAuthorities: async () =>
-      (await storedIn(client, CONFIG_MAPS, 'slipway-client-ca'))?.['ca.crt'],
+      (await storedIn(client, CONFIG_MAPS, CLIENT_AUTHORITY_CONFIG_MAP))?.[BUNDLE_KEY],
     mco: () => findMco(client),
   };
 }
@@ -138,9 +152,9 @@ async function review(
 /** Undefined = there is no such object. */
 async function storedIn(
   client: KubeClient,
-  resource: Resource<Stored>,
+  resource: Resource<KubeObject & { readonly data?: Data }>,
   name: string,
-): Promise<Stored['data'] | undefined> {
+): Promise<Data | undefined> {
   try {
     return (await client.get(resource, { name, namespace: NAMESPACE })).data ?? {};
   } catch (error) {

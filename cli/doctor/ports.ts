@@ -36,6 +36,10 @@ export interface DoctorCluster {
   nodeLeases(): Promise<readonly NodeLease[]>;
   /** PEM; undefined = there is none. */
   serverCertificate(): Promise<string | undefined>;
+  /** PEM: the bundle for machines; undefined = there is none. */
+  serverAuthorities(): Promise<string | undefined>;
+  /** By which machines call the server. */
+  serverNames(): Promise<readonly string[]>;
   /** PEM; undefined = there is none. */
   clientAuthorities(): Promise<string | undefined>;
   /** In words; undefined = MCO does not run here. */

@@ -16,6 +16,9 @@ export const DESCRIPTIONS: Readonly<Record<string, string>> = {
   metricsHost: 'address of /healthz, /readyz and /metrics; default 127.0.0.1',
   metricsPort:
     'port of /healthz, /readyz and /metrics; default 0: any free one, which the log names',
+  serverNames:
+    'DNS names and addresses by which machines call the server, for its certificate; with commas',
+  issueCertificates: 'false: another program keeps the Secret slipway-server-tls; default true',
   allowMco: 'start even if the Machine Config Operator runs here; only for a migration',
   maxKubeRequests:
     'concurrent requests to the Kubernetes API; default 32, in the cluster worker 64',
@@ -40,6 +43,8 @@ export const DESCRIPTIONS: Readonly<Record<string, string>> = {
   keyFile: 'PEM file: key of the certificate',
   clientAuthorityFile:
     'PEM file: authority of the kubelet client certificates; not with --bootstrap-dir',
+  authorityFile:
+    'PEM file: authorities by which hosts recognise the server, told to them; may be missing',
   maxConfigBytes: 'memory for rendered configs; default 64 MiB',
   ignitionPort: 'port of first configs (TLS); default 22623',
   bootstrapDir: 'serve first configs from this directory, without a cluster',

@@ -73,7 +73,7 @@ it('each command of README.md, docs/install.md and docs/uninstall.md does what i
   ended.abort(new Error('the commands have ended'));
 
   if (outcome !== 'exit status 0') throw new Error(`${outcome}\n${lastWords()}`);
-  const { images } = await machinery;
+  const { images, authorityFile } = await machinery;
   expect(images).toEqual(images.map(() => `${REGISTRY}/slipway:${versionOf(clone)}`));
   // The last page uninstalls everything.
   expect(await leftOn(WORKERS)).toEqual(WORKERS.map(() => []));
@@ -81,10 +81,10 @@ it('each command of README.md, docs/install.md and docs/uninstall.md does what i
     temporalAddress: temporal.address,
     serverUrl: 'https://localhost:32624',
     // The simulated machines get the same authority through a flag.
-    authorityFile: '/etc/slipway/server.crt',
+    authorityFile: '/etc/slipway/server-ca.crt',
   });
-  expect(readFileSync(join(clone, 'site/machine/etc/slipway/server.crt'))).toEqual(
-    readFileSync(join(clone, 'site/tls.crt')),
+  expect(readFileSync(join(clone, 'site/machine/etc/slipway/server-ca.crt'))).toEqual(
+    readFileSync(authorityFile),
   );
   for (const name of WORKERS) {
     const written = readFileSync(join(directory, 'hosts', name, 'etc/chrony.conf'), 'utf8');
@@ -178,7 +178,7 @@ async function playCluster(clone: string, signal: AbortSignal) {
       'host-worker',
       ...['--nodes', nodes.join(','), '--base-directory', join(directory, 'hosts')],
       ...['--credentials-directory', join(cluster.directory, 'credentials', 'nodes')],
-      ...['--authority-file', join(clone, 'site', 'tls.crt'), '--server-url', pods.hostEndpoint],
+      ...['--authority-file', pods.authorityFile, '--server-url', pods.hostEndpoint],
       ...['--api-server', cluster.server, '--api-server-authority-file', cluster.caFile],
       ...['--temporal-address', temporal.address, '--reboot-seconds', '2'],
     ],

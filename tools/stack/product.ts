@@ -9,6 +9,7 @@ import type { ManagedProcess } from '../processes/managed-process';
 import { startProcess, waitUntilReady } from '../processes/managed-process';
 import { repositoryRoot } from '../repository-root';
 import type { TemporalServer } from '../temporal';
+import type { ServerCertificates } from './mounted-certificates';
 
 /** workers/host/worker.ts logs this line. */
 const ALL_SERVE = 'all simulated hosts serve their queues';
@@ -87,6 +88,8 @@ interface ProductContext {
   /** With `dist/cli/main.js` in it; default: this checkout. */
   readonly build?: string;
   readonly environment?: Environment;
+  /** Absent: of the authority of the cluster. */
+  readonly certificates?: ServerCertificates;
 }
 
 const READY_TIMEOUT_MS = 120_000;
@@ -100,7 +103,7 @@ export async function createProduct(context: ProductContext): Promise<Product> {
   const second = await freePorts(5);
   const { address = '127.0.0.1' } = context;
   const names = [...new Set(['127.0.0.1', 'localhost', address])];
-  const server = await cluster.serverCertificate('slipway-server', names);
+  const certificates = context.certificates ?? (await ofCluster(cluster, names));
   const kubeconfig = {
     controllers: await cluster.kubeconfigFor({ commonName: 'slipway-controllers' }),
     'cluster-worker': await cluster.kubeconfigFor({ commonName: 'slipway-cluster-worker' }),
@@ -115,8 +118,10 @@ export async function createProduct(context: ProductContext): Promise<Product> {
     endpoints: readonly number[] = [hostPort, ignitionPort],
   ): readonly string[] => {
     const common = { kubeconfig: kubeconfig[name] };
-    if (name !== 'server')
-      return [...flags({ ...common, 'metrics-port': port }), ...temporalFlags()];
+    if (name !== 'server') {
+      const own = name === 'controllers' ? { 'server-names': names.join(',') } : {};
+      return [...flags({ ...common, ...own, 'metrics-port': port }), ...temporalFlags()];
+    }
     return flags({
       ...common,
       address,
@@ -124,9 +129,10 @@ export async function createProduct(context: ProductContext): Promise<Product> {
       'ignition-port': endpoints[1] ?? 0,
       'plain-address': '127.0.0.1',
       'plain-port': port,
-      'certificate-file': server.certFile,
-      'key-file': server.keyFile,
-      'client-authority-file': cluster.caFile,
+      'certificate-file': certificates.certificateFile,
+      'key-file': certificates.keyFile,
+      'client-authority-file': certificates.clientAuthorityFile,
+      'authority-file': certificates.ownAuthorityFile,
     });
   };
   const ports = { controllers: controllersPort, 'cluster-worker': workerPort, server: serverPort };
@@ -148,7 +154,8 @@ export async function createProduct(context: ProductContext): Promise<Product> {
   ): Promise<void> => {
     hosts.set(group.pool, group);
     const name = `host-worker/${group.pool}`;
-    const place = { serverUrl, baseDirectory: hostsDirectory };
+    const { hostAuthorityFile } = certificates;
+    const place = { serverUrl, baseDirectory: hostsDirectory, hostAuthorityFile };
     const linesBefore = countReadyLines(processes.logFile(name));
     await processes.start(
       name,
@@ -190,7 +197,8 @@ export async function createProduct(context: ProductContext): Promise<Product> {
     },
     startSecondHosts: async (pool, { serverUrl = hostEndpoint } = {}) => {
       const name = `host-worker/${pool}-2`;
-      const place = { serverUrl, baseDirectory: hostsDirectory };
+      const { hostAuthorityFile } = certificates;
+      const place = { serverUrl, baseDirectory: hostsDirectory, hostAuthorityFile };
       const args = hostFlags(context, groupOf(pool), place);
       await processes.start(name, ['host-worker', ...args, ...temporalFlags()], () =>
         Promise.resolve(existsSync(processes.logFile(name))),
@@ -213,14 +221,19 @@ export async function createProduct(context: ProductContext): Promise<Product> {
 function hostFlags(
   { simulation, cluster }: ProductContext,
   group: HostGroup,
-  place: { readonly serverUrl: string; readonly baseDirectory: string },
+  place: {
+    readonly serverUrl: string;
+    readonly baseDirectory: string;
+    readonly hostAuthorityFile: string;
+  },
 ): readonly string[] {
   return [
     ...flags({
       nodes: group.nodes.join(','),
       'base-directory': place.baseDirectory,
       'credentials-directory': join(cluster.directory, 'credentials', 'nodes'),
-      'authority-file': cluster.caFile,
+      'authority-file': place.hostAuthorityFile,
+      'api-server-authority-file': cluster.caFile,
       'server-url': place.serverUrl,
       'api-server': cluster.server,
       'first-boot': group.firstBoot,
@@ -234,6 +247,16 @@ function hostFlags(
     }),
     ...simulation.failures.flatMap((failure) => ['--fail', failure]),
   ];
+}
+
+async function ofCluster(cluster: Cluster, names: readonly string[]): Promise<ServerCertificates> {
+  const { certFile, keyFile } = await cluster.serverCertificate('slipway-server', names);
+  return {
+    ...{ certificateFile: certFile, keyFile },
+    clientAuthorityFile: cluster.caFile,
+    ownAuthorityFile: cluster.caFile,
+    hostAuthorityFile: cluster.caFile,
+  };
 }
 
 /** How often the log reports that all hosts are ready. */

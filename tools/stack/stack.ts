@@ -16,6 +16,7 @@ import { startTemporal } from '../temporal';
 import { startTemporalOnPostgres } from '../temporal-postgres';
 import type { Manifests } from './manifests';
 import { manifestsWith } from './manifests';
+import { mountCertificates, type MountedCertificates } from './mounted-certificates';
 import type { Product, ProductName, SimulationOptions } from './product';
 import { createProduct } from './product';
 import { renderedConfigOf } from './readiness';
@@ -35,6 +36,8 @@ export interface StackOptions {
   readonly temporalDatabase?: boolean | 'postgres';
   readonly audit?: boolean;
   readonly build?: string;
+  /** The server has the certificates that the controllers issue. */
+  readonly issuedCertificates?: boolean;
   readonly environment?: Readonly<Record<string, string>>;
   readonly manifests?: readonly string[];
   readonly onStep?: (text: string) => void;
@@ -102,7 +105,12 @@ export async function startStack(options: StackOptions): Promise<Stack> {
       );
     }
     const [cluster, temporal] = await Promise.all(starting);
-    const stack = await assemble({ ...options, step, directory, cluster, temporal });
+    const mounted =
+      options.issuedCertificates === true
+        ? mountCertificates(cluster.admin, join(directory, 'mounted'))
+        : undefined;
+    if (mounted !== undefined) stops.push(() => mounted.stop());
+    const stack = await assemble({ ...options, step, directory, cluster, temporal, mounted });
     stops.push(() => stack.product.stopAll());
     return Object.assign(stack, { stop });
   } catch (error) {
@@ -124,10 +132,11 @@ interface Assembly extends StackOptions {
   readonly directory: string;
   readonly cluster: Cluster;
   readonly temporal: TemporalServer;
+  readonly mounted: MountedCertificates | undefined;
 }
 
 async function assemble(assembly: Assembly): Promise<Omit<Stack, 'stop'>> {
-  const { step, directory, cluster, temporal } = assembly;
+  const { step, directory, cluster, temporal, mounted } = assembly;
   const manifests = manifestsWith(cluster.adminKubeconfig);
   step('applying CRDs, roles, pools and base MachineConfigs');
   await manifests.applyFiles(CRDS);
@@ -144,10 +153,14 @@ async function assemble(assembly: Assembly): Promise<Omit<Stack, 'stop'>> {
     simulation: assembly.simulation,
     ...(assembly.build === undefined ? {} : { build: assembly.build }),
     ...(assembly.environment === undefined ? {} : { environment: assembly.environment }),
+    ...(mounted === undefined ? {} : { certificates: mounted.files }),
   });
   try {
     step('starting the controllers and the server; rendering the first configs');
-    await Promise.all([product.start('controllers'), product.start('server')]);
+    await Promise.all([
+      product.start('controllers'),
+      Promise.resolve(mounted?.present).then(() => product.start('server')),
+    ]);
     const pools = Object.entries(assembly.nodes).filter(([, count]) => count > 0);
     const configs = new Map<string, string>();
     for (const [pool] of pools) {

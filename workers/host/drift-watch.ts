@@ -4,8 +4,10 @@ import {
   createPathProbe,
   createPathWatch,
   createReportClient,
+  learnAuthorities,
   type ConfigClientOptions,
 } from '../../adapters/host';
+import { messageOf } from '../../core/errors';
 import type { LastingPorts } from '../../host/ports';
 import type { Logger } from '../../process/logging';
 import { VERSION } from '../../process/version';
@@ -24,6 +26,17 @@ export async function watchHostDrift(
   options: Omit<DriftOptions, 'log'> & { readonly log: Logger },
 ): Promise<void> {
   const client = createReportClient(endpoint);
+  /** A machine that cannot learn goes on with what it trusts. */
+  const learn = async (told: string): Promise<void> => {
+    try {
+      if (!(await learnAuthorities(told, endpoint))) return;
+      const file = endpoint.learnedAuthorityFile;
+      options.log.info({ node: ports.node, file }, 'authorities of the server learned');
+    } catch (error) {
+      const fields = { node: ports.node, reason: messageOf(error) };
+      options.log.warn(fields, 'authorities of the server not learned');
+    }
+  };
   const { node, files, users, systemd, journal, os, pause } = ports;
   const drift: DriftPorts = {
     node,
@@ -39,7 +52,11 @@ export async function watchHostDrift(
     probe: createPathProbe(root),
     tree: createMachineTree(root),
     watch: (on) => createPathWatch({ root, ...on }),
-    report: (report, signal) => client.report(report, signal),
+    report: async (report, signal) => {
+      const { answer, serverAuthority } = await client.report(report, signal);
+      if (serverAuthority !== undefined) await learn(serverAuthority);
+      return answer;
+    },
   };
   try {
     await watchDrift(drift, options);

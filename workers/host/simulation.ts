@@ -10,7 +10,12 @@ import { createExclusive } from '../../host/exclusive';
 import { installFirstConfig } from '../../host/first-boot/first-boot';
 import type { HostPorts } from '../../host/ports';
 import { readCurrentConfig } from '../../host/records/configs';
-import { createConfigClient, createHostUsers, createJournal } from '../../adapters/host';
+import {
+  createConfigClient,
+  createHostUsers,
+  createJournal,
+  learnedAuthorityFile,
+} from '../../adapters/host';
 import {
   createFailurePlan,
   createSimulatedKubelet,
@@ -127,6 +132,11 @@ async function makeHost(
       log.info({ node, service }, `simulated systemctl ${action}`);
     },
   });
+  const endpoint = {
+    ...credentials,
+    url: settings.serverUrl,
+    learnedAuthorityFile: learnedAuthorityFile(machine.root),
+  };
   const reports = bootReportsOf(settings, node, { signal, log });
   const host: ServedHost = {
     node,
@@ -140,9 +150,9 @@ async function makeHost(
       journal: createJournal(machine.files),
       systemd: machine.systemd,
       os: machine.os,
-      configs: createConfigClient({ ...credentials, url: settings.serverUrl }),
+      configs: createConfigClient(endpoint),
     },
-    drift: { root: machine.root, endpoint: { ...credentials, url: settings.serverUrl } },
+    drift: { root: machine.root, endpoint },
     around: (activities) => simulatedAround(activities, machine, failures),
     reboot: async (_reason, ending) => {
       await powerCycle({ machine, reports, failures, signal: ending, log });

@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { createExclusive } from '../../host/exclusive';
 import { dropFallback } from '../../host/update/fallback';
-import { createConfigClient } from '../../adapters/host';
+import { createConfigClient, learnedAuthorityFile } from '../../adapters/host';
 import { messageOf } from '../../core/errors';
 import {
   type ConfirmAfterReboot,
@@ -152,7 +152,11 @@ async function serveMachine({ settings, systemd }: Machine, running: Running): P
   log.info({ node, driver: driver.name, why: driver.why }, 'OS driver chosen');
   const findKubelet = kubeletFinder(settings, log);
   findKubelet();
-  const endpoint = new KubeletEndpoint(settings.serverUrl, findKubelet);
+  const endpoint = new KubeletEndpoint(
+    settings.serverUrl,
+    findKubelet,
+    learnedAuthorityFile(settings.root),
+  );
   const state = createWorkerState(settings.root, settings.temporalAddress, log);
   let shown: Connection | undefined;
   const show = (connection: Connection): void => {

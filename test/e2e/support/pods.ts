@@ -42,7 +42,13 @@ interface Volume {
   readonly configMap?: { readonly name: string };
 }
 
+interface Look {
+  readonly cluster: Cluster;
+  readonly signal: AbortSignal;
+}
+
 interface Data {
+  readonly metadata: { readonly name: string };
   readonly data: Readonly<Record<string, string>>;
 }
 
@@ -50,6 +56,8 @@ interface Pods {
   readonly images: readonly string[];
   readonly processes: readonly ManagedProcess[];
   readonly hostEndpoint: string;
+  /** By which machines trust the server. */
+  readonly authorityFile: string;
 }
 
 /** Waits until the Deployments are applied, then runs their programs. */
@@ -80,7 +88,7 @@ export async function runPods(
         args,
         logFile: join(directory, `${name}.log`),
         environment: {
-          ...(await environmentOf(cluster, pod, place)),
+          ...(await environmentOf({ cluster, signal }, pod, place)),
           KUBECONFIG: await kubeconfigOf(cluster, pod.serviceAccountName, place),
           SLIPWAY_METRICS_HOST: '127.0.0.1',
           ...ports[args[0] ?? ''],
@@ -92,6 +100,7 @@ export async function runPods(
     images: deployments.map(({ spec }) => spec.template.spec.containers[0].image),
     processes,
     hostEndpoint: `https://localhost:${host}`,
+    authorityFile: join(directory, 'slipway-server', 'etc/slipway-server/tls/ca.crt'),
   };
 }
 
@@ -106,16 +115,16 @@ async function untilApplied(cluster: Cluster, signal: AbortSignal): Promise<read
 
 /** Its variables. Mounted files are below `place`, and variables with their paths are changed to match. */
 async function environmentOf(
-  cluster: Cluster,
+  look: Look,
   { containers: [{ env = [], envFrom = [], volumeMounts = [] }], volumes = [] }: PodSpec,
   place: string,
 ): Promise<Readonly<Record<string, string>>> {
   const shared = await Promise.all(
-    envFrom.map(({ configMapRef }) => read(cluster, 'configmaps', configMapRef.name)),
+    envFrom.map(({ configMapRef }) => read(look, 'configmaps', configMapRef.name)),
   );
   for (const { name, mountPath } of volumeMounts) {
     const volume = volumes.find((one) => one.name === name);
-    const files = await filesOf(cluster, volume);
+    const files = await filesOf(look, volume);
     mkdirSync(join(place, mountPath), { recursive: true });
     for (const [file, contents] of Object.entries(files))
       writeFileSync(join(place, mountPath, file), contents, { mode: 0o600 });
@@ -128,17 +137,27 @@ async function environmentOf(
 }
 
 async function filesOf(
-  cluster: Cluster,
+  look: Look,
   volume: Volume | undefined,
 ): Promise<Readonly<Record<string, string | Buffer>>> {
-  if (volume?.configMap !== undefined) return read(cluster, 'configmaps', volume.configMap.name);
-  const data = await read(cluster, 'secrets', volume?.secret?.secretName ?? '');
+  if (volume?.configMap !== undefined) return read(look, 'configmaps', volume.configMap.name);
+  const data = await read(look, 'secrets', volume?.secret?.secretName ?? '');
   const decoded = Object.entries(data).map(([file, text]) => [file, Buffer.from(text, 'base64')]);
   return Object.fromEntries(decoded) as Readonly<Record<string, Buffer>>;
 }
 
-async function read(cluster: Cluster, kind: 'configmaps' | 'secrets', name: string) {
-  return (await cluster.admin.call<Data>('GET', `${NAMESPACE}/${kind}/${name}`)).data;
+/** Waits until it is there, as a kubelet does before it starts a pod. */
+async function read({ cluster, signal }: Look, kind: 'configmaps' | 'secrets', name: string) {
+  for (;;) {
+    signal.throwIfAborted();
+    const { items } = await cluster.admin.call<{ items: readonly Data[] }>(
+      'GET',
+      `${NAMESPACE}/${kind}`,
+    );
+    const found = items.find(({ metadata }) => metadata.name === name);
+    if (found !== undefined) return found.data;
+    await delay(LOOK_MS);
+  }
 }
 
 /** With a token of the ServiceAccount, as in a pod. */

@@ -15,7 +15,7 @@ import {
   NAMESPACES,
   PODS,
 } from '../../../adapters/kube/resources';
-import { SECRETS } from '../../../adapters/kube/join-tokens';
+import { SECRETS } from '../../../adapters/kube/resources';
 import { EXIT } from '../../../cli/exit-codes';
 import { encodeDataUrl } from '../../../core/encoding';
 import { CLUSTER_QUEUE, poolRolloutId } from '../../../core/names';

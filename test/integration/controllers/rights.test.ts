@@ -1,12 +1,6 @@
-import {
-  MACHINE_CONFIG_POOLS,
-  MACHINE_CONFIGS,
-  NODES,
-  type KubeObject,
-} from '../../../adapters/kube/resources';
+import { MACHINE_CONFIG_POOLS, MACHINE_CONFIGS, NODES } from '../../../adapters/kube/resources';
 import { ANNOTATION } from '../../../core/names';
 import { until } from '../tools/until';
-import { manifests } from '../crds/install';
 import {
   aConfig,
   aFile,
@@ -18,29 +12,14 @@ import {
   putOn,
   useControllers,
 } from './fixture';
+import { installRights } from './rights';
 
 jest.setTimeout(60_000);
 
 const rollouts = new FakeRollouts();
 
-const PATHS: Readonly<Record<string, string>> = {
-  Namespace: '/api/v1/namespaces',
-  ServiceAccount: '/api/v1/namespaces/NS/serviceaccounts',
-  ClusterRole: '/apis/rbac.authorization.k8s.io/v1/clusterroles',
-  ClusterRoleBinding: '/apis/rbac.authorization.k8s.io/v1/clusterrolebindings',
-  Role: '/apis/rbac.authorization.k8s.io/v1/namespaces/NS/roles',
-  RoleBinding: '/apis/rbac.authorization.k8s.io/v1/namespaces/NS/rolebindings',
-};
-
 const fixture = useControllers(async (api) => {
-  for (const object of await manifests<KubeObject>('rbac')) {
-    const path = PATHS[object.kind ?? '']?.replace('NS', object.metadata.namespace ?? '');
-    const answer = await api.client.post(path ?? '', object, `create ${object.metadata.name}`);
-    expect({ name: object.metadata.name, answer }).toEqual({
-      name: object.metadata.name,
-      answer: expect.objectContaining({ ok: true }) as object,
-    });
-  }
+  await installRights(api);
   return {
     kubeconfig: await api.kubeconfigFor('slipway-controllers'),
     gateway: rollouts,

@@ -194,7 +194,7 @@ describe('a pool that wants repair', () => {
     expect((await admin.get(MACHINE_CONFIGURATIONS, { name: 'cluster' })).spec).toBeDefined();
     const reporter = await reporterOf('worker-1');
     await eventually(async () => {
-      const answer = await reporter.report(CLEAN);
+      const { answer } = await reporter.report(CLEAN);
       expect(answer.drift).toEqual({ mode: 'Repair', limit: 2, intervalSeconds: 3600 });
       expect(answer.disruptionPolicies.files).toHaveLength(1);
       expect(answer.mayDisturb).toBe(false);

@@ -13,10 +13,10 @@ import { openTerminal } from '../../../cli/terminal';
 import { connectKube, type KubeClient } from '../../../adapters/kube/client';
 import {
   JoinTokenStore,
-  SECRETS,
   watchJoinTokens,
   writeJoinTokenUse,
 } from '../../../adapters/kube/join-tokens';
+import { SECRETS } from '../../../adapters/kube/resources';
 import { bearerToken } from '../../../core/join';
 import { FIELD_MANAGER, JOIN_TOKEN_NAMESPACE, MCO_GROUP, MCO_VERSION } from '../../../core/names';
 import { createJoinGate, type CountingJoinGate } from '../../../server/join-gate';

@@ -95,6 +95,17 @@ describe('slipway pointer-config', () => {
     expect(asked).toEqual([]);
   });
 
+  it('prefers the authorities that Slipway publishes to those of the ControllerConfig', async () => {
+    const serverCa = (await newAuthority('slipway-server-ca')).certificate;
+    const { context, out } = given({ facts: { ...facts(), serverCa } });
+
+    await printPointerConfig(context, 'worker', {}, files());
+
+    const [first] = read(out()).security.tls.certificateAuthorities;
+    const decoded = decodeDataUrl(first?.source ?? '');
+    expect('bytes' in decoded && Buffer.from(decoded.bytes).toString()).toBe(serverCa);
+  });
+
   it('takes address and authority from the ControllerConfig, and makes a token', async () => {
     const { context, out, err, tokens } = given({ facts: facts() });
 
@@ -165,7 +176,7 @@ describe('slipway pointer-config', () => {
     ['--token-file empty: this is no join token', { tokenFile: 'empty' }],
     ['--token: this is no join token', { token: `${made.text}x` }],
     ['the ControllerConfig does not say where', { serverUrl: undefined }],
-    ['the ControllerConfig has no spec.rootCAData', { caFile: undefined }],
+    ['nor spec.rootCAData of the ControllerConfig', { caFile: undefined }],
   ])('says %s', async (message, change) => {
     const { context, tokens, out } = given();
     const options = Object.fromEntries(

@@ -3,7 +3,7 @@
 import { mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { createConfigClient } from '../../../adapters/host';
+import { createConfigClient, learnedAuthorityFile } from '../../../adapters/host';
 import type { KubeletSettings } from '../../../core/machine/kubelet';
 import { KubeletEndpoint, kubeletFinder, lookForKubelet } from '../../../host/kubelet';
 import { createLogger } from '../../../process/logging';
@@ -185,7 +185,7 @@ describe('a machine that has not joined yet', () => {
     const log = createLogger({ process: 'test', level: 'info', destination });
     layOut(root, enabledUnit('k3s-agent.service'));
     const finder = kubeletFinder({ node: 'worker-1', root, kubelet: {} }, log);
-    const endpoint = new KubeletEndpoint('https://127.0.0.1:1', finder);
+    const endpoint = new KubeletEndpoint('https://127.0.0.1:1', finder, learnedAuthorityFile(root));
     const fetched = createConfigClient(endpoint).fetch('rendered-worker-1');
 
     await expect(fetched).rejects.toMatchObject({

@@ -43,6 +43,8 @@ interface Given {
   readonly maxUnavailable?: number;
   readonly others?: readonly string[];
   readonly isControlPlane?: true;
+  /** PEM. */
+  readonly serverAuthority?: string;
 }
 
 function aServer(options: Given = {}) {
@@ -109,6 +111,7 @@ function aServer(options: Given = {}) {
     identify: () => state.peer,
     clock: () => state.now,
     wallClock: () => state.time,
+    serverAuthority: () => options.serverAuthority,
   });
   const put = (payload: object | string, headers: Record<string, string> = {}) =>
     server.host.inject({
@@ -121,6 +124,13 @@ function aServer(options: Given = {}) {
 }
 
 describe('PUT /host/report', () => {
+  it('tells the authorities of the server, where they are known', async () => {
+    const { put } = aServer({ serverAuthority: 'PEM' });
+
+    expect((await put(CLEAN)).json()).toMatchObject({ serverAuthority: 'PEM' });
+    expect((await aServer().put(CLEAN)).json()).not.toHaveProperty('serverAuthority');
+  });
+
   it('records what differs and answers what the pool wants', async () => {
     const { put, written } = aServer({ policy: { drift: 'Repair', repair: { limit: 5 } } });
 

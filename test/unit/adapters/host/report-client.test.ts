@@ -66,7 +66,13 @@ it.each([
 ])('takes an answer that says %s', async (_what, said, more) => {
   answer = { ...ANSWER, ...said };
 
-  expect(await report()).toEqual({ ...ANSWER, ...more });
+  expect(await report()).toEqual({ answer: { ...ANSWER, ...more } });
+});
+
+it('takes the authorities of the server beside the answer', async () => {
+  answer = { ...ANSWER, serverAuthority: 'PEM' };
+
+  expect(await report()).toEqual({ answer: ANSWER, serverAuthority: 'PEM' });
 });
 
 it('takes no answer with an invalid turn', async () => {

@@ -9,6 +9,7 @@ import type { ClusterView } from '../../../../cli/ports';
 import { certificates } from '../../../../cli/doctor/certificates';
 import { fail } from '../../../../core/errors';
 import { LABEL } from '../../../../core/names';
+import { issueServing } from '../../../../adapters/certificates/issue';
 import { newAuthority } from '../../../../tools/cluster/certificates';
 import { aPool } from '../../core/pool/builders';
 import { old } from '../../core/rollout/rollout-pool';
@@ -26,9 +27,10 @@ const worker = (name: string) => {
 const POOL = aPool({ nodeSelector: { matchLabels: { [LABEL.WORKER]: '' } } });
 const VIEW = aView({ pools: [POOL], nodes: [worker('w1'), worker('w2')] });
 
+let key = '';
 let pem: string;
 beforeAll(async () => {
-  pem = (await newAuthority('slipway-test')).certificate;
+  ({ certificate: pem, key } = await newAuthority('slipway-test'));
 });
 
 const HEALTHY_TEMPORAL: DoctorTemporal = {
@@ -60,6 +62,8 @@ function healthyCluster(): DoctorCluster {
     mayDo: () => Promise.resolve(true),
     nodeLeases: () => Promise.resolve([{ node: 'w1', renewedAt: AT }]),
     serverCertificate: () => Promise.resolve(pem),
+    serverAuthorities: () => Promise.resolve(pem),
+    serverNames: () => Promise.resolve([]),
     clientAuthorities: () => Promise.resolve(pem),
     mco: () => Promise.resolve(undefined),
   };
@@ -256,17 +260,60 @@ it('says nothing else of a cluster that does not answer', async () => {
   expect(said.filter((line) => line.startsWith('ok'))).toEqual([]);
 });
 
+describe('the certificate of the server', () => {
+  it('is shown with who issued it, and what it lacks', async () => {
+    const served = await issueServing(
+      { certificate: pem, key },
+      { names: ['slipway.example.com'], nowMs: NOW },
+    );
+    const other = (await newAuthority('another')).certificate;
+    const found = (more: Partial<DoctorCluster>) =>
+      certificates(
+        {
+          ...healthyCluster(),
+          ...{ serverCertificate: () => Promise.resolve(served.certificate), ...more },
+        },
+        NOW,
+      );
+    const names = (...wanted: readonly string[]) => ({
+      serverNames: () => Promise.resolve(wanted),
+    });
+
+    expect(await found(names('slipway.example.com'))).toContainEqual({
+      level: 'ok',
+      object: 'secret slipway/slipway-server-tls',
+      says: expect.stringMatching(
+        /^CN=slipway-server ends on .*, issued by CN=slipway-test$/,
+      ) as string,
+    });
+    expect(await found(names('slipway.example.com', 'api-int.example.com'))).toContainEqual(
+      expect.objectContaining({
+        level: 'problem',
+        says: 'lacks api-int.example.com of SLIPWAY_SERVER_NAMES (configmap slipway/slipway-settings)',
+      }),
+    );
+    const ofOther = { serverAuthorities: () => Promise.resolve(other) };
+    expect(await found(ofOther)).toContainEqual(
+      expect.objectContaining({
+        level: 'problem',
+        says: 'is not of an authority in configmap slipway/slipway-server-ca',
+      }),
+    );
+  });
+});
+
 describe('a certificate', () => {
   const DAY_MS = 86_400_000;
 
   it.each([
-    ['ends soon', -10, /^WARNING .* ends on .*, in 10 days$|^WARNING .* in 9 days$/],
+    ['ends soon', -10, /^WARNING .* ends on .*, in (10|9) days(, issued by CN=slipway-test)?$/],
     ['has ended', 1, /^PROBLEM .* ended on /],
   ])('that %s is named, with its object', async (_what, days, line) => {
     const endsMs = Date.parse(new X509Certificate(pem).validTo);
     const found = await certificates(healthyCluster(), endsMs + days * DAY_MS);
 
     expect(found.map(({ level, says }) => `${level.toUpperCase()}  ${says}`)).toEqual([
+      expect.stringMatching(line),
       expect.stringMatching(line),
       expect.stringMatching(line),
     ]);

@@ -58,7 +58,7 @@ describe('the host worker', () => {
 
   it('loads neither the Kubernetes client, nor zod, nor workflows: it runs on every machine', () => {
     const heavy = [...packages].filter((name) =>
-      /^(@kubernetes|zod|@temporalio\/(workflow|client)|fastify|prom-client|yaml|commander)/.test(
+      /^(@kubernetes|@peculiar|zod|@temporalio\/(workflow|client)|fastify|prom-client|yaml|commander)/.test(
         name,
       ),
     );

@@ -1,0 +1,157 @@
+/**
+ * The authorities by which this machine recognises the server: those of its settings, and those of
+ * which the server has told it since.
+ */
+
+import { createHash } from 'node:crypto';
+import { mkdir, open, readFile, rename } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { isIP } from 'node:net';
+import { connect } from 'node:tls';
+import { certificateBlocks, joined, readCertificates } from '../../core/certificates/pem';
+import { messageOf } from '../../core/errors';
+
+/** PEM files, read per request, so that rotated ones are used at once. */
+export interface TrustFiles {
+  readonly authorityFile: string;
+  /** Absent: the machine learns nothing. */
+  readonly learnedAuthorityFile?: string;
+}
+
+interface Endpoint extends TrustFiles {
+  readonly url: string;
+  readonly certificateFile: string;
+  readonly keyFile: string;
+}
+
+/** A longer text is no bundle. */
+const MAX_CHARACTERS = 256 * 1024;
+const TRIAL_MS = 10_000;
+
+export function learnedAuthorityFile(root: string): string {
+  return join(root, 'var/lib/slipway/server-authority.crt');
+}
+
+/** A file that a person has changed since counts alone: what was learned under the old one is void. */
+export async function trustedAuthorities(files: TrustFiles): Promise<readonly string[]> {
+  const { set, learned } = await readTrust(files);
+  return learned === undefined ? [set] : [set, learned];
+}
+
+/**
+ * Keeps what an authenticated server told, if the server can be recognised by that alone.
+ *
+ * @returns whether it was new
+ * @throws an Error that says why the machine does not keep it
+ */
+export async function learnAuthorities(told: string, endpoint: Endpoint): Promise<boolean> {
+  const { learnedAuthorityFile: file } = endpoint;
+  if (file === undefined) return false;
+  const { set, learned } = await readTrust(endpoint);
+  const bundle = checked(told);
+  const known = certificateBlocks(learned ?? set);
+  const isKnown =
+    learned === undefined
+      ? certificateBlocks(bundle).every((block) => known.includes(block))
+      : joined(known) === bundle;
+  if (isKnown) return false;
+  await tryConnection(bundle, endpoint);
+  await replaceFile(file, `${headOf(set)}\n${bundle}`);
+  return true;
+}
+
+interface Trust {
+  readonly set: string;
+  /** Absent: nothing, or nothing that counts. */
+  readonly learned?: string;
+}
+
+async function readTrust(files: TrustFiles): Promise<Trust> {
+  const set = await readFile(files.authorityFile, 'utf8');
+  const learned = await readLearned(files.learnedAuthorityFile);
+  return learned?.startsWith(headOf(set)) === true ? { set, learned } : { set };
+}
+
+async function readLearned(file: string | undefined): Promise<string | undefined> {
+  if (file === undefined) return undefined;
+  try {
+    return await readFile(file, 'utf8');
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
+    throw error;
+  }
+}
+
+/** Text outside of the certificates is no part of PEM. */
+function headOf(set: string): string {
+  const digest = createHash('sha256').update(set).digest('hex');
+  return `# Told by the server that this machine trusts by an authorityFile with SHA-256 ${digest}.`;
+}
+
+function checked(told: string): string {
+  const blocks = told.length > MAX_CHARACTERS ? [] : certificateBlocks(told);
+  if (blocks.length === 0) throw new Error('there is no certificate in what the server told');
+  try {
+    readCertificates(told);
+  } catch (error) {
+    throw new Error(`a certificate that the server told cannot be read: ${messageOf(error)}`, {
+      cause: error,
+    });
+  }
+  return joined(blocks);
+}
+
+async function tryConnection(bundle: string, endpoint: Endpoint): Promise<void> {
+  const { hostname, port } = new URL(endpoint.url);
+  const host = hostname.replace(/^\[|\]$/g, '');
+  const [cert, key] = await Promise.all([
+    readFile(endpoint.certificateFile),
+    readFile(endpoint.keyFile),
+  ]);
+  await new Promise<void>((resolve, reject) => {
+    const refuse = (why: string): void =>
+      reject(new Error(`the server cannot be recognised by what it told: ${why}`));
+    const socket = connect(
+      {
+        host,
+        port: Number(port || 443),
+        ca: bundle,
+        cert,
+        key,
+        minVersion: 'TLSv1.2',
+        ...nameOf(host),
+      },
+      () => {
+        socket.destroy();
+        resolve();
+      },
+    );
+    socket.setTimeout(TRIAL_MS, () => socket.destroy(new Error('no answer in time')));
+    socket.on('error', (error) => refuse(messageOf(error)));
+  });
+}
+
+/** An address is not sent as a server name. */
+function nameOf(host: string): { readonly servername?: string } {
+  return isIP(host) === 0 ? { servername: host } : {};
+}
+
+async function replaceFile(file: string, text: string): Promise<void> {
+  const directory = dirname(file);
+  await mkdir(directory, { recursive: true });
+  const made = `${file}.new`;
+  await writeThrough(made, text);
+  await rename(made, file);
+  const opened = await open(directory);
+  await opened.sync().finally(() => opened.close());
+}
+
+async function writeThrough(file: string, text: string): Promise<void> {
+  const opened = await open(file, 'w', 0o644);
+  try {
+    await opened.writeFile(text);
+    await opened.sync();
+  } finally {
+    await opened.close();
+  }
+}

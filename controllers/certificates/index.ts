@@ -1,0 +1,1 @@
+export { CertificateController } from './certificate-controller';

@@ -1,0 +1,24 @@
+import type { KubeObject } from '../../../adapters/kube/resources';
+import type { TestApiServer } from '../crds/api-server';
+import { manifests } from '../crds/install';
+
+const PATHS: Readonly<Record<string, string>> = {
+  Namespace: '/api/v1/namespaces',
+  ServiceAccount: '/api/v1/namespaces/NS/serviceaccounts',
+  ClusterRole: '/apis/rbac.authorization.k8s.io/v1/clusterroles',
+  ClusterRoleBinding: '/apis/rbac.authorization.k8s.io/v1/clusterrolebindings',
+  Role: '/apis/rbac.authorization.k8s.io/v1/namespaces/NS/roles',
+  RoleBinding: '/apis/rbac.authorization.k8s.io/v1/namespaces/NS/rolebindings',
+};
+
+/** Creates what is in deploy/rbac. */
+export async function installRights(api: TestApiServer): Promise<void> {
+  for (const object of await manifests<KubeObject>('rbac')) {
+    const { name, namespace = '' } = object.metadata;
+    const path = PATHS[object.kind ?? '']?.replace('NS', namespace) ?? '';
+    const answer = await api.client.post(path, object, `create ${name}`);
+    // Those of kube-system stay when a test empties the cluster.
+    const isThere = !answer.ok && answer.status.code === 409 && namespace === 'kube-system';
+    if (!isThere) expect({ name, answer }).toMatchObject({ name, answer: { ok: true } });
+  }
+}
