@@ -3,15 +3,7 @@
  * plays the pods.
  */
 
-import {
-  cpSync,
-  mkdirSync,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  rmSync,
-  writeFileSync,
-} from 'node:fs';
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type Cluster, createNodes, startCluster } from '../../tools/cluster';
@@ -38,13 +30,8 @@ beforeAll(async () => {
     KUBECONFIG: cluster.adminKubeconfig,
     REGISTRY: 'registry.example.net',
     TEMPORAL_ADDRESS: TEMPORAL,
+    SERVER: 'slipway.example.net',
   });
-  const site = join(installer.root, 'site');
-  mkdirSync(site);
-  const { certFile, keyFile } = await cluster.serverCertificate('slipway-server', ['127.0.0.1']);
-  cpSync(certFile, join(site, 'tls.crt'));
-  cpSync(keyFile, join(site, 'tls.key'));
-  cpSync(cluster.caFile, join(site, 'ca.crt'));
   installer.makeChart();
 });
 
@@ -192,6 +179,16 @@ it('puts every value where it belongs', async () => {
       TEMPORAL_TLS_KEY: '/etc/slipway/temporal-client/tls.key',
       TEMPORAL_TLS_SERVER_NAME: 'temporal',
       TEMPORAL_API_KEY_FILE: '/etc/slipway/temporal-api-key/api-key',
+      SLIPWAY_SERVER_NAMES: 'slipway.example.net,10.0.0.5',
+      SLIPWAY_ISSUE_CERTIFICATES: 'false',
+    },
+  });
+  expect(objects.get('Certificate slipway/slipway-server')).toMatchObject({
+    spec: {
+      secretName: 'slipway-server-tls',
+      dnsNames: ['slipway-server.slipway', 'slipway-server.slipway.svc', 'slipway.example.net'],
+      ipAddresses: ['10.0.0.5'],
+      issuerRef: { kind: 'ClusterIssuer', name: 'authority' },
     },
   });
   expect(objects.get('Service slipway/slipway-server')).toMatchObject({
@@ -234,6 +231,8 @@ const ALL_VALUES = {
   server: {
     replicas: 5,
     ...OF_ONE,
+    names: ['slipway.example.net', '10.0.0.5'],
+    certManager: { issuer: 'authority', kind: 'ClusterIssuer' },
     certificateSecret: 'certificate',
     clientAuthority: 'kubelets',
     allowedNetworks: ['10.0.0.0/8', 'fd00::/8'],
@@ -287,7 +286,6 @@ it('installs, upgrades its definitions, and leaves nothing once all is removed',
   const left = [...(await everything())].filter((one) => !before.has(one));
   expect(left.filter((one) => !STAYS.test(one))).toEqual([]);
   expect(left).toContain('MachineConfig /00-worker');
-  expect(left).toContain('Secret slipway/slipway-server-tls');
 
   await installer.documented(PAGE, 'Everything');
   await until(
@@ -298,7 +296,7 @@ it('installs, upgrades its definitions, and leaves nothing once all is removed',
 
 /** Definitions and what they define, and what is in the namespace. */
 const STAYS =
-  /^(CustomResourceDefinition |APIService |(MachineConfig|MachineConfigPool|RolloutPolicy) |Namespace \/slipway$|(Secret|ConfigMap|ServiceAccount) slipway\/(slipway-server-tls|slipway-client-ca|kube-root-ca\.crt|default)$)/;
+  /^(CustomResourceDefinition |APIService |(MachineConfig|MachineConfigPool|RolloutPolicy) |Namespace \/slipway$|(ConfigMap|ServiceAccount) slipway\/(kube-root-ca\.crt|default)$)/;
 
 it('takes over what Kustomize has installed, when told to', async () => {
   await kubectl('apply', '-k', overlay(['network-policies']));

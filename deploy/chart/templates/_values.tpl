@@ -19,6 +19,10 @@
 {{- range $field := list "priorityClassName" "nodeSelector" "tolerations" -}}
 {{- if hasKey $values $field }}{{ $_ := set $pod $field (get $values $field) }}{{ end -}}
 {{- end -}}
+{{- if and (eq $key "controllers") (or $values.server.names $values.server.certManager) -}}
+{{- $certificate := toJson (pick $values.server "names" "certManager") | sha256sum -}}
+{{- $_ := set .object.spec.template.metadata.annotations "slipway.dev/certificate" $certificate -}}
+{{- end -}}
 {{- if eq $key "server" }}{{ include "slipway.server" (dict "pod" $pod "own" $own) }}
 {{- else }}{{ include "slipway.temporal" (dict "template" .object.spec.template "temporal" $values.temporal) }}{{ end -}}
 {{- end }}
@@ -59,6 +63,8 @@
 {{- define "slipway.settings" -}}
 {{- $data := .object.data -}}
 {{- $temporal := .values.temporal -}}
+{{- with .values.server.names }}{{ $_ := set $data "SLIPWAY_SERVER_NAMES" (join "," .) }}{{ end -}}
+{{- if .values.server.certManager.issuer }}{{ $_ := set $data "SLIPWAY_ISSUE_CERTIFICATES" "false" }}{{ end -}}
 {{- with $temporal.address }}{{ $_ := set $data "TEMPORAL_ADDRESS" . }}{{ end -}}
 {{- with $temporal.namespace }}{{ $_ := set $data "TEMPORAL_NAMESPACE" . }}{{ end -}}
 {{- with $temporal.tls.serverName }}{{ $_ := set $data "TEMPORAL_TLS_SERVER_NAME" . }}{{ end -}}
@@ -97,4 +103,35 @@
 {{- end -}}
 {{- end -}}
 {{- with .values.networkPolicy.extraEgress }}{{ $_ := set $.object.spec "egress" (concat $.object.spec.egress .) }}{{ end -}}
+{{- end }}
+
+{{- /* In place of the certificate that the controllers would issue. */ -}}
+{{- define "slipway.certificate" -}}
+{{- $names := .names | default list -}}
+{{- if not $names }}{{ fail "server.certManager needs server.names, for which the certificate is issued" }}{{ end -}}
+{{- $dns := list "slipway-server.slipway" "slipway-server.slipway.svc" -}}
+{{- $addresses := list -}}
+{{- range $names -}}
+{{- if regexMatch "^[0-9.]+$|:" . }}{{ $addresses = append $addresses . }}{{ else }}{{ $dns = append $dns . }}{{ end -}}
+{{- end -}}
+apiVersion: cert-manager.io/v1
+kind: Certificate
+metadata:
+  name: slipway-server
+  namespace: slipway
+  labels:
+    app.kubernetes.io/part-of: slipway
+spec:
+  secretName: slipway-server-tls
+  dnsNames: {{ toJson $dns }}
+  {{- with $addresses }}
+  ipAddresses: {{ toJson . }}
+  {{- end }}
+  usages: [server auth]
+  privateKey:
+    rotationPolicy: Always
+  issuerRef:
+    group: cert-manager.io
+    kind: {{ .certManager.kind | default "Issuer" }}
+    name: {{ .certManager.issuer }}
 {{- end }}
