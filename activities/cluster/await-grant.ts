@@ -1,8 +1,10 @@
 import { failureName, messageOf } from '../../core/errors';
+import { fewNames } from '../../core/few';
+import { isInService } from '../../core/node/availability';
 import type { Node } from '../../core/node/types';
 import type { MachineConfigPool } from '../../core/pool/types';
 import { controlPlaneOf, isControlPlane, isSameNode, slotsOfPool } from '../../core/rollout';
-import type { PoolRollout } from '../../core/rollout/pool-rollout';
+import type { Grant, PoolRollout } from '../../core/rollout/pool-rollout';
 import { whyNoRoom } from '../../core/rollout/room';
 import type { GrantProgress, TakeOutInput } from '../../workflows/contracts/cluster';
 import { orDeleted, refuseAnotherNode } from './known-node';
@@ -16,7 +18,10 @@ import { Wakeups } from './wakeups';
 /** A cancellation arrives with the reply to a heartbeat. */
 const HEARTBEAT_MS = 5_000;
 
-export type GrantPorts = Pick<ClusterPorts, 'nodes' | 'machineConfigNodes' | 'rollouts' | 'run'> & {
+export type GrantPorts = Pick<
+  ClusterPorts,
+  'nodes' | 'machineConfigNodes' | 'poolRollouts' | 'rollouts' | 'run' | 'now'
+> & {
   readonly view: Pick<
     ClusterPorts['view'],
     'nodes' | 'pools' | 'machineConfigNodes' | 'poolRollouts'
@@ -79,17 +84,56 @@ async function whatBlocks(
     const why = status?.blocker === undefined ? '' : `: ${status.blocker}`;
     return `waiting for a grant of poolrollout ${input.pool}${why}`;
   }
-  const silence = await broughtUpToDate(picture);
-  if (silence !== undefined) return silence;
   const { members, unreadable } = membersOf(pool);
   if (unreadable !== undefined) return unreadable;
-  const all = view.nodes.list();
-  const plane = isControlPlane(node) ? controlPlaneOf(all) : undefined;
-  return whyNoRoom({
-    ...{ node: input.node, run: input.run.id, grants, members },
-    maxUnavailable: slotsOfPool(pool, members, controlPlaneOf(all).length).maxUnavailable,
-    ...(plane === undefined ? {} : { controlPlane: plane }),
+  return orAway(async () => {
+    await picture.bringUpToDate();
+    const plane = controlPlaneOf(view.nodes.list());
+    const room = {
+      ...{ node: input.node, run: input.run.id, grants, members },
+      maxUnavailable: slotsOfPool(pool, members, plane.length).maxUnavailable,
+    };
+    if (!isControlPlane(node)) return whyNoRoom(room);
+    const others = view.pools
+      .list()
+      .map(({ metadata }) => metadata.name)
+      .filter((name) => name !== input.pool && hasControlPlane(view.pools.get(name), membersOf));
+    const why = whyUnsettled(others, grants, input, ports.now());
+    if (why !== undefined && isInService(node)) return why;
+    const elsewhere = await grantsOf(ports, others);
+    return whyNoRoom({ ...room, controlPlane: plane, elsewhere });
   });
+}
+
+function hasControlPlane(
+  pool: MachineConfigPool | undefined,
+  membersOf: (pool: MachineConfigPool) => PoolMembers,
+): boolean {
+  return pool !== undefined && membersOf(pool).members.some(isControlPlane);
+}
+
+/** Longer than a step takes from its decision to its write: then no earlier grant can still come. */
+const SETTLED_MS = 10_000;
+
+/** Two pools may give a grant to a control-plane node at the same moment. Then the earlier one goes first. */
+function whyUnsettled(
+  others: readonly string[],
+  grants: readonly Grant[],
+  { run: { id } }: TakeOutInput,
+  now: number,
+): string | undefined {
+  const grantedAt = grants.find(({ run }) => run === id)?.grantedAt ?? '';
+  if (others.length === 0 || now - Date.parse(grantedAt) >= SETTLED_MS) return undefined;
+  return `waiting for earlier grants to control-plane nodes in ${fewNames(others)}`;
+}
+
+/** Read at the API server, because a cache may be behind. @throws `ApiUnavailable` */
+async function grantsOf(
+  { poolRollouts }: GrantPorts,
+  pools: readonly string[],
+): Promise<readonly Grant[]> {
+  const read = await Promise.all(pools.map((pool) => poolRollouts.read(pool)));
+  return read.flatMap((rollout) => rollout?.status?.grants ?? []);
 }
 
 function isGranted(
@@ -108,11 +152,10 @@ async function nodeOf(ports: GrantPorts, input: TakeOutInput): Promise<Node> {
   return node;
 }
 
-/** The picture of the nodes is at most 15 seconds old. @returns why it is not */
-async function broughtUpToDate(picture: SilentPicture): Promise<string | undefined> {
+/** An API server that is away is a blocker, too. */
+async function orAway(look: () => Promise<string | undefined>): Promise<string | undefined> {
   try {
-    await picture.bringUpToDate();
-    return undefined;
+    return await look();
   } catch (error) {
     if (failureName(error) !== 'ApiUnavailable') throw error;
     return `waiting for the Kubernetes API server: ${messageOf(error)}`;

@@ -18,6 +18,8 @@ export interface Room {
   readonly maxUnavailable: number;
   /** The control-plane nodes of the cluster; absent = the node is none of them. */
   readonly controlPlane?: readonly Node[];
+  /** Of other pools with control-plane nodes: those that were given earlier are ahead, too. */
+  readonly elsewhere?: readonly Grant[];
 }
 
 /**
@@ -25,17 +27,19 @@ export interface Room {
  * does an update that serves.
  */
 export function whyNoRoom(room: Room): string | undefined {
-  const { node, run, grants, members, maxUnavailable, controlPlane = [] } = room;
+  const { node, run, grants, members, maxUnavailable, controlPlane = [], elsewhere = [] } = room;
   const place = grants.findIndex((grant) => grant.node === node && grant.run === run);
-  if (place < 0) return 'waiting for its grant';
-  if (grants[place]?.serves === true || isOut(members, node)) return undefined;
+  const own = grants[place];
+  if (own === undefined) return 'waiting for its grant';
+  if (own.serves === true || isOut(members, node)) return undefined;
   const ahead = grants.slice(0, place).filter(({ serves }) => serves !== true);
   const out = new Set([...ahead.map((grant) => grant.node), ...downOf(members)]);
   if (out.size + 1 > maxUnavailable) {
     const names = out.size === 0 ? '' : `; out of service: ${fewNames([...out])}`;
     return `waiting for room: maxUnavailable is ${maxUnavailable}${names}`;
   }
-  const aheadInPlane = new Set(ahead.map((grant) => grant.node));
+  const earlier = elsewhere.filter((grant) => grant.serves !== true && isEarlier(grant, own));
+  const aheadInPlane = new Set([...ahead, ...earlier].map((grant) => grant.node));
   const plane = controlPlane.map(({ metadata }) => metadata.name);
   const outOfPlane = new Set([
     ...downOf(controlPlane),
@@ -43,6 +47,12 @@ export function whyNoRoom(room: Room): string | undefined {
   ]);
   if (plane.length === 0 || outOfPlane.size < quorumLimit(plane.length)) return undefined;
   return `waiting for room: ${quorumSentence(plane.length)}; out of service: ${fewNames([...outOfPlane])}`;
+}
+
+/** The same for both: of two grants one is ahead. */
+function isEarlier(one: Grant, other: Grant): boolean {
+  const between = Date.parse(one.grantedAt) - Date.parse(other.grantedAt);
+  return between === 0 ? one.node < other.node : between < 0;
 }
 
 function isOut(members: readonly Node[], name: string): boolean {

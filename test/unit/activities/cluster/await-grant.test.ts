@@ -8,7 +8,7 @@ import type { MachineConfigPool } from '../../../../core/pool/types';
 import type { Grant, PoolRollout } from '../../../../core/rollout/pool-rollout';
 import type { TakeOutInput } from '../../../../workflows/contracts/cluster';
 import { aPool } from '../../core/pool/builders';
-import { A, aRun, B, decideOn, grantOf, old, waits } from '../../core/rollout/rollout-pool';
+import { A, aRun, B, BEFORE, decideOn, grantOf, old, waits } from '../../core/rollout/rollout-pool';
 
 /** Objects of one kind that change. */
 class Changing<T extends { readonly metadata: { readonly name: string } }> implements Lookup<T> {
@@ -71,14 +71,18 @@ interface Scene {
   readonly nodes?: readonly Node[];
   readonly machineConfigNodes?: readonly MachineConfigNode[];
   readonly silentMs?: number;
+  readonly pools?: readonly MachineConfigPool[];
+  /** Of other pools, as the API server has them. */
+  readonly elsewhere?: readonly PoolRollout[];
 }
 
 /** A wait under way. */
 function waiting(step: TakeOutInput = STEP, scene: Scene = {}) {
   const { nodes = [worker('n'), worker('b')], machineConfigNodes = [], silentMs = 0 } = scene;
+  const { pools = [pool()], elsewhere = [] } = scene;
   const view = {
     nodes: new Changing(...nodes),
-    pools: new Changing(pool()),
+    pools: new Changing(...pools),
     machineConfigNodes: new Changing(...machineConfigNodes),
     poolRollouts: new Changing(rollout()),
   };
@@ -94,7 +98,7 @@ function waiting(step: TakeOutInput = STEP, scene: Scene = {}) {
     },
     log: { debug: () => undefined },
   } as unknown as ActivityRun;
-  const api = { isAway: false };
+  const api = { isAway: false, now: Date.parse(BEFORE) + 60_000 };
   const dated = { newest: 0, silentMs: 0, reached: () => Promise.resolve(true) };
   const put = (object: MachineConfigNode) => {
     const resourceVersion = String(said.length);
@@ -139,6 +143,13 @@ function waiting(step: TakeOutInput = STEP, scene: Scene = {}) {
         return put({ ...known, metadata: { ...known.metadata, annotations } });
       },
     },
+    poolRollouts: {
+      read: (name) => Promise.resolve(elsewhere.find(({ metadata }) => metadata.name === name)),
+      create: () => Promise.reject(new Error('no PoolRollout is made')),
+      delete: () => Promise.reject(new Error('no PoolRollout is deleted')),
+      writeStatus: () => Promise.reject(new Error('no PoolRollout is written')),
+    },
+    now: () => api.now,
     rollouts: { wake: (name, seen) => said.push(`woken: ${name} ${JSON.stringify(seen)}`) },
   })(step);
   const outcome = ended.then(
@@ -151,6 +162,49 @@ function waiting(step: TakeOutInput = STEP, scene: Scene = {}) {
     });
   return { ...view, outcome, nextBlocker, cancelled, said, api };
 }
+
+describe('the wait of a control-plane node, where another pool has some, too', () => {
+  const both = { labels: { [LABEL.WORKER]: '', [LABEL.CONTROL_PLANE]: '' } };
+  const masters = pool({}, 'master', LABEL.MASTER);
+  const scene: Scene = {
+    nodes: [
+      old('n', both),
+      ...['m1', 'm2'].map((name) => old(name, { labels: { [LABEL.MASTER]: '' } })),
+    ],
+    pools: [pool(), masters],
+  };
+  const earlier = new Date(Date.parse(BEFORE) - 1000).toISOString();
+  const elsewhere = [
+    { ...rollout(grantOf('m1', 'r9', { grantedAt: earlier })), metadata: { name: 'master' } },
+  ];
+
+  it('goes after a grant that the other pool gave earlier', async () => {
+    const wait = waiting(STEP, { ...scene, elsewhere });
+    await wait.nextBlocker();
+    const blocker = wait.nextBlocker();
+    wait.poolRollouts.put(rollout(grantOf('n')));
+
+    expect(await blocker).toBe(
+      'waiting for room: at most 1 of 3 control-plane nodes at once; out of service: m1',
+    );
+    wait.cancelled.abort();
+    await wait.outcome;
+  });
+
+  it('waits until no earlier grant can come', async () => {
+    const wait = waiting(STEP, scene);
+    wait.api.now = Date.parse(BEFORE) + 9_999;
+    await wait.nextBlocker();
+    const blocker = wait.nextBlocker();
+    wait.poolRollouts.put(rollout(grantOf('n')));
+    expect(await blocker).toBe('waiting for earlier grants to control-plane nodes in master');
+
+    wait.api.now += 1;
+    wait.pools.put(masters);
+
+    expect(await wait.outcome).toBe('granted');
+  });
+});
 
 describe('the wait for a grant', () => {
   it('says what it waits for, and ends with the grant of its run', async () => {

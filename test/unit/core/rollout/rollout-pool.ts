@@ -13,7 +13,7 @@ import { DEFAULT_POLICY } from '../../../../core/rollout';
 import { A, aNode, aPool, B, type NodeFacts, updated } from '../pool/builders';
 
 export const NOW = '2029-06-02T00:00:00Z';
-const BEFORE = '2029-06-01T23:00:00Z';
+export const BEFORE = '2029-06-01T23:00:00Z';
 export const OURS = 'update-node/n';
 
 /** Runs are named after the order in which they began: `r1` before `r2`. */

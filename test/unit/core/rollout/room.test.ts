@@ -54,6 +54,22 @@ describe('the last look before a cordon', () => {
       controlPlane: [old('n'), old('other', { ready: 'False' }), old('third')],
       waits: 'waiting for room: at most 1 of 3 control-plane nodes at once; out of service: other',
     },
+    {
+      so: 'counts the grants that other pools gave earlier to the control plane, and none given later',
+      grants: [grantOf('n', 'r1', { grantedAt: '2030-01-01T00:00:05Z' })],
+      controlPlane: [old('n'), old('other'), old('third')],
+      elsewhere: [
+        grantOf('other', 'r2', { grantedAt: '2030-01-01T00:00:04Z' }),
+        grantOf('third', 'r3', { grantedAt: '2030-01-01T00:00:06Z' }),
+      ],
+      waits: 'waiting for room: at most 1 of 3 control-plane nodes at once; out of service: other',
+    },
+    {
+      so: 'counts no grant that another pool gave earlier to another node',
+      grants: [grantOf('n', 'r1', { grantedAt: '2030-01-01T00:00:05Z' })],
+      controlPlane: [old('n'), old('other'), old('third')],
+      elsewhere: [grantOf('worker', 'r2', { grantedAt: '2030-01-01T00:00:04Z' })],
+    },
   ];
 
   it.each(rows)('$so', ({ so, waits, ...room }) => {
