@@ -83,7 +83,7 @@ it('each command of README.md, docs/install.md and docs/uninstall.md does what i
     // The simulated machines get the same authority through a flag.
     authorityFile: '/etc/slipway/server-ca.crt',
   });
-  expect(readFileSync(join(clone, 'site/machine/etc/slipway/server-ca.crt'))).toEqual(
+  expect(readFileSync(join(clone, 'site/installer/server-ca.crt'))).toEqual(
     readFileSync(authorityFile),
   );
   for (const name of WORKERS) {
@@ -228,7 +228,7 @@ async function leftOn(names: readonly string[]): Promise<readonly (readonly stri
 const OURS = /^(slipway\.dev\/|machineconfiguration\.openshift\.io\/|UpdateInProgress$)/;
 
 function machineSettings(clone: string): unknown {
-  return parse(readFileSync(join(clone, 'site/machine/etc/slipway/host.yaml'), 'utf8'));
+  return parse(readFileSync(join(clone, 'site/installer/host.yaml'), 'utf8'));
 }
 
 async function endGroup(one: ManagedProcess): Promise<void> {

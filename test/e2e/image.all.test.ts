@@ -22,6 +22,7 @@ import { START_MS, startWorld, STOP_MS, STORY_MS, type World } from './support/w
 const ROOT = repositoryRoot();
 const BASE = 'localhost/slipway-base';
 const IMAGE = 'localhost/slipway';
+const PROGRAMS = ['readlink', 'dirname', 'setpriv', 'env'].map((name) => `/usr/bin/${name}`);
 const READY_MS = 60_000;
 
 let directory: string;
@@ -41,7 +42,10 @@ beforeAll(async () => {
       join(ROOT, 'tools/setup/image-tree.mjs'),
       join(directory, tree),
     ]);
-    if (images.length === 0) await containers.base(BASE, nativeModulesIn(join(directory, tree)));
+    if (images.length === 0) {
+      const native = nativeModulesIn(join(directory, tree));
+      await containers.base(BASE, { native, programs: PROGRAMS });
+    }
     const built = await containers.build(
       join(ROOT, 'deploy/Containerfile'),
       join(directory, tree),

@@ -107,6 +107,7 @@ const ARGUMENTS: Readonly<Record<ClusterProcess, (layout: ClusterLayout) => read
     `--service-account-signing-key-file=${layout.serviceAccountKeyFile}`,
     '--service-account-issuer=https://kubernetes.default.svc',
     '--service-cluster-ip-range=10.96.0.0/16',
+    '--allow-privileged=true',
     '--authorization-mode=Node,RBAC',
     // As every installer does: `slipway debug` has a privileged pod.
     '--allow-privileged=true',

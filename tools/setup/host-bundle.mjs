@@ -1,9 +1,11 @@
-// Bundles the host worker: dist/host-bundle/slipway-host.cjs, and the native module of the Temporal
-// SDK. Needs a built dist/. Uses the SDK's bundler.
-import { cpSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
+// What is installed on machines, dist/host-bundle: the host worker as one file, the native module of the Temporal SDK,
+// and all of deploy/host. Needs a built dist/. Uses the SDK's bundler.
+import { createHash } from 'node:crypto';
+import { cpSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
-import { dirname, join } from 'node:path';
+import { dirname, join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { billOfMaterials } from './bill-of-materials.mjs';
 
 const here = dirname(fileURLToPath(import.meta.url));
 const root = join(here, '..', '..');
@@ -52,17 +54,33 @@ const compiler = webpack({
   ],
 });
 
+/** The package.json of each package of which a module is in the bundle. */
 function packagesIn(stats) {
   const all = { all: false, modules: true, nestedModules: true };
   const unlimited = { modulesSpace: Infinity, nestedModulesSpace: Infinity };
   const found = new Set();
   const visit = ({ modules = [], name = '' }) => {
     modules.forEach(visit);
-    const match = /node_modules\/((?:@[^/]+\/)?[^/]+)\/(?!.*node_modules\/)/.exec(name);
-    if (match !== null) found.add(match[1]);
+    const match = /^.*node_modules\/(?:@[^/]+\/)?[^/]+(?=\/)/.exec(name);
+    if (match !== null) found.add(match[0]);
   };
   visit(stats.toJson({ ...all, ...unlimited }));
-  return [...found].sort();
+  return [...found].map((directory) =>
+    JSON.parse(readFileSync(join(root, directory, 'package.json'), 'utf8')),
+  );
+}
+
+/** All but the list itself, for `sha256sum --check`. */
+function digestsOf(directory) {
+  return readdirSync(directory, { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile())
+    .map((entry) => relative(directory, join(entry.parentPath, entry.name)))
+    .sort()
+    .map((path) => {
+      const digest = createHash('sha256').update(readFileSync(join(directory, path)));
+      return `${digest.digest('hex')}  ${path}\n`;
+    })
+    .join('');
 }
 
 /**
@@ -89,13 +107,17 @@ compiler.run((error, stats) => {
     process.exitCode = 1;
     return;
   }
-  writeFileSync(join(out, 'packages.json'), `${JSON.stringify(packagesIn(stats), null, 2)}\n`);
   const { name, version } = require('./package.json');
   writeFileSync(join(out, 'package.json'), `${JSON.stringify({ name, version })}\n`);
   const bridge = dirname(require.resolve('@temporalio/core-bridge'));
   const { getPrebuiltTargetName } = require('@temporalio/core-bridge/common');
   const native = join('releases', getPrebuiltTargetName(), 'index.node');
   cpSync(join(bridge, native), join(out, native));
+  writeFileSync(join(out, 'files.sha256'), digestsOf(out));
+  const bridgePackage = JSON.parse(readFileSync(join(bridge, 'package.json'), 'utf8'));
+  const bill = billOfMaterials([...packagesIn(stats), bridgePackage]);
+  writeFileSync(join(out, 'sbom.spdx.json'), `${JSON.stringify(bill, null, 1)}\n`);
+  cpSync(join(root, 'deploy', 'host'), out, { recursive: true });
   const size = stats.toJson({ all: false, assets: true }).assets[0]?.size ?? 0;
   process.stderr.write(
     `slipway: dist/host-bundle: ${Math.round(size / 1024)} KiB and the native module\n`,

@@ -23,6 +23,8 @@ const PACKAGES = {
   // To build Ignition's engine; it runs useradd and similar programs.
   'libblkid-dev': '/usr/include/blkid/blkid.h',
   passwd: '/usr/sbin/useradd',
+  // For the images of Slipway.
+  buildah: '/usr/bin/buildah',
   // For the emulated machine with a boot loader.
   'qemu-system-x86': '/usr/bin/qemu-system-x86_64',
   'grub-pc-bin': '/usr/lib/grub/i386-pc/boot.img',

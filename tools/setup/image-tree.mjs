@@ -13,6 +13,7 @@ import {
 } from 'node:fs';
 import { dirname, join, relative, sep } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { billOfMaterials } from './bill-of-materials.mjs';
 
 const here = dirname(fileURLToPath(import.meta.url));
 const root = join(here, '..', '..');
@@ -67,7 +68,7 @@ for (const [directory, { name }] of packages) {
 }
 writeFileSync(
   join(out, 'sbom.spdx.json'),
-  `${JSON.stringify(bill([...packages.values()]), null, 1)}\n`,
+  `${JSON.stringify(billOfMaterials([...packages.values()].filter(({ name }) => !ABSENT.has(name))), null, 1)}\n`,
 );
 process.stdout.write(`slipway: ${packages.size} packages in ${out}\n`);
 
@@ -112,47 +113,6 @@ function copyPackage(name, from, to) {
       !(top === 'releases' && second !== undefined && second !== wanted)
     );
   });
-}
-
-/**
- * Of what is in the tree: SPDX 2.3. It names no time and no random number, so that the same tree has the same bill.
- *
- * @see https://spdx.github.io/spdx-spec/v2.3/
- */
-function bill(manifests) {
-  const own = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
-  const described = [own, ...manifests.filter(({ name }) => !ABSENT.has(name))];
-  const unique = new Map(described.map((one) => [`${one.name}@${one.version}`, one]));
-  const idOf = (key) => `SPDXRef-${key.replaceAll(/[^A-Za-z0-9.-]+/g, '-')}`;
-  const keys = [...unique.keys()].sort();
-  return {
-    spdxVersion: 'SPDX-2.3',
-    dataLicense: 'CC0-1.0',
-    SPDXID: 'SPDXRef-DOCUMENT',
-    name: `slipway-${own.version}`,
-    documentNamespace: `https://slipway.dev/spdx/slipway-${own.version}`,
-    creationInfo: { created: '1970-01-01T00:00:00Z', creators: ['Tool: slipway image-tree'] },
-    documentDescribes: [idOf(`${own.name}@${own.version}`)],
-    packages: keys.map((key) => {
-      const { name, version, license } = unique.get(key);
-      const isSpdx = typeof license === 'string' && license !== '';
-      return {
-        SPDXID: idOf(key),
-        name,
-        versionInfo: version,
-        downloadLocation: 'NOASSERTION',
-        filesAnalyzed: false,
-        licenseDeclared: isSpdx ? license : 'NOASSERTION',
-        externalRefs: [
-          {
-            referenceCategory: 'PACKAGE-MANAGER',
-            referenceType: 'purl',
-            referenceLocator: `pkg:npm/${name.replace('@', '%40')}@${version}`,
-          },
-        ],
-      };
-    }),
-  };
 }
 
 function standIn(name, to) {

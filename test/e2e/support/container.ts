@@ -21,23 +21,26 @@ export function requireContainerTools(): void {
   execFileSync('apt-get', ['install', ...options, ...missing], { env, stdio: 'ignore' });
 }
 
-/** What the programs of the base need; everything else is in the image. */
-const PROGRAMS = ['sh', 'readlink', 'dirname', 'setpriv', 'env'].map((name) => `/usr/bin/${name}`);
+interface BaseParts {
+  /** Modules of the image whose libraries the base has to bring. */
+  readonly native: readonly string[];
+  /** Paths of programs that the image runs, beside the shell and Node. */
+  readonly programs: readonly string[];
+}
 
 /**
  * In place of the official image of Node, which only a registry of images has: this machine's Node, shell and
  * libraries, and nothing else.
  */
-async function layBase(directory: string, native: readonly string[]): Promise<void> {
-  const programs = [...PROGRAMS, process.execPath];
+async function layBase(directory: string, { native, programs }: BaseParts): Promise<void> {
   const libraries = new Set<string>();
   // The native module of the Temporal SDK needs libraries of glibc that Node does not.
-  for (const binary of [...programs, ...native]) {
+  for (const binary of ['/bin/sh', process.execPath, ...programs, ...native]) {
     const { stdout } = await run('ldd', [binary]);
     for (const [path] of stdout.matchAll(/\/[^\s()]+/g)) libraries.add(path);
   }
   for (const path of libraries) await place(path, join(directory, path));
-  for (const path of PROGRAMS) await place(path, join(directory, path));
+  for (const path of programs) await place(path, join(directory, path));
   await place('/bin/sh', join(directory, 'bin/sh'));
   await place(process.execPath, join(directory, 'usr/local/bin/node'));
   for (const mounted of ['proc', 'dev', 'mnt'])
@@ -66,11 +69,10 @@ export class Containers {
     ];
   }
 
-  /** @param native - modules of the image whose libraries the base has to bring */
-  async base(name: string, native: readonly string[]): Promise<void> {
+  async base(name: string, parts: BaseParts): Promise<void> {
     const context = join(this.directory, 'base');
     await mkdir(context, { recursive: true });
-    await layBase(join(context, 'rootfs'), native);
+    await layBase(join(context, 'rootfs'), parts);
     await writeFile(join(context, 'Containerfile'), 'FROM scratch\nCOPY rootfs /\n');
     await this.#buildah('build', '--isolation', 'chroot', '--timestamp', '0', '-t', name, context);
   }
@@ -95,6 +97,11 @@ export class Containers {
       readonly size: string;
     }[];
     return { digest: listed.FromImageDigest, mebibytes: Number.parseFloat(sizes[0]?.size ?? '0') };
+  }
+
+  /** As `ctr images import` takes it, under the name that pods use. */
+  async archive(image: string, file: string): Promise<void> {
+    await this.#buildah('push', '--quiet', image, `oci-archive:${file}:${image}`);
   }
 
   /** Where the files of a new container of the image are. */

@@ -3,8 +3,8 @@ import type { temporal } from '@temporalio/proto';
 
 type HistoryEvent = temporal.api.history.v1.IHistoryEvent;
 
-/** Enough for a cancellation to arrive. */
-const LOOKS = 2_000;
+/** For a cancellation to arrive on a busy machine. */
+const PATIENCE_MS = 90_000;
 
 /**
  * @returns the activities that were not completed when the update heard that it is cancelled: from Temporal, or from
@@ -12,7 +12,7 @@ const LOOKS = 2_000;
  */
 export async function stepsWhenCancelled(client: Client, node: string): Promise<readonly string[]> {
   const update = client.workflow.getHandle(`update-node/${node}`);
-  for (let look = 0; look < LOOKS; look += 1) {
+  for (const end = Date.now() + PATIENCE_MS; Date.now() < end;) {
     const { events } = await update.fetchHistory();
     const before = eventsBeforeCancel(events ?? []);
     if (before !== undefined) return openSteps(before);

@@ -8,6 +8,8 @@ import { packImage } from './pod-images';
 
 interface TreePrograms {
   readonly kubelet: string;
+  /** `slipway-ostree`. */
+  readonly ostree: string;
   /** For the host worker. */
   readonly node: string;
 }
@@ -77,6 +79,7 @@ async function addUnits(debian: string, directory: string): Promise<void> {
 
 async function addPrograms(directory: string, programs: TreePrograms): Promise<void> {
   await cp(programs.kubelet, join(directory, 'usr/bin/kubelet'));
+  await cp(programs.ostree, join(directory, 'usr/bin/slipway-ostree'));
   await cp(programs.node, join(directory, 'usr/bin/node'));
   const images = join(directory, 'usr/lib/node/images');
   await mkdir(images, { recursive: true });

@@ -5,7 +5,7 @@ import { firstBoot } from './first-boot';
 import type { Machine } from './machine';
 import { CONTROL_PLANE } from './network';
 
-interface MachineSettings {
+export interface MachineSettings {
   readonly cluster: Cluster;
   readonly temporal: string;
   readonly hostEndpoint: string;
@@ -15,11 +15,18 @@ interface MachineSettings {
 interface JoinOptions extends MachineSettings {
   /** From `slipway pointer-config`, with a token. */
   readonly pointer: object;
+  /** Its image has no host worker, and nobody has written settings for one. */
+  readonly bare?: true;
+  /** Path → text. */
+  readonly files?: Readonly<Record<string, string>>;
 }
 
 /** Up to the end of the initramfs. The machine is off before and after. */
 export async function joinPool(machine: Machine, options: JoinOptions): Promise<void> {
   const files = await ownFiles(machine, options);
+  for (const [path, text] of Object.entries(options.files ?? {})) files.set(path, [text]);
+  if (options.bare !== true)
+    files.set('/etc/slipway/host.yaml', [hostSettings(options, machine.name), 0o600]);
   const storage = {
     files: [...files].map(([path, [text, mode = 0o644]]) => ({
       path,
@@ -32,9 +39,9 @@ export async function joinPool(machine: Machine, options: JoinOptions): Promise<
 }
 
 /** Path → text, mode. */
-type OwnFiles = ReadonlyMap<string, readonly [text: string, mode?: number]>;
+type OwnFiles = Map<string, readonly [text: string, mode?: number]>;
 
-/** Name, credentials, settings of the host worker. */
+/** Name and credentials. */
 async function ownFiles(machine: Machine, options: MachineSettings): Promise<OwnFiles> {
   const { cluster } = options;
   const { name } = machine;
@@ -53,15 +60,15 @@ async function ownFiles(machine: Machine, options: MachineSettings): Promise<Own
     ['/etc/kubernetes/kubelet-client.key', [credentials.key, 0o600]],
     ['/etc/kubernetes/kubeconfig', [kubeconfig, 0o600]],
     ['/etc/kubernetes/node.env', [kubelet]],
-    ['/etc/slipway/host.yaml', [hostSettings(name, options), 0o600]],
   ]);
 }
 
-function hostSettings(node: string, options: MachineSettings): string {
+/** @param node - default: the name of the machine */
+export function hostSettings(options: Omit<MachineSettings, 'cluster'>, node?: string): string {
   const settings = {
     temporalAddress: options.temporal,
     serverUrl: options.hostEndpoint,
-    node,
+    ...(node === undefined ? {} : { node }),
     authorityFile: '/etc/kubernetes/ca.crt',
     certificateFile: '/etc/kubernetes/kubelet-client.crt',
     keyFile: '/etc/kubernetes/kubelet-client.key',

@@ -4,23 +4,31 @@ import { joinPool } from '../machine/join';
 import { createMachine, type Machine } from '../machine/machine';
 import type { World } from './world';
 
-/** Installed with the older image, without power, and its Node as a kubelet registers it. */
+const NO_POINTER = { ignition: { version: '3.4.0' } };
+
+interface NewMachine {
+  /** Default: the oldest with a host worker. */
+  readonly image: 'v1' | 'bare';
+}
+
+/** Installed, without power, and its Node as a kubelet registers it. */
 export async function installMachine(
   { fleet }: World,
   name: string,
   number: number,
+  { image }: NewMachine = { image: 'v1' },
 ): Promise<Machine> {
   const directory = process.env['SLIPWAY_HOSTS_DIRECTORY'] ?? '';
   const { cluster, images, pointer, product, temporal } = fleet;
   const machine = await createMachine({
     directory: join(directory, 'machines'),
     ...{ name, number },
-    image: images.v1,
+    image: images[image],
     kernelArguments: ['root=/dev/vda', 'ro'],
   });
   try {
     await joinPool(machine, {
-      ...{ cluster, pointer },
+      ...(image === 'bare' ? { cluster, pointer: NO_POINTER, bare: true } : { cluster, pointer }),
       ...{ temporal: temporal.address, hostEndpoint: product.hostEndpoint },
     });
     await postNodes(cluster.admin, [{ name, labels: { 'kubernetes.io/hostname': name } }]);

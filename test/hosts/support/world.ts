@@ -85,7 +85,7 @@ export async function startWorld(options: WorldOptions): Promise<World> {
 }
 
 /** For the message of a timeout. */
-async function journalOf(machine: Machine): Promise<string> {
+export async function journalOf(machine: Machine): Promise<string> {
   const { out, err } = await machine.run(
     ...['journalctl', '--boot', '--no-pager', '--lines=60', '--output=short'],
     ...['--unit=slipway-host.service', '--unit=kubelet.service'],

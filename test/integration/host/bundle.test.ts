@@ -30,7 +30,10 @@ beforeAll(async () => {
 afterAll(() => rmSync(directory, { recursive: true, force: true }));
 
 it('has no Kubernetes client, no schema library, no bundler and no compiler', () => {
-  const packages = JSON.parse(readFileSync(join(directory, 'packages.json'), 'utf8')) as string[];
+  const bill = JSON.parse(readFileSync(join(directory, 'sbom.spdx.json'), 'utf8')) as {
+    readonly packages: readonly { readonly name: string }[];
+  };
+  const packages = bill.packages.map(({ name }) => name);
   const heavy = packages.filter((name) =>
     /^(@kubernetes|@peculiar|reflect-metadata|zod|webpack|@swc|swc-loader|memfs|source-map|fastify|commander|yaml)/.test(
       name,

@@ -258,7 +258,7 @@ describe('a machine', () => {
 
     expect(fallback).toMatch(/^ConditionPathExists=\/var\/lib\/slipway\/unconfirmed$/m);
     expect(fallback).toMatch(/^Type=simple$/m);
-    expect(fallback).toMatch(/^ExecStart=\/usr\/local\/bin\/slipway-host-fallback$/m);
+    expect(fallback).toMatch(/^ExecStart=\/usr\/lib\/slipway\/slipway-host-fallback$/m);
     expect(fallback).toMatch(/^WantedBy=multi-user\.target$/m);
     // These may be what is missing.
     expect(fallback).not.toMatch(/^(Requires|After|EnvironmentFile)=/m);

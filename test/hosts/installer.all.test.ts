@@ -1,0 +1,270 @@
+/** The DaemonSet of deploy/installer brings the host worker onto a machine, and another version of it, and takes it off. */
+
+import { cp, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join, relative } from 'node:path';
+import { setTimeout } from 'node:timers/promises';
+import { stringify } from 'yaml';
+import { messageOf } from '../../core/errors';
+import { VERSION } from '../../process/version';
+import { ensureBinary } from '../../tools/binaries';
+import { adoptDirectory } from '../../tools/processes/watchdog';
+import { repositoryRoot } from '../../tools/repository-root';
+import type { ObservedNode } from '../observer/observed';
+import { type Observer, startObserver } from '../observer/observer';
+import { until } from '../observer/until';
+import { execute } from './execute';
+import { PATIENCE_MS, withDeadline } from './machine/deadline';
+import { hostSettings } from './machine/join';
+import type { Machine } from './machine/machine';
+import { type HostConfigParts, hostConfig, plainFile } from './support/configs';
+import { type ContainerImages, createContainerImages } from './support/container-images';
+import { installMachine } from './support/new-machine';
+import {
+  CURRENT_CONFIG,
+  journalOf,
+  REASON,
+  START_MS,
+  startWorld,
+  STATE,
+  STOP_MS,
+  STORY_MS,
+  type World,
+} from './support/world';
+
+const ROOT = repositoryRoot();
+const POOL = 'infra';
+const NODE = 'infra-0';
+const LABELS = { [`node-role.kubernetes.io/${POOL}`]: '' };
+const VERSION_FILE = '/etc/slipway-host-version';
+const POD_LOGS = '/var/log/pods/slipway-installer_*/installer/*.log';
+const NEXT = '9.9.9';
+const BROKEN = '9.9.10';
+/** Not of the machine's config, its container runtime, its pods and its journal. */
+const LEFT = [
+  ...['-name', '*slipway*', '-not', '-path', VERSION_FILE],
+  ...['containerd', 'kubelet'].flatMap((of) => ['-not', '-path', `*/${of}/*`]),
+  ...['-not', '-path', '/var/log/*'],
+];
+let world: World;
+let machine: Machine;
+let observer: Observer;
+let directory: string;
+let disown: () => void;
+let images: ContainerImages;
+
+beforeAll(async () => {
+  directory = await mkdtemp(join(tmpdir(), 'slipway-installer-'));
+  disown = adoptDirectory(directory);
+  images = await createContainerImages(directory);
+  world = await startWorld({ hosts: 1, policy: { verify: { readySeconds: 1 } } });
+  machine = await installMachine(world, NODE, 2, { image: 'bare' });
+  await machine.launcher.powerOn();
+  observer = await startObserver({
+    kubeconfig: world.fleet.cluster.adminKubeconfig,
+    nodeSelector: `node-role.kubernetes.io/${POOL}`,
+    maxUnavailable: 1,
+  });
+}, START_MS);
+
+afterAll(async () => {
+  observer?.stop();
+  await machine?.remove();
+  await world?.stop();
+  await rm(directory, { recursive: true, force: true });
+  disown();
+}, STOP_MS);
+
+/** As a person does: with an overlay of `deploy/installer`, or of `deploy/remover`. */
+async function applyInstaller(base: string, version: string): Promise<void> {
+  const { temporal, product, cluster } = world.fleet;
+  const overlay = join(directory, 'overlay');
+  await mkdir(overlay, { recursive: true });
+  const settings = { authorityFile: '/etc/slipway/server-ca.crt' };
+  const place = { temporal: temporal.address, hostEndpoint: product.hostEndpoint, settings };
+  await writeFile(join(overlay, 'host.yaml'), hostSettings(place));
+  await writeFile(join(overlay, 'server-ca.crt'), cluster.ca);
+  const namespace = 'slipway-installer';
+  const image = { newName: 'localhost/slipway-host', newTag: version };
+  const files = ['host.yaml', 'server-ca.crt'];
+  const kustomization = {
+    resources: [relative(overlay, join(ROOT, base))],
+    images: [{ name: 'registry.example.com/slipway-host', ...image }],
+    generatorOptions: { disableNameSuffixHash: true },
+    configMapGenerator: [{ name: 'slipway-host-settings', namespace, behavior: 'merge', files }],
+  };
+  await writeFile(join(overlay, 'kustomization.yaml'), stringify(kustomization));
+  const kubectl = await ensureBinary('kubectl');
+  await execute(kubectl, ['apply', '--kubeconfig', cluster.adminKubeconfig, '-k', overlay]);
+}
+
+/** As the DaemonSet of a version that was built. */
+async function bring(version: string, change?: (bundle: string) => Promise<void>): Promise<void> {
+  const context = join(directory, version);
+  await cp(join(ROOT, 'dist/host-bundle'), context, { recursive: true });
+  await change?.(context);
+  const image = `localhost/slipway-host:${version}`;
+  await images.build(image, 'deploy/Containerfile.host', context);
+  await images.give(machine, image);
+  await applyInstaller('deploy/installer', version);
+}
+
+/** A build of another version, complete with its digests. */
+const asVersion =
+  (version: string, program?: string) =>
+  async (bundle: string): Promise<void> => {
+    await writeFile(join(bundle, 'package.json'), JSON.stringify({ name: 'slipway', version }));
+    if (program !== undefined) await writeFile(join(bundle, 'slipway-host.cjs'), program);
+    const files = (await readFile(join(bundle, 'files.sha256'), 'utf8'))
+      .trim()
+      .split('\n')
+      .map((line) => line.slice(line.indexOf('  ') + 2));
+    const digests = await execute('sha256sum', files, { cwd: bundle });
+    await writeFile(join(bundle, 'files.sha256'), digests);
+  };
+
+async function untilInstalled(version: string): Promise<void> {
+  const path = `/var/lib/slipway/host/versions/${version}/slipway`;
+  await machineUntil(`${version} is on the machine`, 'test', '-x', path);
+}
+
+async function machineUntil(what: string, ...command: readonly string[]): Promise<void> {
+  const holds = async (): Promise<void> => {
+    while ((await machine.run(...command)).status !== 0) await setTimeout(500);
+  };
+  await withDeadline(what, holds());
+}
+
+function ofPool(name: string, parts: HostConfigParts) {
+  const config = hostConfig(name, parts);
+  return {
+    ...config,
+    metadata: { name, labels: { 'machineconfiguration.openshift.io/role': POOL } },
+  };
+}
+
+const target = (): string => observer.record.pool(POOL)?.target ?? '';
+
+/** A failure says what the worker and the installer have logged. */
+async function untilSeen(what: string, holds: (node: ObservedNode) => boolean): Promise<void> {
+  const seen = (): boolean => {
+    const node = observer.record.node(NODE);
+    return node !== undefined && holds(node);
+  };
+  await until(observer.record, `${NODE} ${what}`, seen, PATIENCE_MS).catch(
+    async (error: unknown) => {
+      const { out } = await machine.run('sh', '-c', `tail -n 5 ${POD_LOGS}`);
+      throw new Error(`${messageOf(error)}\n${out}\n${await journalOf(machine)}`);
+    },
+  );
+}
+
+const untilOn = (config: string): Promise<void> =>
+  untilSeen(`is on ${config} and in service`, ({ annotations, ready, unschedulable }) => {
+    const isDone = annotations[CURRENT_CONFIG] === config && annotations[STATE] === 'Done';
+    return isDone && ready && !unschedulable;
+  });
+
+/** Returns the rendered config. */
+async function roll(name: string, parts: HostConfigParts): Promise<string> {
+  const before = target();
+  await world.fleet.manifests.applyObject(ofPool(name, parts));
+  await until(observer.record, 'the pool has another config', () => target() !== before);
+  return target();
+}
+
+/** From `slipway get nodes -o wide`. */
+async function versionShown(): Promise<string | undefined> {
+  const { out } = await world.slipway('get', 'nodes', '--pool', POOL, '-o', 'wide');
+  const [header = '', line = ''] = out.split('\n');
+  return line.slice(header.indexOf('HOSTWORKER')).split(' ')[0];
+}
+
+async function untilShown(version: string): Promise<void> {
+  const holds = async (): Promise<void> => {
+    while ((await versionShown()) !== version) await setTimeout(500);
+  };
+  await withDeadline(`slipway get nodes shows ${version}`, holds());
+}
+
+test(
+  'a machine of a cluster that exists gets it, joins its pool, and is updated by it',
+  async () => {
+    const { manifests, images: osImages } = world.fleet;
+    await bring(VERSION);
+    await untilInstalled(VERSION);
+    await manifests.applyObject({
+      ...{ apiVersion: 'slipway.dev/v1alpha1', kind: 'RolloutPolicy', metadata: { name: POOL } },
+      ...{ spec: { verify: { readySeconds: 1, reconnectSeconds: 20 } } },
+    });
+    await manifests.applyObject(ofPool('50-image', { osImageURL: osImages.bare }));
+    await manifests.applyFiles('deploy/samples/pool-infra.yaml');
+    await until(observer.record, 'the pool is rendered', () => target() !== '');
+    await world.api.call('PATCH', `/api/v1/nodes/${NODE}`, { metadata: { labels: LABELS } });
+    await untilOn(target());
+    const boots = machine.launcher.boots();
+
+    const config = await roll('50-story', { files: [plainFile('/etc/story.conf', 'one\n')] });
+    await untilOn(config);
+
+    expect(machine.launcher.boots()).toBe(boots + 1);
+    expect(await machine.output('cat', '/etc/story.conf')).toBe('one\n');
+    expect(await machine.output('slipway', 'host', 'status')).toContain(config);
+    await untilShown(VERSION);
+  },
+  STORY_MS,
+);
+
+test(
+  'another version waits on the machine until an update names it',
+  async () => {
+    await bring(NEXT, asVersion(NEXT));
+    await untilInstalled(NEXT);
+    expect(await versionShown()).toBe(VERSION);
+    const boots = machine.launcher.boots();
+
+    const config = await roll('50-version', { files: [plainFile(VERSION_FILE, `${NEXT}\n`)] });
+    await untilOn(config);
+
+    expect(machine.launcher.boots()).toBe(boots + 1);
+    await untilShown(NEXT);
+  },
+  STORY_MS,
+);
+
+test(
+  'a version that does not start goes back by itself',
+  async () => {
+    await bring(BROKEN, asVersion(BROKEN, 'process.exit(1);\n'));
+    await untilInstalled(BROKEN);
+    const before = target();
+
+    await roll('50-version', { files: [plainFile(VERSION_FILE, `${BROKEN}\n`)] });
+    await untilSeen('failed and is in service', ({ annotations, ready, unschedulable }) => {
+      const isBack = annotations[CURRENT_CONFIG] === before && annotations[STATE] === 'Degraded';
+      return isBack && ready && !unschedulable;
+    });
+    const reason = observer.record.node(NODE)?.annotations[REASON] ?? '';
+
+    expect(reason).toContain('no host worker reached Temporal');
+    expect(await machine.output('cat', VERSION_FILE)).toBe(`${NEXT}\n`);
+    expect(await versionShown()).toBe(NEXT);
+  },
+  STORY_MS,
+);
+
+test(
+  'it is taken off the machine without a trace',
+  async () => {
+    await world.atRest(NODE);
+    await applyInstaller('deploy/remover', NEXT);
+    await machineUntil('it is gone', 'sh', '-c', '! test -e /var/lib/slipway');
+
+    const left = await machine.output('find', '/etc', '/var', '/run', ...LEFT);
+    expect(left).toBe('');
+    const { out } = await machine.run('systemctl', 'list-unit-files', 'slipway*');
+    expect(out).toContain('0 unit files listed');
+    expect((await machine.run('systemctl', 'is-active', 'kubelet.service')).out).toBe('active\n');
+  },
+  STORY_MS,
+);

@@ -1,0 +1,238 @@
+/** A cluster of machines that somebody else installed. Slipway comes as images and manifests, as docs/install.md has it. */
+
+import { execFileSync } from 'node:child_process';
+import { mkdir, writeFile } from 'node:fs/promises';
+import { join, relative } from 'node:path';
+import { setTimeout } from 'node:timers/promises';
+import { stringify } from 'yaml';
+import { VERSION } from '../../../process/version';
+import { type Cluster, startCluster } from '../../../tools/cluster';
+import { ensureBinary } from '../../../tools/binaries';
+import { repositoryRoot } from '../../../tools/repository-root';
+import { startTemporal, type TemporalServer } from '../../../tools/temporal';
+import { osImages } from '../build/images';
+import { execute } from '../execute';
+import { withDeadline } from '../machine/deadline';
+import { hostSettings, joinPool } from '../machine/join';
+import { createMachine, type Machine } from '../machine/machine';
+import { CONTROL_PLANE, createBridge } from '../machine/network';
+import { startOsRegistry } from '../machine/os-registry';
+import { createContainerImages } from './container-images';
+
+const ROOT = repositoryRoot();
+/** Of Slipway's server, in `/etc/hosts` of each machine: all machines that may run it. */
+const SERVER = 'slipway.test';
+const NO_POINTER = { ignition: { version: '3.4.0' } };
+const PODS_MS = 300_000;
+
+export interface SelfHosted {
+  readonly cluster: Cluster;
+  readonly temporal: TemporalServer;
+  readonly machines: readonly Machine[];
+  kubectl(...args: readonly string[]): Promise<string>;
+  slipway(...args: readonly string[]): Promise<string>;
+  /** Slipway's pods that are Ready, as `pod on node`. */
+  readyPods(): Promise<readonly string[]>;
+  stop(): Promise<void>;
+}
+
+/** Everything of docs/install.md up to the first rollout. */
+export async function startSelfHosted(hosts: number): Promise<SelfHosted> {
+  const directory = process.env['SLIPWAY_HOSTS_DIRECTORY'];
+  if (directory === undefined) throw new Error('start it with tools/setup/in-namespace.sh');
+  await createBridge();
+  const stops: (() => Promise<void>)[] = [];
+  const stop = async (): Promise<void> => {
+    for (const end of stops.splice(0).reverse()) await end();
+  };
+  try {
+    const { registry, images } = await startOsRegistry(directory, await osImages());
+    stops.push(() => registry.stop());
+    const cluster = await startCluster({ kwok: false, audit: true, address: CONTROL_PLANE });
+    stops.push(() => cluster.stop());
+    const temporal = await startTemporal({ ip: CONTROL_PLANE, ui: false, database: true });
+    stops.push(() => temporal.stop());
+    const machines = await bareMachines({
+      cluster,
+      temporal,
+      image: images.bare,
+      hosts,
+      directory,
+    });
+    stops.push(async () => {
+      for (const machine of machines) await machine.remove();
+    });
+    await giveImages(machines, directory);
+    const tools = toolsOf(cluster, temporal);
+    await installControlPlane(tools, { cluster, temporal, directory });
+    await installHostWorkers(tools, { temporal, directory });
+    return { cluster, temporal, machines, ...tools, stop };
+  } catch (error) {
+    await stop();
+    throw error;
+  }
+}
+
+interface Place {
+  readonly cluster: Cluster;
+  readonly temporal: TemporalServer;
+  readonly directory: string;
+}
+
+async function bareMachines({
+  image,
+  hosts,
+  cluster,
+  temporal,
+  directory,
+}: Place & { readonly image: string; readonly hosts: number }): Promise<readonly Machine[]> {
+  const machines: Machine[] = [];
+  const addresses = Array.from({ length: hosts }, (_, index) => `10.211.0.${11 + index}`);
+  for (const index of addresses.keys()) {
+    const machine = await createMachine({
+      directory: join(directory, 'machines'),
+      ...{ name: `worker-${index}`, number: index + 1, image },
+      kernelArguments: ['root=/dev/vda', 'ro'],
+    });
+    machines.push(machine);
+    await joinPool(machine, {
+      ...{ cluster, pointer: NO_POINTER, bare: true, hostEndpoint: '' },
+      temporal: temporal.address,
+      files: { '/etc/hosts': addresses.map((address) => `${address} ${SERVER}\n`).join('') },
+    });
+    await machine.launcher.powerOn();
+  }
+  return machines;
+}
+
+async function giveImages(machines: readonly Machine[], directory: string): Promise<void> {
+  const tree = join(directory, 'image-tree');
+  execFileSync(process.execPath, [join(ROOT, 'tools/setup/image-tree.mjs'), tree]);
+  const built = await createContainerImages(join(directory, 'buildah'));
+  const names = [`localhost/slipway:${VERSION}`, `localhost/slipway-host:${VERSION}`] as const;
+  await built.build(names[0], 'deploy/Containerfile', tree);
+  await built.build(names[1], 'deploy/Containerfile.host', join(ROOT, 'dist/host-bundle'));
+  for (const machine of machines) await built.give(machine, ...names);
+}
+
+type Tools = Pick<SelfHosted, 'kubectl' | 'slipway' | 'readyPods'>;
+
+function toolsOf(cluster: Cluster, temporal: TemporalServer): Tools {
+  const environment = {
+    KUBECONFIG: cluster.adminKubeconfig,
+    TEMPORAL_ADDRESS: temporal.address,
+    TEMPORAL_NAMESPACE: temporal.namespace,
+  };
+  return {
+    kubectl: async (...args) => execute(await ensureBinary('kubectl'), args, { environment }),
+    slipway: (...args) =>
+      execute(process.execPath, [join(ROOT, 'dist/cli/main.js'), ...args], { environment }),
+    readyPods: async () => {
+      const { items } = await cluster.admin.call<{ items: readonly Pod[] }>('GET', PODS);
+      return items
+        .filter(isReady)
+        .map(({ metadata, spec }) => `${metadata.name} on ${spec.nodeName}`);
+    },
+  };
+}
+
+const PODS = '/api/v1/namespaces/slipway/pods';
+
+interface Pod {
+  readonly metadata: { readonly name: string; readonly deletionTimestamp?: string };
+  readonly spec: { readonly nodeName?: string };
+  readonly status: { readonly conditions?: readonly { type: string; status: string }[] };
+}
+
+function isReady({ metadata, status }: Pod): boolean {
+  if (metadata.deletionTimestamp !== undefined) return false;
+  return (status.conditions ?? []).some(
+    ({ type, status: is }) => type === 'Ready' && is === 'True',
+  );
+}
+
+/** Pods have no network of their own here, and nothing answers at addresses of Services. */
+const DIFFERENCES = [
+  { op: 'add', path: '/spec/template/spec/hostNetwork', value: true },
+  ...[
+    { name: 'KUBERNETES_SERVICE_HOST', value: CONTROL_PLANE },
+    { name: 'KUBERNETES_SERVICE_PORT', value: '' },
+  ].map((value) => ({ op: 'add', path: '/spec/template/spec/containers/0/env/-', value })),
+];
+
+async function installControlPlane(tools: Tools, { cluster, temporal, directory }: Place) {
+  const site = join(directory, 'site');
+  await mkdir(site, { recursive: true });
+  const port = new URL(cluster.server).port;
+  const patch = JSON.stringify(DIFFERENCES).replace('"value":""', `"value":"${port}"`);
+  const data = {
+    ...{ TEMPORAL_ADDRESS: temporal.address, TEMPORAL_NAMESPACE: temporal.namespace },
+    SLIPWAY_SERVER_NAMES: SERVER,
+  };
+  const namespace = 'slipway';
+  const settings = {
+    ...{ apiVersion: 'v1', kind: 'ConfigMap', data },
+    metadata: { name: 'slipway-settings', namespace },
+  };
+  await writeFile(
+    join(site, 'kustomization.yaml'),
+    stringify({
+      resources: [relative(site, join(ROOT, 'deploy'))],
+      images: [{ name: 'registry.example.com/slipway', newName: 'localhost/slipway' }],
+      patches: [
+        { patch: stringify(settings) },
+        { target: { kind: 'Deployment', namespace }, patch },
+      ],
+    }),
+  );
+  process.stderr.write(`differences from docs/install.md: ${patch}; port 22624 of the machines\n`);
+  await tools.slipway('setup', 'temporal');
+  await tools.kubectl('apply', '-k', site);
+  await tools.kubectl('label', 'nodes', '--all', 'node-role.kubernetes.io/worker=', '--overwrite');
+}
+
+async function installHostWorkers(
+  tools: Tools,
+  { temporal, directory }: Pick<Place, 'temporal' | 'directory'>,
+): Promise<void> {
+  const overlay = join(directory, 'site/installer');
+  await mkdir(overlay, { recursive: true });
+  const settings = { authorityFile: '/etc/slipway/server-ca.crt' };
+  const hostEndpoint = `https://${SERVER}:22624`;
+  const text = hostSettings({ temporal: temporal.address, hostEndpoint, settings });
+  await writeFile(join(overlay, 'host.yaml'), `${text}temporalNamespace: ${temporal.namespace}\n`);
+  await writeFile(join(overlay, 'server-ca.crt'), await bundle(tools));
+  const namespace = 'slipway-installer';
+  const files = ['host.yaml', 'server-ca.crt'];
+  await writeFile(
+    join(overlay, 'kustomization.yaml'),
+    stringify({
+      resources: [relative(overlay, join(ROOT, 'deploy/installer'))],
+      images: [{ name: 'registry.example.com/slipway-host', newName: 'localhost/slipway-host' }],
+      generatorOptions: { disableNameSuffixHash: true },
+      configMapGenerator: [{ name: 'slipway-host-settings', namespace, behavior: 'merge', files }],
+    }),
+  );
+  await tools.kubectl('apply', '-k', overlay);
+}
+
+/** The authority that the controllers have made. */
+async function bundle({ kubectl }: Tools): Promise<string> {
+  const get = ['-n', 'slipway', 'get', 'configmap', 'slipway-server-ca'];
+  const read = async (): Promise<string> => {
+    for (;;) {
+      const text = await kubectl(...get, '--ignore-not-found', '-o', 'jsonpath={.data.ca\\.crt}');
+      if (text !== '') return text;
+      await setTimeout(500);
+    }
+  };
+  return withDeadline('the controllers publish their authority', read(), PODS_MS);
+}
+
+/** Polls: nothing else watches pods of this namespace. */
+export async function untilPodsReady({ readyPods }: Tools, count: number): Promise<void> {
+  const holds = async (): Promise<void> => {
+    while ((await readyPods()).length < count) await setTimeout(500);
+  };
+  await withDeadline(`${count} pods of Slipway are ready`, holds(), PODS_MS);
+}
