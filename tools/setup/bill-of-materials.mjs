@@ -23,7 +23,10 @@ export function billOfMaterials(manifests) {
     SPDXID: 'SPDXRef-DOCUMENT',
     name: `slipway-${own.version}`,
     documentNamespace: `https://slipway.dev/spdx/slipway-${own.version}`,
-    creationInfo: { created: '1970-01-01T00:00:00Z', creators: ['Tool: slipway bill-of-materials'] },
+    creationInfo: {
+      created: '1970-01-01T00:00:00Z',
+      creators: ['Tool: slipway bill-of-materials'],
+    },
     documentDescribes: [idOf(`${own.name}@${own.version}`)],
     packages: keys.map((key) => {
       const { name, version, license } = unique.get(key);
