@@ -14,7 +14,7 @@ import type { ObservedNode } from '../observer/observed';
 import { type Observer, startObserver } from '../observer/observer';
 import { until } from '../observer/until';
 import { execute } from './execute';
-import { PATIENCE_MS, withDeadline } from './machine/deadline';
+import { PATIENCE_MS } from './machine/deadline';
 import { hostSettings } from './machine/join';
 import type { Machine } from './machine/machine';
 import { type HostConfigParts, hostConfig, plainFile } from './support/configs';
@@ -128,12 +128,17 @@ async function untilInstalled(version: string): Promise<void> {
   await machineUntil(`${version} is on the machine`, 'test', '-x', path);
 }
 
-async function machineUntil(what: string, ...command: readonly string[]): Promise<void> {
-  const holds = async (): Promise<void> => {
-    while ((await machine.run(...command)).status !== 0) await setTimeout(500);
-  };
-  await withDeadline(what, holds());
+/** Asks again and again: nothing tells of what happens on a machine. */
+async function poll(what: string, holds: () => Promise<boolean>): Promise<void> {
+  for (const end = Date.now() + PATIENCE_MS; Date.now() < end; await setTimeout(500)) {
+    if (await holds()) return;
+  }
+  const { out } = await machine.run('sh', '-c', `tail -n 5 ${POD_LOGS}`);
+  throw new Error(`not seen in ${PATIENCE_MS / 1000} s: ${what}\n${out}`);
 }
+
+const machineUntil = (what: string, ...command: readonly string[]): Promise<void> =>
+  poll(what, async () => (await machine.run(...command)).status === 0);
 
 function ofPool(name: string, parts: HostConfigParts) {
   const config = hostConfig(name, parts);
@@ -180,12 +185,8 @@ async function versionShown(): Promise<string | undefined> {
   return line.slice(header.indexOf('HOSTWORKER')).split(' ')[0];
 }
 
-async function untilShown(version: string): Promise<void> {
-  const holds = async (): Promise<void> => {
-    while ((await versionShown()) !== version) await setTimeout(500);
-  };
-  await withDeadline(`slipway get nodes shows ${version}`, holds());
-}
+const untilShown = (version: string): Promise<void> =>
+  poll(`slipway get nodes shows ${version}`, async () => (await versionShown()) === version);
 
 test(
   'a machine of a cluster that exists gets it, joins its pool, and is updated by it',

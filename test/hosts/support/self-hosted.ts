@@ -12,7 +12,6 @@ import { repositoryRoot } from '../../../tools/repository-root';
 import { startTemporal, type TemporalServer } from '../../../tools/temporal';
 import { osImages } from '../build/images';
 import { execute } from '../execute';
-import { withDeadline } from '../machine/deadline';
 import { hostSettings, joinPool } from '../machine/join';
 import { createMachine, type Machine } from '../machine/machine';
 import { CONTROL_PLANE, createBridge } from '../machine/network';
@@ -216,23 +215,26 @@ async function installHostWorkers(
   await tools.kubectl('apply', '-k', overlay);
 }
 
-/** The authority that the controllers have made. */
-async function bundle({ kubectl }: Tools): Promise<string> {
-  const get = ['-n', 'slipway', 'get', 'configmap', 'slipway-server-ca'];
-  const read = async (): Promise<string> => {
-    for (;;) {
-      const text = await kubectl(...get, '--ignore-not-found', '-o', 'jsonpath={.data.ca\\.crt}');
-      if (text !== '') return text;
-      await setTimeout(500);
-    }
-  };
-  return withDeadline('the controllers publish their authority', read(), PODS_MS);
+/** Asks again and again: nothing else watches this namespace. */
+async function poll<T>(what: string, ask: () => Promise<T | undefined>): Promise<T> {
+  for (const end = Date.now() + PODS_MS; Date.now() < end; await setTimeout(500)) {
+    const answer = await ask();
+    if (answer !== undefined) return answer;
+  }
+  throw new Error(`not seen in ${PODS_MS / 1000} s: ${what}`);
 }
 
-/** Polls: nothing else watches pods of this namespace. */
+/** The authority that the controllers have made. */
+function bundle({ kubectl }: Tools): Promise<string> {
+  const get = ['-n', 'slipway', 'get', 'configmap', 'slipway-server-ca', '--ignore-not-found'];
+  return poll('the controllers publish their authority', async () => {
+    const text = await kubectl(...get, '-o', 'jsonpath={.data.ca\\.crt}');
+    return text === '' ? undefined : text;
+  });
+}
+
 export async function untilPodsReady({ readyPods }: Tools, count: number): Promise<void> {
-  const holds = async (): Promise<void> => {
-    while ((await readyPods()).length < count) await setTimeout(500);
-  };
-  await withDeadline(`${count} pods of Slipway are ready`, holds(), PODS_MS);
+  await poll(`${count} pods of Slipway are ready`, async () =>
+    (await readyPods()).length >= count ? true : undefined,
+  );
 }
