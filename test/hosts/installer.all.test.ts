@@ -105,7 +105,7 @@ async function bring(version: string, change?: (bundle: string) => Promise<void>
   await change?.(context);
   const image = `localhost/slipway-host:${version}`;
   await images.build(image, 'deploy/Containerfile.host', context);
-  await images.give(machine, image);
+  for (const one of [machine, world.machine]) await images.give(one, image);
   await applyInstaller('deploy/installer', version);
 }
 
@@ -212,6 +212,19 @@ test(
     expect(await machine.output('cat', '/etc/story.conf')).toBe('one\n');
     expect(await machine.output('slipway', 'host', 'status')).toContain(config);
     await untilShown(VERSION);
+  },
+  STORY_MS,
+);
+
+test(
+  'a machine whose image has it is left alone',
+  async () => {
+    await poll('its pod says so', async () => {
+      const { out } = await world.machine.run('sh', '-c', `cat ${POD_LOGS}`);
+      return out.includes('the image of the machine has a host worker: nothing to install');
+    });
+
+    expect((await world.machine.run('test', '-e', '/var/lib/slipway/host')).status).not.toBe(0);
   },
   STORY_MS,
 );
