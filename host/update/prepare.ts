@@ -14,6 +14,7 @@ import { refuseWithoutWorker } from './next-worker';
 import { checkPaths } from '../paths/path-checks';
 import { lookWithinFiveMinutes } from '../retries';
 import { changesOs, planFor } from './plan-update';
+import { refuseMissingVersion } from './worker-version';
 import type { HostPorts, OsStatus } from '../ports';
 import { dropKeptConfigs, type HostConfig, sameConfig } from '../records/configs';
 import { holds, settleForOrder } from '../settle/settle-for-order';
@@ -59,6 +60,7 @@ export async function prepareUpdate(ports: HostPorts, order: HostOrder): Promise
 
   const to = await desiredConfig(ports, order);
   await checkPaths(ports, from, to);
+  await refuseMissingVersion(ports.files, to);
   const plan = planFor(ports, order, from, to, status, forced);
   refuseLargePlan(to, plan);
   if (!plan.reconcilable.ok)

@@ -21,6 +21,7 @@ import {
   secondsUp,
 } from '../ports';
 import { proveKubelet, proveRunning } from './prove-running';
+import { proveVersion } from './worker-version';
 import { dropKeptConfigs, readCurrentConfig, sameConfig } from '../records/configs';
 import { performActions, runningServices } from '../services/services';
 import { commit, hasBegunToCommit } from '../settle/settle-for-order';
@@ -65,6 +66,7 @@ export async function verifyUpdate(ports: HostPorts, order: VerifyingOrder): Pro
   const to = await committedOrDesired(ports, order);
   const drift = await findDrift(ports, to.spec);
   if (drift !== undefined) throw fail('VerifyFailed', drift.reason, { path: drift.path });
+  await proveVersion(ports.files);
   const osDrift = ports.os.managesOs ? findOsDrift(status, to.spec) : undefined;
   if (osDrift !== undefined) throw fail('VerifyFailed', osDrift);
   await proveRunning(ports, status, to.spec, (await readCurrentConfig(ports.files))?.spec);

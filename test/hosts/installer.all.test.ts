@@ -260,7 +260,7 @@ test(
     });
     const reason = observer.record.node(NODE)?.annotations[REASON] ?? '';
 
-    expect(reason).toContain('no host worker reached Temporal');
+    expect(reason).toContain(`version ${BROKEN} of the host worker does not start`);
     expect(await machine.output('cat', VERSION_FILE)).toBe(`${NEXT}\n`);
     expect(await versionShown()).toBe(NEXT);
   },

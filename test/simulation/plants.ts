@@ -32,8 +32,8 @@ const NODE_CHANGES = 'activities/cluster/node-changes.ts';
 /** Nobody looks for room once more before the cordon. */
 export const NO_LAST_LOOK: Change = {
   file: AWAIT_GRANT,
-  from: 'if (silence !== undefined) return silence;',
-  to: 'return silence;',
+  from: 'if (!isControlPlane(node)) return whyNoRoom(room);',
+  to: 'return undefined;',
 };
 
 export const PLANTS: readonly Plant[] = [
