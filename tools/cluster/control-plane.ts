@@ -107,13 +107,12 @@ const ARGUMENTS: Readonly<Record<ClusterProcess, (layout: ClusterLayout) => read
     `--service-account-signing-key-file=${layout.serviceAccountKeyFile}`,
     '--service-account-issuer=https://kubernetes.default.svc',
     '--service-cluster-ip-range=10.96.0.0/16',
-    '--allow-privileged=true',
     '--authorization-mode=Node,RBAC',
     // As every installer does: `slipway debug` has a privileged pod.
     '--allow-privileged=true',
     '--enable-admission-plugins=NodeRestriction',
-    // No pod really runs, so none needs a token.
-    '--disable-admission-plugins=ServiceAccount',
+    // Without machines no pod really runs, so none needs a token.
+    ...(layout.address === undefined ? ['--disable-admission-plugins=ServiceAccount'] : []),
     ...(layout.audit === undefined
       ? []
       : [`--audit-policy-file=${layout.audit.policy}`, `--audit-log-path=${layout.audit.log}`]),
