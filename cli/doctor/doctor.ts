@@ -1,11 +1,12 @@
 /** All checks of `slipway doctor`. One that fails is a finding itself. */
 
+import { VERSION } from '../../process/version';
 import { messageOf } from '../../core/errors';
 import type { ClusterView } from '../ports';
 import { certificates } from './certificates';
 import { problem, type Finding } from './finding';
 import { access, apiServer, crds, mco, processes } from './kubernetes';
-import { clocks, hostWorkers, pools, unheardHosts, updaters } from './nodes';
+import { clocks, hostWorkers, otherVersions, pools, unheardHosts, updaters } from './nodes';
 import type { DoctorCluster, DoctorTemporal, InstalledDeployment } from './ports';
 import { clusterWorkers, histories, temporalServer } from './temporal';
 
@@ -60,6 +61,7 @@ async function inCluster({ cluster, view, temporal, nowMs }: Patient): Promise<r
     ['histories in Temporal', REACH_TEMPORAL, async () => histories(await opened())],
     ['machineconfigpools', INSTALL_CRDS, async () => pools(await seen())],
     ['host workers', INSTALL_CRDS, async () => unheardHosts(await seen())],
+    ['host workers', INSTALL_CRDS, async () => otherVersions(await seen(), VERSION)],
     ['host workers', REACH_TEMPORAL, async () => hostWorkers(await seen(), await opened())],
     ['other updaters', INSTALL_CRDS, async () => updaters(await seen())],
     [

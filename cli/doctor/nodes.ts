@@ -43,6 +43,20 @@ export function unheardHosts(view: ClusterView): readonly Finding[] {
   return [problem(nodesNamed(names), says, HOST_SERVICE)];
 }
 
+/** Nodes of a pool whose host worker has another version than this command. */
+export function otherVersions(view: ClusterView, version: string): readonly Finding[] {
+  const byVersion = new Map<string, string[]>();
+  for (const { metadata } of members(view)) {
+    const reported = view.machineConfigNodes.get(metadata.name)?.status?.hostWorker?.version;
+    if (reported === undefined || reported === version) continue;
+    byVersion.set(reported, [...(byVersion.get(reported) ?? []), metadata.name]);
+  }
+  return [...byVersion].map(([other, names]) => {
+    const says = `the host worker has version ${other}, and this command ${version}`;
+    return warning(nodesNamed(names), says, 'docs/machines.md#another-version');
+  });
+}
+
 const ASKED_AT_ONCE = 16;
 
 /** Nodes of a pool whose host worker does not ask Temporal for work. */

@@ -85,6 +85,22 @@ test(
   STORY_MS,
 );
 
+test(
+  'slipway debug runs a command on a machine, says how it ended, and leaves no pod',
+  async () => {
+    const [name = ''] = names();
+    const before = await podUids();
+
+    expect(await world.slipway('debug', name, '--', 'cat', '/etc/hostname')).toBe(`${name}\n`);
+    await expect(
+      world.slipway('debug', name, '--', 'sh', '-c', 'echo broken >&2; exit 3'),
+    ).rejects.toThrow(/exit status 4[^]*broken[^]*3/);
+
+    expect(await podUids()).toEqual(before);
+  },
+  STORY_MS,
+);
+
 async function podUids(): Promise<readonly string[]> {
   const path = '/api/v1/namespaces/slipway/pods';
   const { items } = await world.cluster.admin.call<{

@@ -103,6 +103,10 @@ const ARGUMENTS: Readonly<Record<ClusterProcess, (layout: ClusterLayout) => read
     `--client-ca-file=${layout.caFile}`,
     `--tls-cert-file=${layout.servingCertificateFile}`,
     `--tls-private-key-file=${layout.servingKeyFile}`,
+    `--kubelet-client-certificate=${layout.kubeletClientCertificateFile}`,
+    `--kubelet-client-key=${layout.kubeletClientKeyFile}`,
+    // No name server knows the machines.
+    '--kubelet-preferred-address-types=InternalIP',
     `--service-account-key-file=${layout.serviceAccountPublicKeyFile}`,
     `--service-account-signing-key-file=${layout.serviceAccountKeyFile}`,
     '--service-account-issuer=https://kubernetes.default.svc',

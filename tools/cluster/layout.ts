@@ -32,6 +32,9 @@ export interface ClusterLayout {
   readonly caKeyFile: string;
   readonly servingCertificateFile: string;
   readonly servingKeyFile: string;
+  /** Of the API server, for kubelets. */
+  readonly kubeletClientCertificateFile: string;
+  readonly kubeletClientKeyFile: string;
   readonly serviceAccountKeyFile: string;
   readonly serviceAccountPublicKeyFile: string;
   readonly admin: Credentials;
@@ -62,6 +65,7 @@ export async function prepareLayout(directory: string, address?: string): Promis
   const write = (name: string, content: string): Promise<string> =>
     writeSecret(join(pki, name), content);
   const admin = await superuser(authority, 'admin');
+  const kubeletClient = await superuser(authority, 'kube-apiserver-kubelet-client');
   const kubeconfig = async (user: string, credentials?: Credentials): Promise<string> => {
     const path = join(directory, `${user}.kubeconfig`);
     await writeKubeconfig(path, {
@@ -83,6 +87,8 @@ export async function prepareLayout(directory: string, address?: string): Promis
     caKeyFile: await write('ca.key', authority.key),
     servingCertificateFile: await write('kube-apiserver.crt', serving.certificate),
     servingKeyFile: await write('kube-apiserver.key', serving.key),
+    kubeletClientCertificateFile: await write('kubelet-client.crt', kubeletClient.certificate),
+    kubeletClientKeyFile: await write('kubelet-client.key', kubeletClient.key),
     serviceAccountKeyFile: await write('service-accounts.key', serviceAccount.key),
     serviceAccountPublicKeyFile: await write('service-accounts.pub', serviceAccount.publicKey),
     admin,

@@ -9,6 +9,8 @@ import type { ClusterView } from '../../../../cli/ports';
 import { certificates } from '../../../../cli/doctor/certificates';
 import { fail } from '../../../../core/errors';
 import { LABEL } from '../../../../core/names';
+import type { MachineConfigNode } from '../../../../core/node/types';
+import { VERSION } from '../../../../process/version';
 import { issueServing } from '../../../../adapters/certificates/issue';
 import { newAuthority } from '../../../../tools/cluster/certificates';
 import { aPool } from '../../core/pool/builders';
@@ -327,4 +329,25 @@ describe('a certificate', () => {
       expect.objectContaining({ level: 'problem', says: 'is not there' }),
     );
   });
+});
+
+it('names the nodes whose host worker has another version', async () => {
+  const reported = (name: string, version: string): readonly [string, MachineConfigNode] => [
+    name,
+    {
+      metadata: { name },
+      spec: { node: { name }, pool: { name: 'worker' }, configVersion: { desired: 'r' } },
+      status: { hostWorker: { version } },
+    },
+  ];
+  const nodes = new Map([reported('w1', '0.0.1'), reported('w2', VERSION)]);
+
+  const { code, wrong } = await examined({ view: { ...VIEW, machineConfigNodes: nodes } });
+
+  expect(code).toBe(EXIT.OK);
+  expect(wrong).toEqual([
+    expect.stringContaining(
+      `node w1: the host worker has version 0.0.1, and this command ${VERSION}`,
+    ) as string,
+  ]);
 });
