@@ -1,59 +1,42 @@
 /** The control plane of Slipway runs as pods on the machines that it updates. */
 
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { markOf, rebootsOf, wasEverCordoned } from '../e2e/support/judgements';
-import { type Observer, startObserver } from '../observer/observer';
-import { until } from '../observer/until';
-import { manifestsWith } from '../../tools/stack/manifests';
+import { execute } from './execute';
 import { hostConfig, plainFile } from './support/configs';
 import { type SelfHosted, startSelfHosted, untilPodsReady } from './support/self-hosted';
 import { CURRENT_CONFIG, START_MS, STATE, STOP_MS, STORY_MS } from './support/world';
 
-const POOL = 'worker';
 /** Each Deployment has two. */
 const PODS = 6;
-const WATCH = ['--watch', '--timeout', '8m'];
 
 let world: SelfHosted;
-let observer: Observer;
 
 beforeAll(async () => {
   world = await startSelfHosted(3);
-  observer = await startObserver({
-    kubeconfig: world.cluster.adminKubeconfig,
-    nodeSelector: `node-role.kubernetes.io/${POOL}`,
-    maxUnavailable: 1,
-  });
 }, START_MS);
 
 afterAll(async () => {
-  observer?.stop();
   await world?.stop();
 }, STOP_MS);
 
 const names = (): readonly string[] => world.machines.map(({ name }) => name);
-const target = (): string => observer.record.pool(POOL)?.target ?? '';
 
 function allUpdated(): boolean {
   return names().every((name) => {
-    const node = observer.record.node(name);
-    return node?.annotations[CURRENT_CONFIG] === target() && node.annotations[STATE] === 'Done';
+    const node = world.record.node(name);
+    return (
+      node?.annotations[CURRENT_CONFIG] === world.target() && node.annotations[STATE] === 'Done'
+    );
   });
 }
 
 test(
   'as pods with their manifests they bring every machine under Slipway',
   async () => {
-    await untilPodsReady(world, PODS);
-    await world.kubectl('apply', '-f', 'deploy/samples');
-    await world.kubectl(
-      'wait',
-      'mcp',
-      POOL,
-      '--for=condition=RenderDegraded=False',
-      '--timeout=2m',
-    );
-
-    await world.slipway('rollout', 'start', POOL, ...WATCH);
+    await world.begin(PODS);
 
     expect(allUpdated()).toBe(true);
   },
@@ -63,24 +46,21 @@ test(
 test(
   'a rollout drains and reboots every machine, also those that run it',
   async () => {
-    const mark = markOf(observer.record);
-    const before = target();
+    const { record } = world;
+    const mark = markOf(record);
     const uids = await podUids();
-    const config = hostConfig('50-story', { files: [plainFile('/etc/story.conf', 'one\n')] });
-    await manifestsWith(world.cluster.adminKubeconfig).applyObject(config);
-    await until(observer.record, 'the pool has another config', () => target() !== before);
 
-    await world.slipway('rollout', 'start', POOL, ...WATCH);
+    await world.roll(hostConfig('50-story', { files: [plainFile('/etc/story.conf', 'one\n')] }));
 
     expect(allUpdated()).toBe(true);
     for (const name of names()) {
-      expect(wasEverCordoned(observer.record, name, mark)).toBe(true);
-      expect(rebootsOf(observer.record, name, mark)).toEqual([target()]);
+      expect(wasEverCordoned(record, name, mark)).toBe(true);
+      expect(rebootsOf(record, name, mark)).toEqual([world.target()]);
     }
     // Each of them was evicted.
     expect((await podUids()).filter((uid) => uids.includes(uid))).toEqual([]);
     await untilPodsReady(world, PODS);
-    expect(observer.record.violations).toEqual([]);
+    expect(record.violations).toEqual([]);
   },
   STORY_MS,
 );
@@ -97,6 +77,26 @@ test(
     ).rejects.toThrow(/exit status 4[^]*broken[^]*3/);
 
     expect(await podUids()).toEqual(before);
+  },
+  STORY_MS,
+);
+
+test(
+  'slipway debug --collect brings the journals of a machine',
+  async () => {
+    const [name = ''] = names();
+    const directory = await mkdtemp(join(tmpdir(), 'slipway-collect-'));
+    try {
+      const file = join(directory, 'debug.tar.gz');
+      await world.slipway('debug', name, '--collect', '--output', file);
+
+      const listed = await execute('tar', ['-tzf', file]);
+      expect(listed).toMatch(/journal\//);
+      const text = await execute('tar', ['-xzOf', file, '--wildcards', '*host-status.json']);
+      expect(JSON.parse(text)).toMatchObject({ node: name, currentConfig: world.target() });
+    } finally {
+      await rm(directory, { recursive: true });
+    }
   },
   STORY_MS,
 );

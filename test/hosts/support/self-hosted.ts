@@ -4,12 +4,17 @@ import { execFileSync } from 'node:child_process';
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join, relative } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
+import type { KubernetesObject } from '@kubernetes/client-node';
 import { stringify } from 'yaml';
 import { VERSION } from '../../../process/version';
 import { type Cluster, startCluster } from '../../../tools/cluster';
 import { ensureBinary } from '../../../tools/binaries';
 import { repositoryRoot } from '../../../tools/repository-root';
+import { manifestsWith } from '../../../tools/stack/manifests';
 import { startTemporal, type TemporalServer } from '../../../tools/temporal';
+import { startObserver } from '../../observer/observer';
+import type { RolloutRecord } from '../../observer/record';
+import { until } from '../../observer/until';
 import { osImages } from '../build/images';
 import { execute } from '../execute';
 import { hostSettings, joinPool } from '../machine/join';
@@ -19,6 +24,7 @@ import { startOsRegistry } from '../machine/os-registry';
 import { createContainerImages } from './container-images';
 
 const ROOT = repositoryRoot();
+export const POOL = 'worker';
 /** Of Slipway's server, in `/etc/hosts` of each machine: all machines that may run it. */
 const SERVER = 'slipway.test';
 const NO_POINTER = { ignition: { version: '3.4.0' } };
@@ -28,6 +34,13 @@ export interface SelfHosted {
   readonly cluster: Cluster;
   readonly temporal: TemporalServer;
   readonly machines: readonly Machine[];
+  readonly record: RolloutRecord;
+  /** The config of the pool. */
+  target(): string;
+  /** Waits for so many pods of Slipway, and brings the machines under Slipway. */
+  begin(pods: number): Promise<void>;
+  /** Applies a MachineConfig and rolls it out, as a person does who watches. */
+  roll(config: KubernetesObject): Promise<void>;
   kubectl(...args: readonly string[]): Promise<string>;
   slipway(...args: readonly string[]): Promise<string>;
   /** Slipway's pods that are Ready, as `pod on node`. */
@@ -65,11 +78,53 @@ export async function startSelfHosted(hosts: number): Promise<SelfHosted> {
     const tools = toolsOf(cluster, temporal);
     await installControlPlane(tools, { cluster, temporal, directory });
     await installHostWorkers(tools, { temporal, directory });
-    return { cluster, temporal, machines, ...tools, stop };
+    const observer = await startObserver({
+      kubeconfig: cluster.adminKubeconfig,
+      nodeSelector: `node-role.kubernetes.io/${POOL}`,
+      maxUnavailable: 1,
+    });
+    stops.push(() => Promise.resolve(observer.stop()));
+    const { record } = observer;
+    return {
+      cluster,
+      temporal,
+      machines,
+      record,
+      ...tools,
+      ...stepsOf(tools, cluster, record),
+      stop,
+    };
   } catch (error) {
     await stop();
     throw error;
   }
+}
+
+function stepsOf(
+  tools: Tools,
+  cluster: Cluster,
+  record: RolloutRecord,
+): Pick<SelfHosted, 'target' | 'begin' | 'roll'> {
+  const target = (): string => record.pool(POOL)?.target ?? '';
+  const start = async (): Promise<void> => {
+    await tools.slipway('rollout', 'start', POOL, '--watch', '--timeout', '8m');
+  };
+  return {
+    target,
+    begin: async (pods) => {
+      await untilPodsReady(tools, pods);
+      await tools.kubectl('apply', '-f', 'deploy/samples');
+      const rendered = ['--for=condition=RenderDegraded=False', '--timeout=2m'];
+      await tools.kubectl('wait', 'mcp', POOL, ...rendered);
+      await start();
+    },
+    roll: async (config) => {
+      const before = target();
+      await manifestsWith(cluster.adminKubeconfig).applyObject(config);
+      await until(record, 'the pool has another config', () => target() !== before);
+      await start();
+    },
+  };
 }
 
 interface Place {
