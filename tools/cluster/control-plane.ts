@@ -106,7 +106,7 @@ const ARGUMENTS: Readonly<Record<ClusterProcess, (layout: ClusterLayout) => read
     `--kubelet-client-certificate=${layout.kubeletClientCertificateFile}`,
     `--kubelet-client-key=${layout.kubeletClientKeyFile}`,
     // No name server knows the machines.
-    '--kubelet-preferred-address-types=InternalIP',
+    '--kubelet-preferred-address-types=InternalIP,Hostname',
     `--service-account-key-file=${layout.serviceAccountPublicKeyFile}`,
     `--service-account-signing-key-file=${layout.serviceAccountKeyFile}`,
     '--service-account-issuer=https://kubernetes.default.svc',
