@@ -1,9 +1,8 @@
-import type { IncomingMessage } from 'node:http';
 import type { WebSocket } from 'ws';
 import { failureName, messageOf } from '../../core/errors';
-import { readStatus, refusal, statusFrom, unreachable, type ApiStatus } from './api-errors';
+import { readStatus, refusal, unreachable, type ApiStatus } from './api-errors';
 import { findEndpoint, type EndpointSettings } from './credentials';
-import { linesOf, parseEvent, type WatchEvent } from './event-stream';
+import { eventsOf, type WatchEvent } from './event-stream';
 import {
   apiVersionOf,
   describeObject,
@@ -324,7 +323,10 @@ export class KubeClient {
         what,
         signal,
       });
-      yield* this.#events(resource, reply, what, options.opened);
+      const stream = { what, log: this.#log, opened: options.opened };
+      for await (const { type, object } of eventsOf<T>(reply, stream)) {
+        yield { type, object: read(resource, object) };
+      }
     } catch (error) {
       if (signal.aborted) return;
       if (failureName(error) !== undefined) throw error;
@@ -334,31 +336,6 @@ export class KubeClient {
 
   close(): void {
     this.#transport.close();
-  }
-
-  async *#events<T extends KubeObject>(
-    resource: Resource<T>,
-    reply: IncomingMessage,
-    what: string,
-    opened?: () => void,
-  ): AsyncGenerator<WatchEvent<T>> {
-    if (reply.statusCode !== 200) {
-      let body = '';
-      for await (const line of linesOf(reply)) body += line;
-      throw refusal(what, readStatus(reply.statusCode ?? 0, body));
-    }
-    opened?.();
-    for await (const line of linesOf(reply)) {
-      const event = parseEvent(line);
-      if (event === undefined) {
-        this.#log.warn({ what, sizeBytes: line.length }, 'skipped an unreadable watch event');
-      } else if (event.type === 'ERROR') {
-        throw refusal(what, statusFrom(event.object, 500));
-      } else {
-        const { object, ...rest } = event as WatchEvent<T>;
-        yield { ...rest, object: read(resource, object) };
-      }
-    }
   }
 
   async #page<T extends KubeObject>(
