@@ -1,10 +1,8 @@
 /** The DaemonSet of deploy/installer brings the host worker onto a machine, and another version of it, and takes it off. */
 
-import { cp, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { cp, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { join, relative } from 'node:path';
-import { setTimeout } from 'node:timers/promises';
-import { stringify } from 'yaml';
+import { join } from 'node:path';
 import { messageOf } from '../../core/errors';
 import { VERSION } from '../../process/version';
 import { ensureBinary } from '../../tools/binaries';
@@ -12,13 +10,14 @@ import { adoptDirectory } from '../../tools/processes/watchdog';
 import { repositoryRoot } from '../../tools/repository-root';
 import type { ObservedNode } from '../observer/observed';
 import { type Observer, startObserver } from '../observer/observer';
+import { until as eventually } from '../integration/tools/until';
 import { until } from '../observer/until';
 import { execute } from './execute';
 import { PATIENCE_MS } from './machine/deadline';
-import { hostSettings } from './machine/join';
 import type { Machine } from './machine/machine';
 import { type HostConfigParts, hostConfig, plainFile } from './support/configs';
 import { type ContainerImages, createContainerImages } from './support/container-images';
+import { writeInstallerOverlay } from './support/installer-overlay';
 import { installMachine } from './support/new-machine';
 import {
   CURRENT_CONFIG,
@@ -75,25 +74,13 @@ afterAll(async () => {
   disown();
 }, STOP_MS);
 
-/** As a person does: with an overlay of `deploy/installer`, or of `deploy/remover`. */
+/** As a person does. */
 async function applyInstaller(base: string, version: string): Promise<void> {
   const { temporal, product, cluster } = world.fleet;
   const overlay = join(directory, 'overlay');
-  await mkdir(overlay, { recursive: true });
-  const settings = { authorityFile: '/etc/slipway/server-ca.crt' };
-  const place = { temporal: temporal.address, hostEndpoint: product.hostEndpoint, settings };
-  await writeFile(join(overlay, 'host.yaml'), hostSettings(place));
-  await writeFile(join(overlay, 'server-ca.crt'), cluster.ca);
-  const namespace = 'slipway-installer';
-  const image = { newName: 'localhost/slipway-host', newTag: version };
-  const files = ['host.yaml', 'server-ca.crt'];
-  const kustomization = {
-    resources: [relative(overlay, join(ROOT, base))],
-    images: [{ name: 'registry.example.com/slipway-host', ...image }],
-    generatorOptions: { disableNameSuffixHash: true },
-    configMapGenerator: [{ name: 'slipway-host-settings', namespace, behavior: 'merge', files }],
-  };
-  await writeFile(join(overlay, 'kustomization.yaml'), stringify(kustomization));
+  const { hostEndpoint } = product;
+  const place = { base, version, temporal, hostEndpoint, authority: cluster.ca };
+  await writeInstallerOverlay(overlay, place);
   const kubectl = await ensureBinary('kubectl');
   await execute(kubectl, ['apply', '--kubeconfig', cluster.adminKubeconfig, '-k', overlay]);
 }
@@ -128,13 +115,12 @@ async function untilInstalled(version: string): Promise<void> {
   await machineUntil(`${version} is on the machine`, 'test', '-x', path);
 }
 
-/** Asks again and again: nothing tells of what happens on a machine. */
+/** A failure says what the installer has logged. */
 async function poll(what: string, holds: () => Promise<boolean>): Promise<void> {
-  for (const end = Date.now() + PATIENCE_MS; Date.now() < end; await setTimeout(500)) {
-    if (await holds()) return;
-  }
-  const { out } = await machine.run('sh', '-c', `tail -n 5 ${POD_LOGS}`);
-  throw new Error(`not seen in ${PATIENCE_MS / 1000} s: ${what}\n${out}`);
+  await eventually(holds, what, PATIENCE_MS).catch(async (error: unknown) => {
+    const { out } = await machine.run('sh', '-c', `tail -n 5 ${POD_LOGS}`);
+    throw new Error(`${messageOf(error)}\n${out}`);
+  });
 }
 
 const machineUntil = (what: string, ...command: readonly string[]): Promise<void> =>

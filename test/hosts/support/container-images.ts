@@ -10,7 +10,20 @@ import { varOf } from '../machine/sysroot';
 
 const BASE = 'localhost/base';
 const PROGRAMS = [
-  ...['basename', 'cat', 'cmp', 'cp', 'dirname', 'env', 'ln', 'ls', 'mkdir', 'mv', 'readlink'],
+  ...[
+    'basename',
+    'cat',
+    'chmod',
+    'cmp',
+    'cp',
+    'dirname',
+    'env',
+    'ln',
+    'ls',
+    'mkdir',
+    'mv',
+    'readlink',
+  ],
   ...['rm', 'sed', 'sha256sum', 'sleep'],
 ].map((name) => `/usr/bin/${name}`);
 

@@ -3,7 +3,6 @@
 import { execFileSync } from 'node:child_process';
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join, relative } from 'node:path';
-import { setTimeout } from 'node:timers/promises';
 import type { KubernetesObject } from '@kubernetes/client-node';
 import { stringify } from 'yaml';
 import { VERSION } from '../../../process/version';
@@ -12,16 +11,18 @@ import { ensureBinary } from '../../../tools/binaries';
 import { repositoryRoot } from '../../../tools/repository-root';
 import { manifestsWith } from '../../../tools/stack/manifests';
 import { startTemporal, type TemporalServer } from '../../../tools/temporal';
+import { until as eventually } from '../../integration/tools/until';
 import { startObserver } from '../../observer/observer';
 import type { RolloutRecord } from '../../observer/record';
 import { until } from '../../observer/until';
 import { osImages } from '../build/images';
 import { execute } from '../execute';
-import { hostSettings, joinPool } from '../machine/join';
+import { joinPool } from '../machine/join';
 import { createMachine, type Machine } from '../machine/machine';
 import { CONTROL_PLANE, createBridge } from '../machine/network';
 import { startOsRegistry } from '../machine/os-registry';
 import { createContainerImages } from './container-images';
+import { writeInstallerOverlay } from './installer-overlay';
 
 const ROOT = repositoryRoot();
 export const POOL = 'worker';
@@ -75,7 +76,7 @@ export async function startSelfHosted(hosts: number): Promise<SelfHosted> {
       for (const machine of machines) await machine.remove();
     });
     await giveImages(machines, directory);
-    const tools = toolsOf(cluster, temporal);
+    const tools = await toolsOf(cluster, temporal);
     await installControlPlane(tools, { cluster, temporal, directory });
     await installHostWorkers(tools, { temporal, directory });
     const observer = await startObserver({
@@ -171,14 +172,15 @@ async function giveImages(machines: readonly Machine[], directory: string): Prom
 
 type Tools = Pick<SelfHosted, 'kubectl' | 'slipway' | 'readyPods'>;
 
-function toolsOf(cluster: Cluster, temporal: TemporalServer): Tools {
+async function toolsOf(cluster: Cluster, temporal: TemporalServer): Promise<Tools> {
+  const kubectl = await ensureBinary('kubectl');
   const environment = {
     KUBECONFIG: cluster.adminKubeconfig,
     TEMPORAL_ADDRESS: temporal.address,
     TEMPORAL_NAMESPACE: temporal.namespace,
   };
   return {
-    kubectl: async (...args) => execute(await ensureBinary('kubectl'), args, { environment }),
+    kubectl: (...args) => execute(kubectl, args, { environment }),
     slipway: (...args) =>
       execute(process.execPath, [join(ROOT, 'dist/cli/main.js'), ...args], { environment }),
     readyPods: async () => {
@@ -250,46 +252,23 @@ async function installHostWorkers(
   { temporal, directory }: Pick<Place, 'temporal' | 'directory'>,
 ): Promise<void> {
   const overlay = join(directory, 'site/installer');
-  await mkdir(overlay, { recursive: true });
-  const settings = { authorityFile: '/etc/slipway/server-ca.crt' };
   const hostEndpoint = `https://${SERVER}:22624`;
-  const text = hostSettings({ temporal: temporal.address, hostEndpoint, settings });
-  await writeFile(join(overlay, 'host.yaml'), `${text}temporalNamespace: ${temporal.namespace}\n`);
-  await writeFile(join(overlay, 'server-ca.crt'), await bundle(tools));
-  const namespace = 'slipway-installer';
-  const files = ['host.yaml', 'server-ca.crt'];
-  await writeFile(
-    join(overlay, 'kustomization.yaml'),
-    stringify({
-      resources: [relative(overlay, join(ROOT, 'deploy/installer'))],
-      images: [{ name: 'registry.example.com/slipway-host', newName: 'localhost/slipway-host' }],
-      generatorOptions: { disableNameSuffixHash: true },
-      configMapGenerator: [{ name: 'slipway-host-settings', namespace, behavior: 'merge', files }],
-    }),
-  );
+  const authority = await publishedAuthority(tools);
+  const base = 'deploy/installer';
+  const place = { base, version: VERSION, temporal, hostEndpoint, authority };
+  await writeInstallerOverlay(overlay, place);
   await tools.kubectl('apply', '-k', overlay);
 }
 
-/** Asks again and again: nothing else watches this namespace. */
-async function poll<T>(what: string, ask: () => Promise<T | undefined>): Promise<T> {
-  for (const end = Date.now() + PODS_MS; Date.now() < end; await setTimeout(500)) {
-    const answer = await ask();
-    if (answer !== undefined) return answer;
-  }
-  throw new Error(`not seen in ${PODS_MS / 1000} s: ${what}`);
-}
-
-/** The authority that the controllers have made. */
-function bundle({ kubectl }: Tools): Promise<string> {
+/** That the controllers have made. */
+async function publishedAuthority({ kubectl }: Tools): Promise<string> {
   const get = ['-n', 'slipway', 'get', 'configmap', 'slipway-server-ca', '--ignore-not-found'];
-  return poll('the controllers publish their authority', async () => {
-    const text = await kubectl(...get, '-o', 'jsonpath={.data.ca\\.crt}');
-    return text === '' ? undefined : text;
-  });
+  const read = () => kubectl(...get, '-o', 'jsonpath={.data.ca\\.crt}');
+  await eventually(async () => (await read()) !== '', 'an authority is published', PODS_MS);
+  return read();
 }
 
 export async function untilPodsReady({ readyPods }: Tools, count: number): Promise<void> {
-  await poll(`${count} pods of Slipway are ready`, async () =>
-    (await readyPods()).length >= count ? true : undefined,
-  );
+  const holds = async () => (await readyPods()).length >= count;
+  await eventually(holds, `${count} pods of Slipway are ready`, PODS_MS);
 }
