@@ -3,20 +3,20 @@
 import { join } from 'node:path';
 import type { RolloutPolicySpec } from '../../../core/pool/types';
 import { ANNOTATION, NodeState } from '../../../core/names';
-import { type Cluster, startCluster } from '../../../tools/cluster';
+import type { Cluster } from '../../../tools/cluster';
 import { postNodes } from '../../../tools/cluster/nodes';
 import { type Manifests, manifestsWith } from '../../../tools/stack/manifests';
 import { createProduct, type Product } from '../../../tools/stack/product';
 import { renderedConfigOf } from '../../../tools/stack/readiness';
-import { startTemporal, type TemporalServer } from '../../../tools/temporal';
+import type { TemporalServer } from '../../../tools/temporal';
 import type { Registry } from '../../../tools/registry';
 import { repositoryRoot } from '../../../tools/repository-root';
 import { execute } from '../execute';
-import { osImages, type OsVersion } from '../build/images';
+import type { OsVersion } from '../build/images';
 import { joinPool } from '../machine/join';
 import { createMachine, type Machine } from '../machine/machine';
-import { CONTROL_PLANE, createBridge } from '../machine/network';
-import { startOsRegistry } from '../machine/os-registry';
+import { CONTROL_PLANE } from '../machine/network';
+import { withServers } from './servers';
 
 export const POOL = 'worker';
 
@@ -49,27 +49,9 @@ export interface Fleet {
 /** Every kubelet was started; Ready comes a moment later. */
 export async function startFleet(options: FleetOptions): Promise<Fleet> {
   const step = options.onStep ?? (() => undefined);
-  const directory = process.env['SLIPWAY_HOSTS_DIRECTORY'];
-  if (directory === undefined) throw new Error('start it with tools/setup/in-namespace.sh');
-  await createBridge();
-  const stops: (() => Promise<void>)[] = [];
-  const stop = async (): Promise<void> => {
-    for (const end of stops.splice(0).reverse()) await end();
-  };
-  try {
-    step('starting registry, control plane and Temporal');
-    const layout = await osImages();
-    const { registry, images } = await startOsRegistry(directory, layout);
-    stops.push(() => registry.stop());
-    const cluster = await startCluster({ kwok: false, audit: true, address: CONTROL_PLANE });
-    stops.push(() => cluster.stop());
-    const temporal = await startTemporal({
-      ip: CONTROL_PLANE,
-      ui: options.temporalUi ?? false,
-      database: true,
-    });
-    stops.push(() => temporal.stop());
-
+  step('starting registry, control plane and Temporal');
+  return withServers({ ui: options.temporalUi ?? false }, async (servers) => {
+    const { directory, registry, images, cluster, temporal, stops } = servers;
     step('applying CRDs, roles, pools and base MachineConfigs');
     const manifests = manifestsWith(cluster.adminKubeconfig);
     await applyBase(manifests, images.v1, options);
@@ -128,12 +110,8 @@ export async function startFleet(options: FleetOptions): Promise<Fleet> {
         TEMPORAL_ADDRESS: temporal.address,
         TEMPORAL_NAMESPACE: temporal.namespace,
       },
-      stop,
     };
-  } catch (error) {
-    await stop();
-    throw error;
-  }
+  });
 }
 
 /** Makes a token. */

@@ -6,23 +6,22 @@ import { join, relative } from 'node:path';
 import type { KubernetesObject } from '@kubernetes/client-node';
 import { stringify } from 'yaml';
 import { VERSION } from '../../../process/version';
-import { type Cluster, startCluster } from '../../../tools/cluster';
+import type { Cluster } from '../../../tools/cluster';
 import { ensureBinary } from '../../../tools/binaries';
 import { repositoryRoot } from '../../../tools/repository-root';
 import { manifestsWith } from '../../../tools/stack/manifests';
-import { startTemporal, type TemporalServer } from '../../../tools/temporal';
+import type { TemporalServer } from '../../../tools/temporal';
 import { until as eventually } from '../../integration/tools/until';
 import { startObserver } from '../../observer/observer';
 import type { RolloutRecord } from '../../observer/record';
 import { until } from '../../observer/until';
-import { osImages } from '../build/images';
 import { execute } from '../execute';
 import { joinPool } from '../machine/join';
 import { createMachine, type Machine } from '../machine/machine';
-import { CONTROL_PLANE, createBridge } from '../machine/network';
-import { startOsRegistry } from '../machine/os-registry';
+import { CONTROL_PLANE } from '../machine/network';
 import { createContainerImages } from './container-images';
 import { writeInstallerOverlay } from './installer-overlay';
+import { withServers } from './servers';
 
 const ROOT = repositoryRoot();
 export const POOL = 'worker';
@@ -50,21 +49,8 @@ export interface SelfHosted {
 }
 
 /** Everything of docs/install.md up to the first rollout. */
-export async function startSelfHosted(hosts: number): Promise<SelfHosted> {
-  const directory = process.env['SLIPWAY_HOSTS_DIRECTORY'];
-  if (directory === undefined) throw new Error('start it with tools/setup/in-namespace.sh');
-  await createBridge();
-  const stops: (() => Promise<void>)[] = [];
-  const stop = async (): Promise<void> => {
-    for (const end of stops.splice(0).reverse()) await end();
-  };
-  try {
-    const { registry, images } = await startOsRegistry(directory, await osImages());
-    stops.push(() => registry.stop());
-    const cluster = await startCluster({ kwok: false, audit: true, address: CONTROL_PLANE });
-    stops.push(() => cluster.stop());
-    const temporal = await startTemporal({ ip: CONTROL_PLANE, ui: false, database: true });
-    stops.push(() => temporal.stop());
+export function startSelfHosted(hosts: number): Promise<SelfHosted> {
+  return withServers({ ui: false }, async ({ directory, images, cluster, temporal, stops }) => {
     const machines = await bareMachines({
       cluster,
       temporal,
@@ -93,12 +79,8 @@ export async function startSelfHosted(hosts: number): Promise<SelfHosted> {
       record,
       ...tools,
       ...stepsOf(tools, cluster, record),
-      stop,
     };
-  } catch (error) {
-    await stop();
-    throw error;
-  }
+  });
 }
 
 function stepsOf(
