@@ -52,10 +52,8 @@ const URLS: readonly Rule[] = [
 const QUOTED = /(?<depth>\\*)"[^\n]{0,16384}?(?<!\\)\k<depth>"|'[^'\n]{0,16384}'/;
 /** After a colon, as in YAML and messages, up to the end of the line or the next field. */
 const BARE = /[^\s,;&"'<>{}[\]\\]+(?:(?<=:\s*\S+)[ \t]+[^\n,;&"'{}[\]\\]+)?/;
-const NAMED = new RegExp(
-  `(?<![\\w.-])(-{0,2}[A-Za-z_][\\w.-]{1,120})(\\\\*["']?\\s*[:=]\\s*)(${QUOTED.source}|${BARE.source})`,
-  'g',
-);
+const NAME = /(?<![\w.-])(-{0,2}[A-Za-z_][\w.-]{1,120})\\*["']?\s*[:=]\s*/g;
+const VALUE = new RegExp(`(?:${QUOTED.source}|${BARE.source})`, 'y');
 
 /** `--token VALUE` */
 const FLAG = /(?<![\w.-])(--?[A-Za-z][\w-]{1,80})(\s+)("[^"\n]*"|'[^'\n]*'|[^\s,;"'-][^\s,;"']*)/g;
@@ -72,23 +70,29 @@ export function redactText(text: string): string {
     .replace(RUN, (run) => (isOpaque(run) ? GONE : run));
 }
 
-/** Deeper ones come from nobody's program. */
-const DEEPEST = 8;
-
-/** Also within the value of another name: `failed: password=…`. */
-function withoutNamed(text: string, depth = 0): string {
-  if (depth > DEEPEST) return GONE;
-  return text.replace(NAMED, (all: string, name: string, between: string, value: string) =>
-    isSecretName(name)
-      ? withoutValue(all, name, between, value)
-      : `${name}${between}${withoutNamed(value, depth + 1)}`,
-  );
+/** The value of a harmless name may hold another name: `failed: password=…`. */
+function withoutNamed(text: string): string {
+  let plain = '';
+  let taken = 0;
+  for (const { index, 0: start, 1: name = '' } of text.matchAll(NAME)) {
+    if (index < taken || !isSecretName(name)) continue;
+    VALUE.lastIndex = index + start.length;
+    const value = VALUE.exec(text)?.[0];
+    if (value === undefined) continue;
+    plain += text.slice(taken, index + start.length) + gone(value);
+    taken = index + start.length + value.length;
+  }
+  return plain + text.slice(taken);
 }
 
 function withoutValue(all: string, name: string, between: string, value: string): string {
-  if (!isSecretName(name)) return all;
+  return isSecretName(name) ? `${name}${between}${gone(value)}` : all;
+}
+
+/** Quotes stay. */
+function gone(value: string): string {
   const [quote = ''] = /^\\*["']/.exec(value) ?? [];
-  return `${name}${between}${quote}${GONE}${quote}`;
+  return `${quote}${GONE}${quote}`;
 }
 
 /** Digests, UUIDs, paths and names of objects are not. */

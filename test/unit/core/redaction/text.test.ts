@@ -105,5 +105,7 @@ it('takes a named value out of JSON, YAML, variables and flags', () => {
         expect(redactText(text)).not.toContain(value);
       }
     }),
+    // A name without a value, and the secret in the next line.
+    { examples: [['password', 'aaaaAa000AAa', 'aa=']] },
   );
 });
