@@ -5,6 +5,7 @@ import {
   annotationOf,
   isDegraded,
   isUnschedulable,
+  saysReady,
   unreadyCondition,
 } from '../../core/node/predicates';
 import type { Node } from '../../core/node/types';
@@ -39,7 +40,7 @@ export function newsFor({ previous, current }: NodeChange): string | undefined {
   if (isTurned && isByPerson(previous, current)) return cordoned;
   if (isBeingUpdated(previous) || isBeingUpdated(current)) return undefined;
   if (isTurned) return cordoned;
-  if (troubleOf(previous) !== troubleOf(current)) return `readiness of node ${name}`;
+  if (readinessOf(previous) !== readinessOf(current)) return `readiness of node ${name}`;
   if (!same(taintsOf(previous), taintsOf(current))) return `taints of node ${name}`;
   if (!same(marksOf(previous), marksOf(current))) return `annotations of node ${name}`;
   return undefined;
@@ -77,9 +78,11 @@ function isGoing(node: Node): boolean {
   return node.metadata.deletionTimestamp !== undefined;
 }
 
-function troubleOf(node: Node): string {
+/** A node whose kubelet has never said that it is Ready counts as such, and is no candidate. */
+function readinessOf(node: Node): string {
   const condition = unreadyCondition(node);
-  return condition === undefined ? '' : `${condition.type}=${condition.status}`;
+  if (condition !== undefined) return `${condition.type}=${condition.status}`;
+  return saysReady(node) ? 'Ready' : 'unsaid';
 }
 
 /** Without Slipway's taint and those that follow cordon and readiness. */

@@ -84,6 +84,13 @@ describe('what a rollout must hear of a node', () => {
 
     expect(newsFor(change)).toBe(expected);
   });
+
+  it('its kubelet says for the first time that it is Ready', () => {
+    const ready = aNode({ ready: true });
+    const silent = { ...ready, status: {} };
+
+    expect(newsFor({ previous: silent, current: ready })).toBe('readiness of node n1');
+  });
 });
 
 describe('what other pools with control-plane nodes must hear of one', () => {
