@@ -35,7 +35,7 @@ export function createAwaitReturn(ports: ClusterPorts): ClusterActivities['await
     const show = (phase: NodePhase): void => {
       shown = shown.then(() => showMeanwhile(ports, input, phase));
     };
-    const wait = new ReadyWait(ports, input, input.rebootedFrom === undefined ? undefined : show);
+    const wait = new ReadyWait(ports, input, input.summary === undefined ? undefined : show);
     try {
       const bootId = await wait.untilDecided();
       await shown;
@@ -67,7 +67,7 @@ class ReadyWait {
   #told: string | undefined;
   #shown: NodePhase | undefined;
 
-  /** @param show - of a machine that reboots, the phase that it is in */
+  /** @param show - of a machine that reboots or has rebooted, the phase that it is in */
   constructor(
     private readonly ports: Pick<ClusterPorts, 'view' | 'nodes' | 'run'>,
     private readonly input: AwaitReturnInput,
@@ -79,6 +79,8 @@ class ReadyWait {
     this.#unsubscribe = ports.view.nodes.subscribe(({ object }) => {
       if (object.metadata.name === input.node) this.#wakeups.ring();
     });
+    // That it reboots is shown already, where its host has proven the new boot.
+    if (input.rebootedFrom === undefined) this.#shown = 'Rebooting';
     const before = countedBefore(run.lastHeartbeat);
     this.#count = new ReadyCount(input, { beganAt: run.temporalNow(), before });
     this.#showPhase();

@@ -110,9 +110,16 @@ export function clusterSteps(input: NodeUpdateInput) {
     /** Of a machine that reboots: the Node has to report another boot. */
     awaitReturn: (plan: UpdatePlan, rebootedFrom: string) =>
       awaitReturn({ rebootedFrom, summary: plan.summary, readySeconds: policy.readySeconds }),
-    /** @param bootId - absent = in any boot */
-    awaitReady: (bootId: string | undefined, readySeconds: number) =>
-      awaitReturn({ ...(bootId === undefined ? {} : { bootId }), readySeconds }),
+    /**
+     * @param bootId - absent = in any boot
+     * @param plan - given = it is shown that the node has to stay Ready
+     */
+    awaitReady: (bootId: string | undefined, readySeconds: number, plan?: UpdatePlan) =>
+      awaitReturn({
+        ...(bootId === undefined ? {} : { bootId }),
+        ...(plan === undefined ? {} : { summary: plan.summary }),
+        readySeconds,
+      }),
     complete: () =>
       cluster.completeNode.executeWithOptions(
         first(limits.completeNode, `${node} is done: set currentConfig, uncordon`),

@@ -69,20 +69,24 @@ function tableOf(
     looking: ({ prepared }) => cluster.checkCordon(prepared.plan),
     arming: () => host.armReboot(),
     acting: () => host.performServiceActions(),
-    proving: ({ prepared, rebootedFrom }, tell) =>
-      sideBySide(
-        halfOf('proof', tell, () => host.verify(rebootedFrom)),
-        halfOf('node', tell, () =>
-          rebootedFrom === undefined
-            ? cluster.awaitReady(undefined, readySeconds)
-            : cluster.awaitReturn(prepared.plan, rebootedFrom),
-        ),
-      ).then(([{ bootId }, node]) => ({
-        bootId,
-        ...(node.bootId === undefined ? {} : { readyIn: node.bootId }),
-      })),
-    readyOnceMore: ({ bootId, isOtherBoot }) =>
-      cluster.awaitReady(bootId, isOtherBoot ? readySeconds : 0),
+    proving: async ({ prepared, rebootedFrom }, tell) => {
+      const proof = halfOf('proof', tell, () => host.verify(rebootedFrom));
+      const [{ bootId }, node] = await (rebootedFrom === undefined
+        ? sideBySide(
+            proof,
+            halfOf('node', tell, () => cluster.awaitReady(undefined, readySeconds)),
+          )
+        : // A machine that has proven its boot is back: its Node has the usual time to say so, not that of a reboot.
+          untilFirst(
+            proof,
+            halfOf('node', tell, () => cluster.awaitReturn(prepared.plan, rebootedFrom)),
+          ));
+      return { bootId, ...(node?.bootId === undefined ? {} : { readyIn: node.bootId }) };
+    },
+    readyOnceMore: ({ prepared, bootId, isOtherBoot }) =>
+      isOtherBoot
+        ? cluster.awaitReady(bootId, readySeconds, prepared.plan)
+        : cluster.awaitReady(bootId, 0),
     // Until then the machine goes back by itself if it reaches nobody.
     committing: () => host.commit(),
     provingAgain: ({ times }) => host.verifyAgain(times),
@@ -131,6 +135,29 @@ function halfOf<T>(half: Half, tell: Tell, work: () => Promise<T>): () => Promis
     tell(half);
     return answer;
   };
+}
+
+/**
+ * Ends with the first, and ends the other then, if it is still under way.
+ *
+ * @returns undefined for that
+ * @throws the first failure of both, which ends the other
+ */
+function untilFirst<A, B>(
+  first: () => Promise<A>,
+  other: () => Promise<B>,
+): Promise<[A, B | undefined]> {
+  return CancellationScope.cancellable(async () => {
+    let answer: B | undefined;
+    const failing = new Promise<never>((_resolve, reject) => {
+      other().then((given) => (answer = given), reject);
+    });
+    try {
+      return [await Promise.race([first(), failing]), answer];
+    } finally {
+      CancellationScope.current().cancel();
+    }
+  });
 }
 
 /** @throws the first failure of both, which ends the other */

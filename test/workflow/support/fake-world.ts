@@ -427,6 +427,8 @@ export class FakeWorld {
         if (this.isOnItsWay(input) && !this.isReadyFirst) {
           await orCancelled(this.until(isProven));
           await this.untilAnswered(input.node, 'verifyUpdate');
+          // That has ended the wait for a machine that reboots.
+          if (input.rebootedFrom !== undefined) return {};
         }
         await this.step('awaitReturn', input.node);
         this.seen(input);
