@@ -5,6 +5,7 @@ import {
   pruneJoinTokens,
   revokeJoinToken,
 } from './commands/join-token';
+import { type CloudConfigOptions, printCloudConfig } from './commands/cloud-config';
 import { printPointerConfig, type PointerOptions } from './commands/pointer-config';
 import { duration, type OutputOption, outputOption, type Run } from './options';
 
@@ -57,6 +58,18 @@ export function addJoinToken(program: Command, run: Run): void {
     .action(() => run((context) => pruneJoinTokens(context))());
 }
 
+const serverUrl = (): Option =>
+  new Option(
+    '--server-url <url>',
+    'https://host:port of the server; default: from the ControllerConfig',
+  );
+
+const caFile = (): Option =>
+  new Option(
+    '--ca-file <file>',
+    'PEM file: authority of the server; default: the bundle of Slipway, else from the ControllerConfig',
+  );
+
 export function addPointerConfig(program: Command, run: Run): void {
   program
     .command('pointer-config')
@@ -64,14 +77,8 @@ export function addPointerConfig(program: Command, run: Run): void {
       'print the pointer config for new machines of a pool; it contains a token, so keep it secret',
     )
     .argument('<pool>', 'name of the MachineConfigPool')
-    .option(
-      '--server-url <url>',
-      'https://host:port of the server; default: from the ControllerConfig',
-    )
-    .option(
-      '--ca-file <file>',
-      'PEM file: authority of the server; default: the bundle of Slipway, else from the ControllerConfig',
-    )
+    .addOption(serverUrl())
+    .addOption(caFile())
     .addOption(
       new Option(
         '--token-file <file>',
@@ -86,7 +93,25 @@ export function addPointerConfig(program: Command, run: Run): void {
     )
     .addOption(ttl().conflicts('open'))
     .addOption(new Option('--open', 'no token, for a server in join mode open'))
+    .option(
+      '--host-settings <file>',
+      'host.yaml of the machines: also installs the host worker, for an image without one',
+    )
     .action((pool: string, options: PointerOptions) =>
       run((context) => printPointerConfig(context, pool, options))(),
+    );
+}
+
+export function addCloudConfig(program: Command, run: Run): void {
+  program
+    .command('cloud-config')
+    .description(
+      'print user data for cloud-init that installs the host worker on new machines; it contains no secret',
+    )
+    .requiredOption('--host-settings <file>', 'host.yaml of the machines')
+    .addOption(serverUrl())
+    .addOption(caFile())
+    .action((options: CloudConfigOptions) =>
+      run((context) => printCloudConfig(context, options))(),
     );
 }

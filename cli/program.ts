@@ -19,7 +19,7 @@ import type { Shell } from './completion';
 import { completionScript, SHELLS } from './completion';
 import type { ExitCode } from './exit-codes';
 import { cliError, EXIT } from './exit-codes';
-import { addJoinToken, addPointerConfig } from './join-program';
+import { addCloudConfig, addJoinToken, addPointerConfig } from './join-program';
 import {
   type OutputOption,
   outputOption,
@@ -119,6 +119,7 @@ export function buildProgram(host: ProgramHost): Command {
   addDebug(program, run);
   addJoinToken(program, run);
   addPointerConfig(program, run);
+  addCloudConfig(program, run);
   addRender(program, run);
   addSetup(program, run);
   addHost(program, run);

@@ -44,6 +44,8 @@ export const ServerSettings = z
     maxConfigBytes: count.default(64 * 1024 * 1024),
     /** Serves first configs of these files, and nothing of a cluster. */
     bootstrapDir: z.string().min(1).optional(),
+    /** For machines with a stock image; default: the archives of this build. */
+    hostWorkerDirectory: z.string().min(1).optional(),
     joinMode: z.enum(JOIN_MODES).default('tokens'),
     allowNetwork: several.pipe(z.array(network)).default([]),
     bootstrapKubeconfig: z.string().min(1).optional(),

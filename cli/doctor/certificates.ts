@@ -16,6 +16,7 @@ const SERVER = 'secret slipway/slipway-server-tls';
 const BUNDLE = 'configmap slipway/slipway-server-ca';
 const CLIENTS = 'configmap slipway/slipway-client-ca';
 const MEND = 'docs/certificates.md#when-a-person-is-needed';
+const RENEW = 'kubectl -n slipway annotate secret slipway-server-tls slipway.dev/renew=now';
 const LOOK = 'kubectl -n slipway logs -l app.kubernetes.io/name=slipway-controllers --tail=-1';
 /** Slipway renews its own thirty days before their end. */
 const SOON_DAYS = 21;
@@ -81,7 +82,7 @@ function ofServer(
   }
   const trusted = bundle === undefined ? undefined : readable(bundle);
   if (trusted?.some((one) => chain.some((served) => isSignedBy(served, one))) === false) {
-    findings.push(problem(SERVER, `is not of an authority in ${BUNDLE}`, MEND));
+    findings.push(problem(SERVER, `is not of an authority in ${BUNDLE}`, `${RENEW}; ${MEND}`));
   }
   return findings;
 }

@@ -27,7 +27,7 @@ export async function apiServer(cluster: DoctorCluster): Promise<readonly Findin
   const object = `Kubernetes at ${cluster.server}`;
   const says = olderThan(TESTED, version);
   if (says === undefined) return [ok(object, `${version}; you are ${user}`)];
-  return [warning(object, says, `upgrade the cluster to ${TESTED}`)];
+  return [warning(object, says, `kubectl version, and upgrade the cluster to ${TESTED}`)];
 }
 
 const KINDS = [

@@ -49,6 +49,8 @@ export const DESCRIPTIONS: Readonly<Record<string, string>> = {
   ignitionPort: 'port of first configs (TLS); default 22623',
   bootstrapDir: 'serve first configs from this directory, without a cluster',
   joinMode: 'tokens, or open: everybody gets a first config; default tokens',
+  hostWorkerDirectory:
+    'directory with the host worker for machines that boot from a stock image; default: that of the build',
   allowNetwork: 'network that machines may join from; repeat, or use commas; default: all',
   bootstrapKubeconfig: 'kubeconfig with which new machines request their certificate',
   bootstrapTokenDirectory:

@@ -10,6 +10,7 @@ export {
   type StoredJoinToken,
 } from './record';
 export { pointerIgnition, type Pointer } from './pointer';
+export { type HostWorkerSource, stockCloudConfig } from './stock-machine';
 export {
   bearerToken,
   hashJoinSecret,

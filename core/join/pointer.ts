@@ -1,5 +1,6 @@
 import { encodeDataUrl } from '../encoding/data-url';
 import type { IgnitionObject } from '../ignition';
+import { FETCH_UNIT, fetchUnit, type MachineFile, stockMachineFiles } from './stock-machine';
 
 export interface Pointer {
   /** `https://host:port` of the server, optionally with a path in front of `/config`. */
@@ -9,6 +10,8 @@ export interface Pointer {
   readonly authority: string;
   /** Absent for a server in mode `open`. */
   readonly token?: string;
+  /** Text of `/etc/slipway/host.yaml`, for images without a host worker; absent = the image has one. */
+  readonly hostSettings?: string;
 }
 
 /** The first version whose resources have headers. */
@@ -19,7 +22,8 @@ const VERSION = '3.1.0';
  *
  * @see MCO pkg/controller/common/helpers.go, PointerConfig (7ff337a4), which has no token
  */
-export function pointerIgnition({ serverUrl, pool, authority, token }: Pointer): IgnitionObject {
+export function pointerIgnition(pointer: Pointer): IgnitionObject {
+  const { serverUrl, pool, authority, token, hostSettings } = pointer;
   const headers = { httpHeaders: [{ name: 'Authorization', value: `Bearer ${token}` }] };
   const source = `${serverUrl.replace(/\/+$/, '')}/config/${encodeURIComponent(pool)}`;
   return {
@@ -28,5 +32,20 @@ export function pointerIgnition({ serverUrl, pool, authority, token }: Pointer):
       config: { merge: [{ source, ...(token === undefined ? {} : headers) }] },
       security: { tls: { certificateAuthorities: [{ source: encodeDataUrl(authority) }] } },
     },
+    ...(hostSettings === undefined
+      ? {}
+      : withHostWorker(stockMachineFiles({ serverUrl, authority, hostSettings }))),
+  };
+}
+
+function withHostWorker(files: readonly MachineFile[]) {
+  return {
+    storage: {
+      files: files.map(({ path, mode, text }) => ({
+        ...{ path, mode, overwrite: true },
+        contents: { source: encodeDataUrl(text) },
+      })),
+    },
+    systemd: { units: [{ name: FETCH_UNIT, enabled: true, contents: fetchUnit() }] },
   };
 }

@@ -37,6 +37,7 @@ import {
   type Wording,
 } from '../malformed-requests';
 import { queueArrivals } from './arrivals';
+import type { HostWorkerFiles } from './host-worker';
 import { chooseEncoding, isKnown } from './encodings';
 import type { Prepared } from './prepare';
 import type { Shelf } from './shelf';
@@ -65,6 +66,8 @@ export interface IgnitionDependencies {
   readonly source: ConfigSource;
   readonly shelf: Shelf;
   readonly gate: JoinGate;
+  /** Absent = there is none for stock images. */
+  readonly hostWorker?: HostWorkerFiles;
   readonly events: IgnitionEvents;
   readonly logger: FastifyBaseLogger;
   readonly limits: ConnectionLimits;
@@ -211,6 +214,8 @@ async function route(
       return empty(reply, request.method === 'OPTIONS' ? 200 : 400);
     case 'health':
       return empty(reply, isRead ? 200 : 405);
+    case 'host-worker':
+      return isRead ? giveHostWorker(dependencies, target.file, request, reply) : empty(reply, 405);
     case 'nothing':
       return empty(reply, isRead ? 404 : 405);
     case 'config':
@@ -264,6 +269,34 @@ async function serve(
   line.config = answer.name;
   line.version = answer.version;
   return send(request, reply, { ...answer, events, turns });
+}
+
+/** No secret: a machine needs no token for it. */
+async function giveHostWorker(
+  { hostWorker, connections }: Parts,
+  name: string,
+  request: FastifyRequest,
+  reply: FastifyReply,
+): Promise<FastifyReply> {
+  const found = (await hostWorker?.open(name)) ?? { state: 'absent' };
+  const address = request.socket.remoteAddress;
+  switch (found.state) {
+    case 'absent':
+      return empty(reply.header('slipway-reason', 'no-host-worker'), 404);
+    case 'busy':
+      return empty(reply.header('retry-after', '5'), 503);
+    case 'open':
+  }
+  reply.raw.once('close', found.close);
+  reply
+    .header('content-length', String(found.size))
+    .header('content-type', 'application/octet-stream');
+  if (request.method === 'HEAD') return reply.send('');
+  // Under way, it is not given up for new connections.
+  connections.atWork(request.socket);
+  reply.raw.once('close', () => connections.waitFor(request.socket));
+  request.log.info({ address, file: name }, 'host worker given');
+  return reply.send(found.read());
 }
 
 async function lookUp(source: ConfigSource, pool: string) {

@@ -1,4 +1,5 @@
 import type { Server as HttpsServer } from 'node:https';
+import { join } from 'node:path';
 import type { Registry } from 'prom-client';
 import type { Logger } from '../../process/logging';
 import type { CountingJoinGate } from '../join-gate';
@@ -7,10 +8,14 @@ import { listenAt, type Opened } from '../closing';
 import type { ServerSettings } from '../settings';
 import { followTls, readTls } from '../tls';
 import { buildIgnition } from './app';
+import { hostWorkerFiles } from './host-worker';
 import { createIgnitionMetrics } from './metrics';
 import type { Preparer } from './prepare';
 import { createShelf } from './shelf';
 import type { ConfigSource } from './source';
+
+/** Of tools/setup/host-archive.mjs. */
+const OF_THIS_BUILD = join(__dirname, '..', '..', 'host-worker');
 
 interface IgnitionParts {
   readonly settings: ServerSettings;
@@ -48,6 +53,7 @@ export async function startIgnition(parts: IgnitionParts): Promise<HttpsServer> 
   const tls = await readTls(files);
   const { app, connections, cutOff } = buildIgnition({
     source,
+    hostWorker: hostWorkerFiles(settings.hostWorkerDirectory ?? OF_THIS_BUILD),
     shelf,
     gate,
     events: { ...metrics, answered: parts.answered },

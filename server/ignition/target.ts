@@ -9,6 +9,8 @@
 type Target =
   | { readonly kind: 'config'; readonly pool: string }
   | { readonly kind: 'health' }
+  /** Slipway's own. */
+  | { readonly kind: 'host-worker'; readonly file: string }
   /** `*`: the server itself. */
   | { readonly kind: 'server' }
   | { readonly kind: 'redirect'; readonly location: string }
@@ -34,6 +36,9 @@ export function readTarget(url: string): Target {
   const isAlone = others.length === 0;
   if (first === 'config' && isAlone) return redirect(`/config/${suffix}`);
   if (first === 'healthz' && isAlone) return { kind: 'health' };
+  if (first === 'host-worker' && others.length === 1) {
+    return { kind: 'host-worker', file: others[0] ?? '' };
+  }
   // The pool name is decoded.
   if (first === 'config') return { kind: 'config', pool: lastElement(decodeURIComponent(clean)) };
   return { kind: 'nothing' };

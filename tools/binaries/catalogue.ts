@@ -193,6 +193,25 @@ const BINARIES = {
     goVariables: { 'github.com/coreos/ignition/internal/version.Raw': 'v0.35.0' },
     buildMinutes: 0.5,
   },
+  // Transpiles the Butane of docs/joining.md in tests.
+  butane: {
+    folder: 'butane',
+    version: '0.25.1',
+    goPackage: 'github.com/coreos/butane/internal',
+    goVariables: { 'github.com/coreos/butane/internal/version.Raw': 'v0.25.1' },
+    buildMinutes: 0.5,
+    release: {
+      host: 'github',
+      path: '/coreos/butane/releases/download/v{version}/butane-{machine}-unknown-linux-gnu',
+      // GitHub's description has digests.
+      checksum: {
+        host: 'githubApi',
+        path: '/repos/coreos/butane/releases/tags/v{version}',
+        format: ChecksumFormat.GITHUB_ASSETS,
+      },
+      systems: ['linux'],
+    },
+  },
   // Installs the chart in tests.
   helm: {
     folder: 'helm',
@@ -228,6 +247,7 @@ const TEST_BINARY_NAMES: readonly BinaryName[] = [
   'ignition',
   'ignition-validate',
   'ignition-validate-2',
+  'butane',
   'helm',
 ];
 

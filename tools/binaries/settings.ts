@@ -38,6 +38,7 @@ const OVERRIDE_VARIABLES: Readonly<Record<BinaryName, string>> = {
   ignition: 'SLIPWAY_IGNITION',
   'ignition-validate': 'SLIPWAY_IGNITION_VALIDATE',
   'ignition-validate-2': 'SLIPWAY_IGNITION_VALIDATE_2',
+  butane: 'SLIPWAY_BUTANE',
   helm: 'SLIPWAY_HELM',
 };
 

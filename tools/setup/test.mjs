@@ -88,6 +88,10 @@ async function prepareStandIns() {
 
 async function prepareMachines() {
   await prepare([HOSTS], 'the host worker was not bundled', ['tools/setup/host-bundle.mjs']);
+  if (all) {
+    const archive = ['tools/setup/host-archive.mjs'];
+    await prepare([HOSTS], 'the host worker was not packed', archive);
+  }
   const images = ['dist/test/hosts/build/main.js'];
   await prepare([HOSTS], 'the images of the machines are not there', images);
 }

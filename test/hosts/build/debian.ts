@@ -1,7 +1,7 @@
 /** A small Debian that can be a Kubernetes node. */
 
 import { readFileSync } from 'node:fs';
-import { readdir, readFile, rm } from 'node:fs/promises';
+import { copyFile, mkdir, readdir, readFile, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { execute } from '../execute';
 import { cached } from './cache';
@@ -44,6 +44,46 @@ export async function debianRoot(): Promise<string> {
     await rm(join(root, 'var/cache/apt/archives'), { recursive: true });
   });
   return folder;
+}
+
+const STOCK_PACKAGES = ['cloud-init', 'curl'];
+/** Raise it when the code changes the files. */
+const STOCK_RECIPE = '2';
+
+/** What a stock image has beyond the small Debian, in `<folder>/files`. Made once, in half a minute. */
+export async function stockPackages(): Promise<string> {
+  const debian = await debianRoot();
+  const digest = await digestOf([debian, STOCK_RECIPE, ...STOCK_PACKAGES]);
+  return cached('stock', digest, 'adding cloud-init to Debian', async (directory) => {
+    const files = join(directory, 'files');
+    const work = join(directory, 'work');
+    const root = join(directory, 'root');
+    for (const folder of [files, work, root]) await mkdir(folder);
+    const layers = `lowerdir=${join(debian, 'root')},upperdir=${files},workdir=${work}`;
+    await execute('mount', ['-t', 'overlay', 'overlay', '-o', layers, root]);
+    try {
+      await copyFile('/etc/resolv.conf', join(root, 'etc/resolv.conf'));
+      const inRoot = (...command: readonly string[]) =>
+        execute('chroot', [root, 'env', 'DEBIAN_FRONTEND=noninteractive', ...command]);
+      await inRoot('apt-get', 'update', '-qq');
+      await inRoot('apt-get', 'install', '-qq', '--no-install-recommends', ...STOCK_PACKAGES);
+    } finally {
+      await execute('umount', [root]);
+    }
+    for (const folder of await readdir(files)) {
+      if (folder !== 'usr' && folder !== 'etc') await rm(join(files, folder), { recursive: true });
+    }
+    // A link in the tree, and what the overlay has deleted.
+    await rm(join(files, 'usr/local'), { recursive: true, force: true });
+    await execute('find', [files, '-type', 'c', '-delete']);
+    // Those of the tree differ from those of Debian.
+    for (const file of ['resolv.conf', 'passwd', 'passwd-', 'group', 'group-', 'ld.so.cache~']) {
+      await rm(join(files, 'etc', file), { force: true });
+    }
+    await rename(join(files, 'etc'), join(files, 'usr/etc'));
+    await rm(work, { recursive: true });
+    await rm(root, { recursive: true });
+  });
 }
 
 async function machineSource(): Promise<DebianSource> {

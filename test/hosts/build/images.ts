@@ -7,7 +7,7 @@ import { ensureBinary } from '../../../tools/binaries';
 import { repositoryRoot } from '../../../tools/repository-root';
 import { execute } from '../execute';
 import { cached } from './cache';
-import { debianRoot } from './debian';
+import { debianRoot, stockPackages } from './debian';
 import { digestOf } from './inputs';
 import { layersOf } from './layers';
 import { addLayer } from './oci-layout';
@@ -16,7 +16,7 @@ import { ensureRustProgram } from '../../../tools/binaries/rust-programs';
 import { IMAGE_FOLDER, makeTree } from './tree';
 
 /** Each later one is another tag plus one layer. */
-export const OS_VERSIONS = ['v1', 'v2', 'no-kubelet', 'no-worker', 'bare'] as const;
+export const OS_VERSIONS = ['v1', 'v2', 'no-kubelet', 'no-worker', 'bare', 'stock'] as const;
 export type OsVersion = (typeof OS_VERSIONS)[number];
 
 const FROM: Readonly<Record<OsVersion, string>> = {
@@ -26,6 +26,8 @@ const FROM: Readonly<Record<OsVersion, string>> = {
   'no-worker': 'product',
   // Nobody has put a host worker into it.
   bare: 'base',
+  // As a distribution publishes it, with curl and cloud-init.
+  stock: 'base',
 };
 
 /** Raise it when the code changes the tree. */
@@ -35,8 +37,9 @@ const RECIPE = '2';
 export async function osImages(): Promise<string> {
   const base = await baseImage();
   const image = join(repositoryRoot(), IMAGE_FOLDER);
+  const stock = join(await stockPackages(), 'files');
   const digest = await digestOf(
-    [base, await productDigest()],
+    [base, stock, await productDigest()],
     OS_VERSIONS.map((version) => join(image, version)),
   );
   const folder = await cached('images', digest, 'making the OS images', async (directory) => {
@@ -53,6 +56,7 @@ export async function osImages(): Promise<string> {
         join(image, version),
       );
     }
+    await addLayer(layout, { from: 'stock', tag: 'stock', comment: 'cloud-init' }, stock);
   });
   return join(folder, 'oci');
 }

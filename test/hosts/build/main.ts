@@ -11,6 +11,7 @@ import { osImages } from './images';
 
 async function main(): Promise<string> {
   await ensureBinary('ignition');
+  await ensureBinary('butane');
   await ensureRegistry();
   const layout = await osImages();
   await storyDisk();

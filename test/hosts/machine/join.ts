@@ -12,9 +12,15 @@ export interface MachineSettings {
   readonly settings?: Readonly<Record<string, string>>;
 }
 
+/** As much as is read of one. */
+export interface PointerConfig {
+  readonly ignition?: object;
+  readonly storage?: { readonly files?: readonly object[] };
+}
+
 interface JoinOptions extends MachineSettings {
   /** From `slipway pointer-config`, with a token. */
-  readonly pointer: object;
+  readonly pointer: PointerConfig;
   /** Its image has no host worker, and nobody has written settings for one. */
   readonly bare?: true;
   /** Path → text. */
@@ -27,15 +33,15 @@ export async function joinPool(machine: Machine, options: JoinOptions): Promise<
   for (const [path, text] of Object.entries(options.files ?? {})) files.set(path, [text]);
   if (options.bare !== true)
     files.set('/etc/slipway/host.yaml', [hostSettings(options, machine.name), 0o600]);
-  const storage = {
-    files: [...files].map(([path, [text, mode = 0o644]]) => ({
-      path,
-      mode,
-      overwrite: true,
-      contents: { source: `data:;base64,${Buffer.from(text).toString('base64')}` },
-    })),
-  };
-  await firstBoot(machine, { ...options.pointer, storage });
+  const own = [...files].map(([path, [text, mode = 0o644]]) => ({
+    path,
+    mode,
+    overwrite: true,
+    contents: { source: `data:;base64,${Buffer.from(text).toString('base64')}` },
+  }));
+  const { pointer } = options;
+  const storage = { files: [...(pointer.storage?.files ?? []), ...own] };
+  await firstBoot(machine, { ...pointer, storage });
 }
 
 /** Path → text, mode. */

@@ -13,7 +13,7 @@ import type { Registry } from '../../../tools/registry';
 import { repositoryRoot } from '../../../tools/repository-root';
 import { execute } from '../execute';
 import type { OsVersion } from '../build/images';
-import { joinPool } from '../machine/join';
+import { joinPool, type PointerConfig } from '../machine/join';
 import { createMachine, type Machine } from '../machine/machine';
 import { CONTROL_PLANE } from '../machine/network';
 import { withServers } from './servers';
@@ -41,7 +41,7 @@ export interface Fleet {
   /** References with digest. */
   readonly images: Readonly<Record<OsVersion, string>>;
   readonly firstConfig: string;
-  readonly pointer: object;
+  readonly pointer: PointerConfig;
   readonly cliEnvironment: Readonly<Record<string, string>>;
   stop(): Promise<void>;
 }
@@ -115,7 +115,7 @@ export async function startFleet(options: FleetOptions): Promise<Fleet> {
 }
 
 /** Makes a token. */
-async function pointerConfig(cluster: Cluster, product: Product): Promise<object> {
+async function pointerConfig(cluster: Cluster, product: Product): Promise<PointerConfig> {
   const text = await execute(
     process.execPath,
     [
@@ -124,7 +124,7 @@ async function pointerConfig(cluster: Cluster, product: Product): Promise<object
     ],
     { environment: { KUBECONFIG: cluster.adminKubeconfig } },
   );
-  return JSON.parse(text) as object;
+  return JSON.parse(text) as PointerConfig;
 }
 
 /** Has no machine, and is in no pool. */

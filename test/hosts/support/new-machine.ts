@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { postNodes } from '../../../tools/cluster/nodes';
-import { joinPool } from '../machine/join';
+import { joinPool, type PointerConfig } from '../machine/join';
 import { createMachine, type Machine } from '../machine/machine';
 import type { World } from './world';
 
@@ -8,7 +8,11 @@ const NO_POINTER = { ignition: { version: '3.4.0' } };
 
 interface NewMachine {
   /** Default: the oldest with a host worker. */
-  readonly image: 'v1' | 'bare';
+  readonly image: 'v1' | 'bare' | 'stock';
+  /** Default: the pool's, or none for an image without a host worker. */
+  readonly pointer?: PointerConfig;
+  /** Path → text. */
+  readonly files?: Readonly<Record<string, string>>;
 }
 
 /** Installed, without power, and its Node as a kubelet registers it. */
@@ -16,7 +20,7 @@ export async function installMachine(
   { fleet }: World,
   name: string,
   number: number,
-  { image }: NewMachine = { image: 'v1' },
+  { image, pointer: given, files = {} }: NewMachine = { image: 'v1' },
 ): Promise<Machine> {
   const directory = process.env['SLIPWAY_HOSTS_DIRECTORY'] ?? '';
   const { cluster, images, pointer, product, temporal } = fleet;
@@ -28,7 +32,10 @@ export async function installMachine(
   });
   try {
     await joinPool(machine, {
-      ...(image === 'bare' ? { cluster, pointer: NO_POINTER, bare: true } : { cluster, pointer }),
+      ...(image === 'v1'
+        ? { pointer: given ?? pointer }
+        : { pointer: given ?? NO_POINTER, bare: true as const }),
+      ...{ cluster, files },
       ...{ temporal: temporal.address, hostEndpoint: product.hostEndpoint },
     });
     await postNodes(cluster.admin, [{ name, labels: { 'kubernetes.io/hostname': name } }]);

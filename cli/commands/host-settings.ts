@@ -1,0 +1,31 @@
+import { parseConfig } from '../../process/host/config-file';
+import { HOST_WORKER_FLAGS } from '../../workers/host/flags';
+import { cliError, EXIT } from '../exit-codes';
+import { readInput, type ReadText } from './server-place';
+
+const FLAG = '--host-settings';
+const REQUIRED = ['temporalAddress', 'serverUrl'];
+
+/**
+ * A `host.yaml` for new machines.
+ *
+ * @returns its text
+ * @throws CliError that lists every problem by line or setting
+ */
+export async function readHostSettings(path: string, read: ReadText): Promise<string> {
+  const text = await readInput(FLAG, path, read);
+  const { values, problems } = parseConfig(text, path);
+  const known = new Set(HOST_WORKER_FLAGS.map(({ setting }) => setting));
+  const all = [
+    ...problems,
+    ...Object.keys(values)
+      .filter((name) => !known.has(name))
+      .map((name) => `${name}: no such setting; see slipway host-worker --help`),
+    ...REQUIRED.filter((name) => (values[name] ?? '') === '').map((name) => `${name}: is missing`),
+    ...(values['temporalApiKey'] === undefined
+      ? []
+      : ['temporalApiKey: user data keeps no secret; name a file in temporalApiKeyFile']),
+  ];
+  if (all.length === 0) return text;
+  throw cliError(EXIT.USAGE, `${FLAG} ${path}:\n  ${all.join('\n  ')}`);
+}

@@ -1,0 +1,105 @@
+import { spawnSync } from 'node:child_process';
+import { parse } from 'yaml';
+import { printCloudConfig } from '../../../cli/commands/cloud-config';
+import { printPointerConfig } from '../../../cli/commands/pointer-config';
+import { EXIT } from '../../../cli/exit-codes';
+import { decodeDataUrl } from '../../../core/encoding';
+import { newAuthority } from '../../../tools/cluster/certificates';
+import { aContext } from './join-context';
+
+const SETTINGS = 'temporalAddress: temporal:7233\nserverUrl: https://slipway:32624\n';
+const WHERE = { serverUrl: "https://it's.example.com:22623/", caFile: 'ca.crt' };
+const PLAIN = { ...WHERE, serverUrl: 'https://slipway.example.com:22623' };
+
+let authority: string;
+beforeAll(async () => {
+  authority = (await newAuthority('machine-config-server')).certificate;
+});
+
+const reading = (hostSettings: string) => async (path: string) =>
+  path === 'ca.crt' ? authority : hostSettings;
+const context = () => {
+  const made = aContext();
+  return { ...made, context: { ...made.context, now: Date.now } };
+};
+
+interface Ignition {
+  readonly storage: {
+    readonly files: readonly {
+      readonly path: string;
+      readonly mode: number;
+      readonly contents: { readonly source: string };
+    }[];
+  };
+  readonly systemd: { readonly units: readonly { readonly name: string; enabled: boolean }[] };
+}
+
+describe('user data that installs the host worker', () => {
+  it('is a pointer config with the unit, the authority and the settings', async () => {
+    const { context: given, out } = context();
+    const options = { ...PLAIN, open: true, hostSettings: 'host.yaml' };
+
+    await printPointerConfig(given, 'worker', options, reading(SETTINGS));
+
+    const { storage, systemd } = JSON.parse(out()) as Ignition;
+    const texts = storage.files.map(({ path, mode, contents }) => {
+      const decoded = decodeDataUrl(contents.source);
+      return [path, mode.toString(8), 'bytes' in decoded && Buffer.from(decoded.bytes).toString()];
+    });
+    expect(texts).toEqual([
+      [
+        '/etc/slipway/fetch-host-worker',
+        '755',
+        expect.stringContaining("url='https://slipway.example.com:22623/host-worker'\n"),
+      ],
+      ['/etc/slipway/server-ca.crt', '644', authority],
+      ['/etc/slipway/host.yaml', '644', SETTINGS],
+    ]);
+    expect(systemd.units).toMatchObject([{ name: 'slipway-host-fetch.service', enabled: true }]);
+  });
+
+  it('is a cloud-config of shell that a shell can read, whatever is in its texts', async () => {
+    const { context: given, out, asked } = context();
+
+    const code = await printCloudConfig(
+      given,
+      { ...WHERE, hostSettings: 'host.yaml' },
+      reading(SETTINGS.trim()),
+    );
+
+    const { bootcmd } = parse(out()) as { readonly bootcmd: readonly (readonly string[])[] };
+    expect(code).toBe(EXIT.OK);
+    expect(out().split('\n')[0]).toBe('#cloud-config');
+    expect(bootcmd).toHaveLength(1);
+    const [words = []] = bootcmd;
+    expect(words.slice(0, -1)).toEqual(['cloud-init-per', 'once', 'slipway-host', 'sh', '-c']);
+    expect(spawnSync('sh', ['-n', '-c', words.at(-1) ?? '']).status).toBe(0);
+    expect(words.at(-1)).toContain("url='https://it'\\''s.example.com:22623/host-worker'\n");
+    expect(asked).toEqual([]);
+  });
+
+  it('is refused with every problem of the settings, before a token is made', async () => {
+    const { context: given, out, tokens } = context();
+    const wrong = 'serverURL: https://slipway:32624\ntemporalApiKey: secret\n- a\n';
+
+    const printing = printPointerConfig(
+      given,
+      'worker',
+      { ...PLAIN, hostSettings: 'host.yaml' },
+      reading(wrong),
+    );
+
+    await expect(printing).rejects.toMatchObject({
+      exitCode: EXIT.USAGE,
+      message: [
+        '--host-settings host.yaml:',
+        'host.yaml: line 3: expected "setting: value", not "- a"',
+        'serverURL: no such setting; see slipway host-worker --help',
+        'temporalAddress: is missing',
+        'serverUrl: is missing',
+        'temporalApiKey: user data keeps no secret; name a file in temporalApiKeyFile',
+      ].join('\n  '),
+    });
+    expect([out(), tokens]).toEqual(['', []]);
+  });
+});

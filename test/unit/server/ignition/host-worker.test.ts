@@ -1,0 +1,73 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { hostWorkerFiles } from '../../../../server/ignition/host-worker';
+import { aServer } from './builders';
+
+const ARCHIVE = '/host-worker/x86_64.tar.gz';
+const BYTES = 'not really an archive';
+let directory: string;
+
+beforeAll(() => {
+  directory = mkdtempSync(join(tmpdir(), 'slipway-host-worker-'));
+  writeFileSync(join(directory, 'x86_64.tar.gz'), BYTES);
+  writeFileSync(join(directory, 'x86_64.sha256'), 'digest\n');
+  writeFileSync(join(directory, 'secret'), 'secret');
+});
+afterAll(() => rmSync(directory, { recursive: true }));
+
+const serving = (atOnce?: number) => aServer({ hostWorker: hostWorkerFiles(directory, atOnce) });
+
+describe('the host worker for machines with a stock image', () => {
+  it('is given with its digest to whoever asks, and logged', async () => {
+    const { app, logged, asked } = serving();
+
+    const archive = await app.inject(ARCHIVE);
+    const digest = await app.inject('/host-worker/x86_64.sha256');
+
+    expect([archive.statusCode, archive.body]).toEqual([200, BYTES]);
+    expect(archive.headers['content-length']).toBe(String(BYTES.length));
+    expect(digest.body).toBe('digest\n');
+    expect(asked).toEqual([]);
+    expect(logged.join('')).toContain('"file":"x86_64.tar.gz","msg":"host worker given"');
+  });
+
+  it('has a size for those who do not want it', async () => {
+    const { app } = serving();
+
+    const head = await app.inject({ url: ARCHIVE, method: 'HEAD' });
+
+    expect([head.statusCode, head.body]).toEqual([200, '']);
+    expect(head.headers['content-length']).toBe(String(BYTES.length));
+    expect((await app.inject({ url: ARCHIVE, method: 'POST' })).statusCode).toBe(405);
+  });
+
+  it.each(['aarch64.tar.gz', 'secret', '..%2fsecret.sha256', 'x86_64.tar', ''])(
+    'is nothing else: %s',
+    async (name) => {
+      const { app } = serving();
+
+      expect((await app.inject(`/host-worker/${name}`)).statusCode).toBe(404);
+    },
+  );
+
+  it('is in no server that was built without it', async () => {
+    const reply = await aServer().app.inject(ARCHIVE);
+
+    expect(reply.statusCode).toBe(404);
+    expect(reply.headers['slipway-reason']).toBe('no-host-worker');
+  });
+
+  it('is given to so many at once, then to the next', async () => {
+    const files = hostWorkerFiles(directory, 1);
+    const { app } = aServer({ hostWorker: files });
+    const first = await files.open('x86_64.tar.gz');
+
+    const busy = await app.inject(ARCHIVE);
+    if (first.state === 'open') first.close();
+    const next = [await app.inject(ARCHIVE), await app.inject(ARCHIVE)];
+
+    expect([busy.statusCode, busy.headers['retry-after']]).toEqual([503, '5']);
+    expect(next.map(({ statusCode }) => statusCode)).toEqual([200, 200]);
+  });
+});
