@@ -4,7 +4,6 @@
  * (support/pods.ts).
  */
 
-import { execFileSync } from 'node:child_process';
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { delimiter, dirname, join } from 'node:path';
@@ -16,6 +15,7 @@ import { type ManagedProcess, startProcess } from '../../tools/processes/managed
 import { adoptDirectory } from '../../tools/processes/watchdog';
 import { repositoryRoot } from '../../tools/repository-root';
 import { startTemporal, type TemporalServer } from '../../tools/temporal';
+import { freshClone, pathOfUser, withoutOurs } from './support/fresh-clone';
 import { readDocumentedPages } from './support/documented-pages';
 import { runPods } from './support/pods';
 
@@ -64,8 +64,8 @@ afterAll(async () => {
   disown();
 });
 
-it('each command of README.md, docs/install.md and docs/uninstall.md does what it says', async () => {
-  const clone = freshClone();
+it('each command of README.md and of the pages for newcomers does what it says', async () => {
+  const clone = freshClone(directory);
   const ended = new AbortController();
   const shell = await startShell(clone);
   const machinery = playCluster(clone, ended.signal);
@@ -91,31 +91,6 @@ it('each command of README.md, docs/install.md and docs/uninstall.md does what i
     expect(written).toContain('pool ntp.example.com iburst');
   }
 });
-
-/** The clone that git would give of this state of the checkout. */
-function freshClone(): string {
-  const clone = join(directory, 'slipway');
-  const config = join(directory, 'gitconfig');
-  // The tests may run as another user than the owner of the checkout.
-  writeFileSync(
-    config,
-    '[safe]\n\tdirectory = *\n[user]\n\tname = test\n\temail = test@localhost\n',
-  );
-  const git = (args: readonly string[], environment: Readonly<Record<string, string>> = {}) =>
-    execFileSync('git', args, {
-      cwd: ROOT,
-      encoding: 'utf8',
-      env: { ...process.env, GIT_CONFIG_GLOBAL: config, ...environment },
-    }).trim();
-  const index = { GIT_INDEX_FILE: join(directory, 'index') };
-  git(['add', '--all'], index);
-  const tree = git(['write-tree'], index);
-  const commit = git(['commit-tree', tree, '-m', 'the checkout as it is']);
-  git(['clone', '--quiet', '--no-checkout', ROOT, clone]);
-  git(['-C', clone, 'fetch', '--quiet', ROOT, commit]);
-  git(['-C', clone, 'checkout', '--quiet', '--detach', commit]);
-  return clone;
-}
 
 const logOf = (name: string): string => join(directory, 'logs', `${name}.log`);
 
@@ -153,17 +128,6 @@ async function startShell(clone: string): Promise<ManagedProcess> {
   });
   running.push(shell);
   return shell;
-}
-
-function pathOfUser(): readonly string[] {
-  return (process.env['PATH'] ?? '').split(delimiter).filter((path) => !path.startsWith(ROOT));
-}
-
-/** npm and jest set variables that would be wrong in the clone. */
-function withoutOurs(): readonly string[] {
-  const ours = /^(npm_(?!config_)|npm_config_local_prefix$|INIT_CWD$|NODE_ENV$|JEST_)/;
-  const names = Object.keys(process.env).filter((name) => ours.test(name));
-  return names.flatMap((name) => ['-u', name]);
 }
 
 async function playCluster(clone: string, signal: AbortSignal) {

@@ -18,6 +18,7 @@ import type { Machine } from './machine/machine';
 import { type HostConfigParts, hostConfig, plainFile } from './support/configs';
 import { type ContainerImages, createContainerImages } from './support/container-images';
 import { writeInstallerOverlay } from './support/installer-overlay';
+import { leftOnMachine } from './support/left-on-machine';
 import { installMachine } from './support/new-machine';
 import {
   CURRENT_CONFIG,
@@ -39,12 +40,6 @@ const VERSION_FILE = '/etc/slipway-host-version';
 const POD_LOGS = '/var/log/pods/slipway-installer_*/installer/*.log';
 const NEXT = '9.9.9';
 const BROKEN = '9.9.10';
-/** Not of the machine's config, its container runtime, its pods and its journal. */
-const LEFT = [
-  ...['-name', '*slipway*', '-not', '-path', VERSION_FILE],
-  ...['containerd', 'kubelet'].flatMap((of) => ['-not', '-path', `*/${of}/*`]),
-  ...['/var/log/*', '/etc/machine-config-daemon/*'].flatMap((path) => ['-not', '-path', path]),
-];
 let world: World;
 let machine: Machine;
 let observer: Observer;
@@ -260,8 +255,7 @@ test(
     await applyInstaller('deploy/remover', NEXT);
     await machineUntil('it is gone', 'sh', '-c', '! test -e /var/lib/slipway');
 
-    const left = await machine.output('find', '/etc', '/var', '/run', ...LEFT);
-    expect(left).toBe('');
+    expect(await leftOnMachine(machine, [VERSION_FILE])).toBe('');
     const { out } = await machine.run('systemctl', 'list-unit-files', 'slipway*');
     expect(out).toContain('0 unit files listed');
     expect((await machine.run('systemctl', 'is-active', 'kubelet.service')).out).toBe('active\n');

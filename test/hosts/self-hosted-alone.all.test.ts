@@ -5,13 +5,12 @@ import { hostConfig, plainFile } from './support/configs';
 import { type SelfHosted, startSelfHosted, untilPodsReady } from './support/self-hosted';
 import { CURRENT_CONFIG, START_MS, STATE, STOP_MS, STORY_MS } from './support/world';
 
-/** Of each Deployment the second one finds no other node for its ports. */
 const PODS = 3;
 
 let world: SelfHosted;
 
 beforeAll(async () => {
-  world = await startSelfHosted(1);
+  world = await startSelfHosted({ machines: ['worker-0'], replicas: 1 });
 }, START_MS);
 
 afterAll(async () => {
@@ -23,7 +22,6 @@ test(
   async () => {
     const { record } = world;
     const [name = ''] = world.machines.map((machine) => machine.name);
-    await world.begin(PODS);
     const mark = markOf(record);
 
     await world.roll(hostConfig('50-story', { files: [plainFile('/etc/story.conf', 'one\n')] }));

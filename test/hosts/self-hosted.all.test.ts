@@ -1,4 +1,4 @@
-/** The control plane of Slipway runs as pods on the machines that it updates. */
+/** docs/install.md and docs/uninstall.md, word by word: Slipway runs as pods on the machines that it updates. */
 
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -6,26 +6,26 @@ import { join } from 'node:path';
 import { markOf, rebootsOf, wasEverCordoned } from '../e2e/support/judgements';
 import { execute } from './execute';
 import { hostConfig, plainFile } from './support/configs';
+import { leftOnMachine } from './support/left-on-machine';
 import { type SelfHosted, startSelfHosted, untilPodsReady } from './support/self-hosted';
 import { CURRENT_CONFIG, START_MS, STATE, STOP_MS, STORY_MS } from './support/world';
 
 /** Each Deployment has two. */
 const PODS = 6;
+const WORKERS = ['worker-0', 'worker-1'];
 
 let world: SelfHosted;
 
 beforeAll(async () => {
-  world = await startSelfHosted(3);
+  world = await startSelfHosted({ machines: ['control-plane-0', ...WORKERS] });
 }, START_MS);
 
 afterAll(async () => {
   await world?.stop();
 }, STOP_MS);
 
-const names = (): readonly string[] => world.machines.map(({ name }) => name);
-
 function allUpdated(): boolean {
-  return names().every((name) => {
+  return WORKERS.every((name) => {
     const node = world.record.node(name);
     return (
       node?.annotations[CURRENT_CONFIG] === world.target() && node.annotations[STATE] === 'Done'
@@ -34,11 +34,12 @@ function allUpdated(): boolean {
 }
 
 test(
-  'as pods with their manifests they bring every machine under Slipway',
+  'after the commands of docs/install.md every machine is under Slipway',
   async () => {
-    await world.begin(PODS);
-
+    await untilPodsReady(world, PODS);
     expect(allUpdated()).toBe(true);
+    const master = await world.kubectl('get', 'node', 'control-plane-0', '-o', 'yaml');
+    expect(master).toContain('machineconfiguration.openshift.io/state: Done');
   },
   STORY_MS,
 );
@@ -53,7 +54,7 @@ test(
     await world.roll(hostConfig('50-story', { files: [plainFile('/etc/story.conf', 'one\n')] }));
 
     expect(allUpdated()).toBe(true);
-    for (const name of names()) {
+    for (const name of WORKERS) {
       expect(wasEverCordoned(record, name, mark)).toBe(true);
       expect(rebootsOf(record, name, mark)).toEqual([world.target()]);
     }
@@ -68,7 +69,7 @@ test(
 test(
   'slipway debug runs a command on a machine, says how it ended, and leaves no pod',
   async () => {
-    const [name = ''] = names();
+    const [name = ''] = WORKERS;
     const before = await podUids();
 
     expect(await world.slipway('debug', name, '--', 'cat', '/etc/hostname')).toBe(`${name}\n`);
@@ -84,7 +85,7 @@ test(
 test(
   'slipway debug --collect brings the journals of a machine',
   async () => {
-    const [name = ''] = names();
+    const [name = ''] = WORKERS;
     const directory = await mkdtemp(join(tmpdir(), 'slipway-collect-'));
     try {
       const file = join(directory, 'debug.tar.gz');
@@ -97,6 +98,26 @@ test(
     } finally {
       await rm(directory, { recursive: true });
     }
+  },
+  STORY_MS,
+);
+
+test(
+  'after the commands of docs/uninstall.md nothing of Slipway is left',
+  async () => {
+    await world.uninstall();
+
+    for (const machine of world.machines) {
+      expect(await leftOnMachine(machine)).toEqual('');
+      expect((await machine.run('systemctl', 'is-active', 'kubelet.service')).out).toBe('active\n');
+    }
+    const kinds = 'namespaces,crds,clusterroles,clusterrolebindings,priorityclasses';
+    const names = (await world.kubectl('get', kinds, '-o', 'name')).split('\n');
+    expect(names.filter((name) => /slipway|machineconfig/.test(name))).toEqual([]);
+    const nodes = await world.kubectl(
+      ...['get', 'nodes', '-o', 'jsonpath={.items[*].metadata} {.items[*].spec}'],
+    );
+    expect(nodes).not.toMatch(/slipway|machineconfiguration|unschedulable|UpdateInProgress/);
   },
   STORY_MS,
 );

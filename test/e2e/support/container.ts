@@ -59,11 +59,12 @@ export interface Image {
 
 /** A storage of its own, that no other run sees. */
 export class Containers {
-  readonly #storage: readonly string[];
+  /** Options of buildah. */
+  readonly storage: readonly string[];
   readonly #running: ManagedProcess[] = [];
 
   constructor(private readonly directory: string) {
-    this.#storage = [
+    this.storage = [
       ...['--root', join(directory, 'storage'), '--runroot', join(directory, 'run')],
       ...['--storage-driver', 'vfs'],
     ];
@@ -140,7 +141,7 @@ export class Containers {
   }
 
   async #buildah(...args: readonly string[]): Promise<string> {
-    const { stdout } = await run('buildah', [...this.#storage, ...args], {
+    const { stdout } = await run('buildah', [...this.storage, ...args], {
       maxBuffer: 64 * 1024 * 1024,
     });
     return stdout;

@@ -21,6 +21,8 @@ interface DocumentedPage {
   readonly text: string;
   /** For bash. Pages that it names are at the same paths below `$PAGES`. */
   readonly script: string;
+  /** With the blocks that are marked, for where they can run. */
+  readonly wholeScript: string;
   readonly notRun: readonly string[];
   readonly others: readonly string[];
 }
@@ -37,6 +39,7 @@ export function readDocumentedPage(root: string, path: string): DocumentedPage {
   const others: string[] = [];
   let block: 'none' | 'run' | 'marked' | 'text' = 'none';
   let above = '';
+  const whole: string[] = [];
   const script = lines.map((line, index) => {
     const refuse = (why: string): never => {
       throw new Error(`${path}:${index + 1}: ${why}: ${line}`);
@@ -58,12 +61,14 @@ export function readDocumentedPage(root: string, path: string): DocumentedPage {
       others.push(other);
       return `. "$PAGES/${other}"`;
     }
+    if (block === 'marked') whole[index] = line;
     if (block === 'marked' && /^\s*[^#\s]/.test(line)) notRun.push(line);
     if (block !== 'run' || NEVER_RUN.test(line)) return '';
     if (HIDDEN_FAILURE.test(line)) refuse('give each command a line of its own');
     return line;
   });
-  return { path, text, script: script.join('\n'), notRun, others };
+  const wholeScript = script.map((line, index) => whole[index] ?? line).join('\n');
+  return { path, text, script: script.join('\n'), wholeScript, notRun, others };
 }
 
 /** A page and all pages whose commands run in between, in any order. */

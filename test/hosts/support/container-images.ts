@@ -27,6 +27,27 @@ const PROGRAMS = [
   ...['rm', 'sed', 'sha256sum', 'sleep'],
 ].map((name) => `/usr/bin/${name}`);
 
+/** What `docker build` needs of a registry of images. */
+export interface Base {
+  readonly name: string;
+  /** Options of buildah: its storage. */
+  readonly storage: readonly string[];
+}
+
+/** The base of the Containerfiles, without an image. @param directory - as of `createContainerImages` */
+export async function createBase(directory: string): Promise<Base> {
+  const containers = await withBase(directory);
+  return { name: BASE, storage: containers.storage };
+}
+
+async function withBase(directory: string): Promise<Containers> {
+  const containers = new Containers(directory);
+  const releases = join(repositoryRoot(), 'dist/host-bundle/releases');
+  const native = readdirSync(releases).map((target) => join(releases, target, 'index.node'));
+  await containers.base(BASE, { native, programs: [...PROGRAMS, '/usr/sbin/chroot'] });
+  return containers;
+}
+
 export interface ContainerImages {
   /** @param containerfile - below the repository */
   build(name: string, containerfile: string, context: string): Promise<void>;
@@ -35,10 +56,7 @@ export interface ContainerImages {
 
 /** @param directory - for the storage of buildah, owned by the caller */
 export async function createContainerImages(directory: string): Promise<ContainerImages> {
-  const containers = new Containers(directory);
-  const releases = join(repositoryRoot(), 'dist/host-bundle/releases');
-  const native = readdirSync(releases).map((target) => join(releases, target, 'index.node'));
-  await containers.base(BASE, { native, programs: [...PROGRAMS, '/usr/sbin/chroot'] });
+  const containers = await withBase(directory);
   const archiveOf = (name: string) => join(directory, `${name.replaceAll(/[/:]/g, '-')}.tar`);
   return {
     build: async (name, containerfile, context) => {

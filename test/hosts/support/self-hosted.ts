@@ -1,16 +1,16 @@
-/** A cluster of machines that somebody else installed. Slipway comes as images and manifests, as docs/install.md has it. */
+/** A cluster of machines that somebody else installed, and a person who follows docs/install.md. */
 
-import { execFileSync } from 'node:child_process';
-import { mkdir, writeFile } from 'node:fs/promises';
-import { join, relative } from 'node:path';
+import { cp, mkdir, readFile, symlink, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import type { KubernetesObject } from '@kubernetes/client-node';
-import { stringify } from 'yaml';
-import { VERSION } from '../../../process/version';
+import { parse, stringify } from 'yaml';
 import type { Cluster } from '../../../tools/cluster';
 import { ensureBinary } from '../../../tools/binaries';
 import { repositoryRoot } from '../../../tools/repository-root';
 import { manifestsWith } from '../../../tools/stack/manifests';
 import type { TemporalServer } from '../../../tools/temporal';
+import { readDocumentedPage } from '../../e2e/support/documented-pages';
+import { freshClone, pathOfUser, withoutOurs } from '../../e2e/support/fresh-clone';
 import { until as eventually } from '../../integration/tools/until';
 import { startObserver } from '../../observer/observer';
 import type { RolloutRecord } from '../../observer/record';
@@ -19,8 +19,8 @@ import { execute } from '../execute';
 import { joinPool } from '../machine/join';
 import { createMachine, type Machine } from '../machine/machine';
 import { CONTROL_PLANE } from '../machine/network';
-import { createContainerImages } from './container-images';
-import { writeInstallerOverlay } from './installer-overlay';
+import { REGISTRY } from '../machine/os-registry';
+import { createBase } from './container-images';
 import { withServers } from './servers';
 
 const ROOT = repositoryRoot();
@@ -32,39 +32,38 @@ const PODS_MS = 300_000;
 
 export interface SelfHosted {
   readonly cluster: Cluster;
-  readonly temporal: TemporalServer;
   readonly machines: readonly Machine[];
   readonly record: RolloutRecord;
   /** The config of the pool. */
   target(): string;
-  /** Waits for so many pods of Slipway, and brings the machines under Slipway. */
-  begin(pods: number): Promise<void>;
   /** Applies a MachineConfig and rolls it out, as a person does who watches. */
   roll(config: KubernetesObject): Promise<void>;
   kubectl(...args: readonly string[]): Promise<string>;
   slipway(...args: readonly string[]): Promise<string>;
   /** Slipway's pods that are Ready, as `pod on node`. */
   readyPods(): Promise<readonly string[]>;
+  /** By docs/uninstall.md. */
+  uninstall(): Promise<void>;
   stop(): Promise<void>;
 }
 
-/** Everything of docs/install.md up to the first rollout. */
-export function startSelfHosted(hosts: number): Promise<SelfHosted> {
+interface SelfHostedOptions {
+  readonly machines: readonly string[];
+  /** Of each process, where it differs from the manifests. */
+  readonly replicas?: number;
+}
+
+/** All of docs/install.md, on machines that boot. */
+export function startSelfHosted(options: SelfHostedOptions): Promise<SelfHosted> {
   return withServers({ ui: false }, async ({ directory, images, cluster, temporal, stops }) => {
-    const machines = await bareMachines({
-      cluster,
-      temporal,
-      image: images.bare,
-      hosts,
-      directory,
-    });
+    const machines: Machine[] = [];
     stops.push(async () => {
       for (const machine of machines) await machine.remove();
     });
-    await giveImages(machines, directory);
-    const tools = await toolsOf(cluster, temporal);
-    await installControlPlane(tools, { cluster, temporal, directory });
-    await installHostWorkers(tools, { temporal, directory });
+    await bootMachines(machines, options.machines, {
+      ...{ cluster, temporal, directory },
+      image: images.bare,
+    });
     const observer = await startObserver({
       kubeconfig: cluster.adminKubeconfig,
       nodeSelector: `node-role.kubernetes.io/${POOL}`,
@@ -72,42 +71,21 @@ export function startSelfHosted(hosts: number): Promise<SelfHosted> {
     });
     stops.push(() => Promise.resolve(observer.stop()));
     const { record } = observer;
+    const person = await createPerson(options, { cluster, temporal, directory });
+    await person.follow('docs/install.md');
+    const target = (): string => record.pool(POOL)?.target ?? '';
     return {
-      cluster,
-      temporal,
-      machines,
-      record,
-      ...tools,
-      ...stepsOf(tools, cluster, record),
+      ...{ cluster, machines, record, target },
+      ...person.tools,
+      uninstall: () => person.follow('docs/uninstall.md'),
+      roll: async (config) => {
+        const before = target();
+        await manifestsWith(cluster.adminKubeconfig).applyObject(config);
+        await until(record, 'the pool has another config', () => target() !== before);
+        await person.tools.slipway('rollout', 'start', POOL, '--watch', '--timeout', '8m');
+      },
     };
   });
-}
-
-function stepsOf(
-  tools: Tools,
-  cluster: Cluster,
-  record: RolloutRecord,
-): Pick<SelfHosted, 'target' | 'begin' | 'roll'> {
-  const target = (): string => record.pool(POOL)?.target ?? '';
-  const start = async (): Promise<void> => {
-    await tools.slipway('rollout', 'start', POOL, '--watch', '--timeout', '8m');
-  };
-  return {
-    target,
-    begin: async (pods) => {
-      await untilPodsReady(tools, pods);
-      await tools.kubectl('apply', '-f', 'deploy/samples');
-      const rendered = ['--for=condition=RenderDegraded=False', '--timeout=2m'];
-      await tools.kubectl('wait', 'mcp', POOL, ...rendered);
-      await start();
-    },
-    roll: async (config) => {
-      const before = target();
-      await manifestsWith(cluster.adminKubeconfig).applyObject(config);
-      await until(record, 'the pool has another config', () => target() !== before);
-      await start();
-    },
-  };
 }
 
 interface Place {
@@ -116,62 +94,126 @@ interface Place {
   readonly directory: string;
 }
 
-async function bareMachines({
-  image,
-  hosts,
-  cluster,
-  temporal,
-  directory,
-}: Place & { readonly image: string; readonly hosts: number }): Promise<readonly Machine[]> {
-  const machines: Machine[] = [];
-  const addresses = Array.from({ length: hosts }, (_, index) => `10.211.0.${11 + index}`);
-  for (const index of addresses.keys()) {
+const CONTROL_PLANE_LABELS = {
+  'node-role.kubernetes.io/control-plane': '',
+  'node-role.kubernetes.io/master': '',
+};
+
+/** Their kubelets register them. @param machines - receives them */
+async function bootMachines(
+  machines: Machine[],
+  names: readonly string[],
+  { image, cluster, temporal, directory }: Place & { readonly image: string },
+): Promise<void> {
+  const hosts = names.map((_, index) => `10.211.0.${11 + index} ${SERVER}\n`).join('');
+  const containerd = await readFile(join(ROOT, CONTAINERD), 'utf8');
+  for (const [index, name] of names.entries()) {
     const machine = await createMachine({
       directory: join(directory, 'machines'),
-      ...{ name: `worker-${index}`, number: index + 1, image },
+      ...{ name, number: index + 1, image },
       kernelArguments: ['root=/dev/vda', 'ro'],
     });
     machines.push(machine);
     await joinPool(machine, {
       ...{ cluster, pointer: NO_POINTER, bare: true, hostEndpoint: '' },
       temporal: temporal.address,
-      files: { '/etc/hosts': addresses.map((address) => `${address} ${SERVER}\n`).join('') },
+      files: {
+        '/etc/hosts': hosts,
+        '/etc/containerd/config.toml': `${containerd}${PULL_FROM_CERTS_D}`,
+        [`/etc/containerd/certs.d/${REGISTRY}/hosts.toml`]: `[host."http://${REGISTRY}"]\n`,
+      },
     });
     await machine.launcher.powerOn();
   }
-  return machines;
+  for (const name of names.filter((each) => each.startsWith('control-plane'))) {
+    const path = `/api/v1/nodes/${name}`;
+    const isThere = () =>
+      cluster.admin.call('GET', path).then(
+        () => true,
+        () => false,
+      );
+    await eventually(isThere, `${name} is registered`, PODS_MS);
+    await cluster.admin.call('PATCH', path, { metadata: { labels: CONTROL_PLANE_LABELS } });
+  }
 }
 
-async function giveImages(machines: readonly Machine[], directory: string): Promise<void> {
-  const tree = join(directory, 'image-tree');
-  execFileSync(process.execPath, [join(ROOT, 'tools/setup/image-tree.mjs'), tree]);
-  const built = await createContainerImages(join(directory, 'buildah'));
-  const names = [`localhost/slipway:${VERSION}`, `localhost/slipway-host:${VERSION}`] as const;
-  await built.build(names[0], 'deploy/Containerfile', tree);
-  await built.build(names[1], 'deploy/Containerfile.host', join(ROOT, 'dist/host-bundle'));
-  for (const machine of machines) await built.give(machine, ...names);
-}
+const CONTAINERD = 'test/hosts/image/common/etc/containerd/config.toml';
+/** The registry of the suite speaks plain HTTP. */
+const PULL_FROM_CERTS_D = `
+  [plugins."io.containerd.grpc.v1.cri".registry]
+    config_path = "/etc/containerd/certs.d"
+`;
 
 type Tools = Pick<SelfHosted, 'kubectl' | 'slipway' | 'readyPods'>;
 
-async function toolsOf(cluster: Cluster, temporal: TemporalServer): Promise<Tools> {
+interface Person {
+  readonly tools: Tools;
+  /** Runs every command of a page, in order, in one shell. @throws Error with the command that failed */
+  follow(page: string): Promise<void>;
+}
+
+/** With a clone, a shell and the programs of the page. */
+async function createPerson(
+  { replicas }: SelfHostedOptions,
+  { cluster, temporal, directory }: Place,
+): Promise<Person> {
+  const home = join(directory, 'person');
+  const programs = join(home, 'programs');
+  await mkdir(programs, { recursive: true });
+  const clone = freshClone(home);
+  // Nothing can be downloaded here.
+  await cp(join(ROOT, 'node_modules'), join(clone, 'node_modules'), { recursive: true });
+  await writeDifferences(clone, { cluster, ...(replicas === undefined ? {} : { replicas }) });
   const kubectl = await ensureBinary('kubectl');
+  await symlink(kubectl, join(programs, 'kubectl'));
+  await writeFile(join(programs, 'docker'), await dockerStandIn(join(directory, 'buildah')), {
+    mode: 0o755,
+  });
   const environment = {
+    PATH: [join(clone, 'bin'), programs, ...pathOfUser()].join(':'),
     KUBECONFIG: cluster.adminKubeconfig,
     TEMPORAL_ADDRESS: temporal.address,
     TEMPORAL_NAMESPACE: temporal.namespace,
+    ...{ REGISTRY, SERVER },
   };
+  const shell = (script: string): Promise<string> =>
+    execute('env', [...withoutOurs(), 'bash', '-c', script], { cwd: clone, environment });
   return {
-    kubectl: (...args) => execute(kubectl, args, { environment }),
-    slipway: (...args) =>
-      execute(process.execPath, [join(ROOT, 'dist/cli/main.js'), ...args], { environment }),
-    readyPods: async () => {
-      const { items } = await cluster.admin.call<{ items: readonly Pod[] }>('GET', PODS);
-      return items
-        .filter(isReady)
-        .map(({ metadata, spec }) => `${metadata.name} on ${spec.nodeName}`);
+    follow: async (page) => {
+      const file = join(home, page.replaceAll('/', '-'));
+      await writeFile(file, readDocumentedPage(clone, page).wholeScript);
+      const started = performance.now();
+      await shell(`set -euxo pipefail; . ${file}`);
+      const seconds = Math.round((performance.now() - started) / 1000);
+      process.stderr.write(`slipway: all commands of ${page}: ${seconds} s\n`);
+    },
+    tools: {
+      kubectl: (...args) => execute(kubectl, args, { environment }),
+      slipway: (...args) => execute(join(clone, 'bin/slipway'), args, { environment }),
+      readyPods: async () => {
+        const { items } = await cluster.admin.call<{ items: readonly Pod[] }>('GET', PODS);
+        return items
+          .filter(isReady)
+          .map(({ metadata, spec }) => `${metadata.name} on ${spec.nodeName}`);
+      },
     },
   };
+}
+
+/** For `docker build` and `docker push` of the page: buildah, with a base that this machine can make. */
+async function dockerStandIn(storageDirectory: string): Promise<string> {
+  const { name, storage } = await createBase(storageDirectory);
+  const buildah = ['exec', 'buildah', ...storage].join(' ');
+  const build = `--isolation chroot --pull-never --build-arg BASE=${name}`;
+  return `#!/bin/sh
+set -eu
+command=$1
+shift
+case $command in
+build) ${buildah} build ${build} "$@" ;;
+push) ${buildah} push --tls-verify=false "$@" ;;
+esac
+`;
 }
 
 const PODS = '/api/v1/namespaces/slipway/pods';
@@ -190,64 +232,35 @@ function isReady({ metadata, status }: Pod): boolean {
 }
 
 /** Pods have no network of their own here, and nothing answers at addresses of Services. */
-const DIFFERENCES = [
-  { op: 'add', path: '/spec/template/spec/hostNetwork', value: true },
-  ...[
-    { name: 'KUBERNETES_SERVICE_HOST', value: CONTROL_PLANE },
-    { name: 'KUBERNETES_SERVICE_PORT', value: '' },
-  ].map((value) => ({ op: 'add', path: '/spec/template/spec/containers/0/env/-', value })),
-];
-
-async function installControlPlane(tools: Tools, { cluster, temporal, directory }: Place) {
-  const site = join(directory, 'site');
-  await mkdir(site, { recursive: true });
-  const port = new URL(cluster.server).port;
-  const patch = JSON.stringify(DIFFERENCES).replace('"value":""', `"value":"${port}"`);
-  const data = {
-    ...{ TEMPORAL_ADDRESS: temporal.address, TEMPORAL_NAMESPACE: temporal.namespace },
-    SLIPWAY_SERVER_NAMES: SERVER,
-  };
-  const namespace = 'slipway';
-  const settings = {
-    ...{ apiVersion: 'v1', kind: 'ConfigMap', data },
-    metadata: { name: 'slipway-settings', namespace },
-  };
-  await writeFile(
-    join(site, 'kustomization.yaml'),
-    stringify({
-      resources: [relative(site, join(ROOT, 'deploy'))],
-      images: [{ name: 'registry.example.com/slipway', newName: 'localhost/slipway' }],
-      patches: [
-        { patch: stringify(settings) },
-        { target: { kind: 'Deployment', namespace }, patch },
-      ],
-    }),
-  );
-  process.stderr.write(`differences from docs/install.md: ${patch}; port 22624 of the machines\n`);
-  await tools.slipway('setup', 'temporal');
-  await tools.kubectl('apply', '-k', site);
-  await tools.kubectl('label', 'nodes', '--all', 'node-role.kubernetes.io/worker=', '--overwrite');
-}
-
-async function installHostWorkers(
-  tools: Tools,
-  { temporal, directory }: Pick<Place, 'temporal' | 'directory'>,
+async function writeDifferences(
+  clone: string,
+  { cluster, replicas }: { readonly cluster: Cluster; readonly replicas?: number },
 ): Promise<void> {
-  const overlay = join(directory, 'site/installer');
-  const hostEndpoint = `https://${SERVER}:22624`;
-  const authority = await publishedAuthority(tools);
-  const base = 'deploy/installer';
-  const place = { base, version: VERSION, temporal, hostEndpoint, authority };
-  await writeInstallerOverlay(overlay, place);
-  await tools.kubectl('apply', '-k', overlay);
-}
-
-/** That the controllers have made. */
-async function publishedAuthority({ kubectl }: Tools): Promise<string> {
-  const get = ['-n', 'slipway', 'get', 'configmap', 'slipway-server-ca', '--ignore-not-found'];
-  const read = () => kubectl(...get, '-o', 'jsonpath={.data.ca\\.crt}');
-  await eventually(async () => (await read()) !== '', 'an authority is published', PODS_MS);
-  return read();
+  const file = join(clone, 'deploy/kustomization.yaml');
+  const kustomization = parse(await readFile(file, 'utf8')) as object;
+  const variables = (given: Readonly<Record<string, string>>) =>
+    Object.entries(given).map(([name, value]) => ({
+      ...{ op: 'add', path: '/spec/template/spec/containers/0/env/-', value: { name, value } },
+    }));
+  const ofAll = [
+    { op: 'add', path: '/spec/template/spec/hostNetwork', value: true },
+    ...variables({
+      KUBERNETES_SERVICE_HOST: CONTROL_PLANE,
+      KUBERNETES_SERVICE_PORT: new URL(cluster.server).port,
+    }),
+    ...(replicas === undefined ? [] : [{ op: 'add', path: '/spec/replicas', value: replicas }]),
+  ];
+  // Those of the Service, which would lead to the usual ones.
+  const ofServer = variables({ SLIPWAY_HOST_PORT: '32624', SLIPWAY_IGNITION_PORT: '32623' });
+  const namespace = 'slipway';
+  const patches = [
+    { target: { kind: 'Deployment', namespace }, patch: JSON.stringify(ofAll) },
+    { target: { kind: 'Deployment', name: 'slipway-server' }, patch: JSON.stringify(ofServer) },
+  ];
+  await writeFile(file, stringify({ ...kustomization, patches }));
+  for (const { patch } of patches) {
+    process.stderr.write(`slipway: different from docs/install.md: ${patch}\n`);
+  }
 }
 
 export async function untilPodsReady({ readyPods }: Tools, count: number): Promise<void> {

@@ -25,6 +25,7 @@ it('the pages of the repository leave at most six commands to the reader, and RE
   expect(pages.map(({ path }) => path)).toEqual([
     'README.md',
     'docs/install.md',
+    'docs/tasks.md',
     'docs/uninstall.md',
   ]);
   expect(pages[0]?.notRun).toEqual([]);
