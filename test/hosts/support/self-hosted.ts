@@ -1,10 +1,10 @@
 /** A cluster of machines that somebody else installed, and a person who follows docs/install.md. */
 
-import { cp, mkdir, readFile, symlink, writeFile } from 'node:fs/promises';
+import { cp, mkdir, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { KubernetesObject } from '@kubernetes/client-node';
 import { parse, stringify } from 'yaml';
-import type { Cluster } from '../../../tools/cluster';
+import { type Cluster, readCredentials } from '../../../tools/cluster';
 import { ensureBinary } from '../../../tools/binaries';
 import { repositoryRoot } from '../../../tools/repository-root';
 import { manifestsWith } from '../../../tools/stack/manifests';
@@ -64,6 +64,10 @@ export function startSelfHosted(options: SelfHostedOptions): Promise<SelfHosted>
       ...{ cluster, temporal, directory },
       image: images.bare,
     });
+    const person = await createPerson(options, { cluster, temporal, directory });
+    stops.push(() => person.leave());
+    await person.follow('docs/install.md');
+    // It looks at the kinds that this has installed.
     const observer = await startObserver({
       kubeconfig: cluster.adminKubeconfig,
       nodeSelector: `node-role.kubernetes.io/${POOL}`,
@@ -71,8 +75,6 @@ export function startSelfHosted(options: SelfHostedOptions): Promise<SelfHosted>
     });
     stops.push(() => Promise.resolve(observer.stop()));
     const { record } = observer;
-    const person = await createPerson(options, { cluster, temporal, directory });
-    await person.follow('docs/install.md');
     const target = (): string => record.pool(POOL)?.target ?? '';
     return {
       ...{ cluster, machines, record, target },
@@ -114,11 +116,14 @@ async function bootMachines(
       kernelArguments: ['root=/dev/vda', 'ro'],
     });
     machines.push(machine);
+    const { certificate, key } = await readCredentials(await cluster.nodeCredentials(name));
     await joinPool(machine, {
       ...{ cluster, pointer: NO_POINTER, bare: true, hostEndpoint: '' },
       temporal: temporal.address,
       files: {
         '/etc/hosts': hosts,
+        // Where kubeadm has it.
+        '/var/lib/kubelet/pki/kubelet-client-current.pem': `${certificate}${key}`,
         '/etc/containerd/config.toml': `${containerd}${PULL_FROM_CERTS_D}`,
         [`/etc/containerd/certs.d/${REGISTRY}/hosts.toml`]: `[host."http://${REGISTRY}"]\n`,
       },
@@ -147,6 +152,8 @@ const PULL_FROM_CERTS_D = `
 type Tools = Pick<SelfHosted, 'kubectl' | 'slipway' | 'readyPods'>;
 
 interface Person {
+  /** Removes its files. */
+  leave(): Promise<void>;
   readonly tools: Tools;
   /** Runs every command of a page, in order, in one shell. @throws Error with the command that failed */
   follow(page: string): Promise<void>;
@@ -157,7 +164,7 @@ async function createPerson(
   { replicas }: SelfHostedOptions,
   { cluster, temporal, directory }: Place,
 ): Promise<Person> {
-  const home = join(directory, 'person');
+  const home = await mkdtemp(join(directory, 'person-'));
   const programs = join(home, 'programs');
   await mkdir(programs, { recursive: true });
   const clone = freshClone(home);
@@ -166,7 +173,7 @@ async function createPerson(
   await writeDifferences(clone, { cluster, ...(replicas === undefined ? {} : { replicas }) });
   const kubectl = await ensureBinary('kubectl');
   await symlink(kubectl, join(programs, 'kubectl'));
-  await writeFile(join(programs, 'docker'), await dockerStandIn(join(directory, 'buildah')), {
+  await writeFile(join(programs, 'docker'), await dockerStandIn(join(home, 'buildah')), {
     mode: 0o755,
   });
   const environment = {
@@ -179,6 +186,7 @@ async function createPerson(
   const shell = (script: string): Promise<string> =>
     execute('env', [...withoutOurs(), 'bash', '-c', script], { cwd: clone, environment });
   return {
+    leave: () => rm(home, { recursive: true, force: true }),
     follow: async (page) => {
       const file = join(home, page.replaceAll('/', '-'));
       await writeFile(file, readDocumentedPage(clone, page).wholeScript);
