@@ -31,6 +31,8 @@ export const TIMEOUTS = {
   idle: 30_000,
   /** To the last byte of an answer: 15 MB at 100 kB/s. */
   answer: 150_000,
+  /** The same for the host worker: 60 MB at 100 kB/s. */
+  archive: 600_000,
   /** A silent connection keeps its place for this long when others of its address have none. */
   patience: 1_000,
 } as const;

@@ -95,7 +95,9 @@ export function buildIgnition(dependencies: IgnitionDependencies): IgnitionServe
   const app = createApp(dependencies, timeouts);
   const tooMany = createAddressLimit(NAMED_LIMIT, clock);
   app.addHook('onRequest', async (request, reply) => {
-    followAnswer(request, reply, { ms: timeouts.answer, events, tooMany });
+    const isArchive = readTarget(request.raw.url ?? '').kind === 'host-worker';
+    const ms = isArchive ? timeouts.archive : timeouts.answer;
+    followAnswer(request, reply, { ms, events, tooMany });
   });
   // Bodies are ignored.
   app.removeAllContentTypeParsers();
@@ -278,8 +280,8 @@ async function giveHostWorker(
   request: FastifyRequest,
   reply: FastifyReply,
 ): Promise<FastifyReply> {
-  const found = (await hostWorker?.open(name)) ?? { state: 'absent' };
   const address = request.socket.remoteAddress;
+  const found = (await hostWorker?.open(name, address ?? '')) ?? { state: 'absent' };
   switch (found.state) {
     case 'absent':
       return empty(reply.header('slipway-reason', 'no-host-worker'), 404);
@@ -288,6 +290,11 @@ async function giveHostWorker(
     case 'open':
   }
   reply.raw.once('close', found.close);
+  // The client has left meanwhile.
+  if (reply.raw.destroyed || request.socket.destroyed) {
+    found.close();
+    return reply.hijack();
+  }
   reply
     .header('content-length', String(found.size))
     .header('content-type', 'application/octet-stream');

@@ -7,50 +7,88 @@ import type { Readable } from 'node:stream';
 type Opened =
   /** Also for a kind of machine that this build has nothing for. */
   | { readonly state: 'absent' }
-  /** As many as may are being sent. */
+  /** As many as may are being sent, in all or to this address. */
   | { readonly state: 'busy' }
   | {
       readonly state: 'open';
       readonly size: number;
       readonly read: () => Readable;
+      /** May be called again. */
       readonly close: () => void;
     };
 
 export interface HostWorkerFiles {
   /** @param name - `<machine>.tar.gz` or `<machine>.sha256`; the machine as in `uname -m` */
-  open(name: string): Promise<Opened>;
+  open(name: string, address: string): Promise<Opened>;
+}
+
+interface Limits {
+  readonly atOnce: number;
+  /** Machines may share one. */
+  readonly perAddress: number;
 }
 
 const NAME = /^[a-z0-9_]{1,20}\.(tar\.gz|sha256)$/;
-/** Each sends 50 MB, to whoever reaches the port. */
-const AT_ONCE = 64;
+/** Each archive has 60 MB to send, to whoever reaches the port. */
+const LIMITS: Limits = { atOnce: 64, perAddress: 16 };
 
-export function hostWorkerFiles(directory: string, atOnce = AT_ONCE): HostWorkerFiles {
-  let count = 0;
+export function hostWorkerFiles(directory: string, limits = LIMITS): HostWorkerFiles {
+  const places = new Places(limits);
   return {
-    async open(name) {
+    async open(name, address) {
       if (!NAME.test(name)) return { state: 'absent' };
-      if (count >= atOnce) return { state: 'busy' };
-      count += 1;
+      const leave = name.endsWith('.sha256') ? () => undefined : places.take(address);
+      if (leave === undefined) return { state: 'busy' };
       const file = await openFile(join(directory, name)).catch((error: unknown) => {
-        count -= 1;
+        leave();
         throw error;
       });
       if (file === undefined) {
-        count -= 1;
+        leave();
         return { state: 'absent' };
       }
       const { handle, size } = file;
+      const close = once(() => {
+        leave();
+        void handle.close();
+      });
       return {
         state: 'open',
         size,
+        close,
         read: () => handle.createReadStream({ autoClose: false }),
-        close: () => {
-          count -= 1;
-          void handle.close();
-        },
       };
     },
+  };
+}
+
+/** Who is being sent an archive. */
+class Places {
+  #taken = 0;
+  readonly #ofAddress = new Map<string, number>();
+
+  constructor(private readonly limits: Limits) {}
+
+  /** @returns gives the place back; undefined = there is none */
+  take(address: string): (() => void) | undefined {
+    const own = this.#ofAddress.get(address) ?? 0;
+    if (this.#taken >= this.limits.atOnce || own >= this.limits.perAddress) return undefined;
+    this.#taken += 1;
+    this.#ofAddress.set(address, own + 1);
+    return once(() => {
+      this.#taken -= 1;
+      const left = (this.#ofAddress.get(address) ?? 1) - 1;
+      if (left === 0) this.#ofAddress.delete(address);
+      else this.#ofAddress.set(address, left);
+    });
+  }
+}
+
+function once(act: () => void): () => void {
+  let isDone = false;
+  return () => {
+    if (!isDone) act();
+    isDone = true;
   };
 }
 

@@ -1,3 +1,4 @@
+import { connect } from 'node:net';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -16,7 +17,7 @@ beforeAll(() => {
 });
 afterAll(() => rmSync(directory, { recursive: true }));
 
-const serving = (atOnce?: number) => aServer({ hostWorker: hostWorkerFiles(directory, atOnce) });
+const serving = () => aServer({ hostWorker: hostWorkerFiles(directory) });
 
 describe('the host worker for machines with a stock image', () => {
   it('is given with its digest to whoever asks, and logged', async () => {
@@ -58,16 +59,46 @@ describe('the host worker for machines with a stock image', () => {
     expect(reply.headers['slipway-reason']).toBe('no-host-worker');
   });
 
-  it('is given to so many at once, then to the next', async () => {
-    const files = hostWorkerFiles(directory, 1);
+  it.each([
+    ['in all', { atOnce: 1, perAddress: 2 }, 'elsewhere'],
+    ['to one address', { atOnce: 9, perAddress: 1 }, '127.0.0.1'],
+  ])('is given to so many at once %s, then to the next', async (_what, limits, address) => {
+    const files = hostWorkerFiles(directory, limits);
     const { app } = aServer({ hostWorker: files });
-    const first = await files.open('x86_64.tar.gz');
+    const first = await files.open('x86_64.tar.gz', address);
 
     const busy = await app.inject(ARCHIVE);
+    expect((await app.inject('/host-worker/x86_64.sha256')).statusCode).toBe(200);
+    if (first.state === 'open') first.close();
     if (first.state === 'open') first.close();
     const next = [await app.inject(ARCHIVE), await app.inject(ARCHIVE)];
 
     expect([busy.statusCode, busy.headers['retry-after']]).toEqual([503, '5']);
     expect(next.map(({ statusCode }) => statusCode)).toEqual([200, 200]);
   });
+
+  it('gives the place back that a client has left before its answer', async () => {
+    const files = hostWorkerFiles(directory, { atOnce: 2, perAddress: 2 });
+    const { app } = aServer({ hostWorker: files });
+    const port = Number(new URL(await app.listen({ host: '127.0.0.1', port: 0 })).port);
+
+    for (let i = 0; i < 20; i += 1) await leaveEarly(port);
+    await app.close();
+
+    expect(await files.open('x86_64.tar.gz', 'elsewhere')).toMatchObject({ state: 'open' });
+  });
 });
+
+/** Asks several times at once, and is gone. */
+function leaveEarly(port: number): Promise<void> {
+  const request = `GET ${ARCHIVE} HTTP/1.1\r\nHost: slipway\r\n\r\n`;
+  return new Promise((resolve) => {
+    const socket = connect(port, '127.0.0.1', () => {
+      socket.write(request.repeat(4), () => setImmediate(() => socket.resetAndDestroy()));
+    });
+    socket.on('error', () => undefined);
+    socket.on('close', () => {
+      resolve();
+    });
+  });
+}
