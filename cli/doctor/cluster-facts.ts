@@ -19,6 +19,7 @@ import { isRecord } from '../../core/is-record';
 import { NAMESPACE } from '../../core/names';
 import { variableOf } from '../../process/settings';
 import type { ServerAccess } from './access-rules';
+import { refusalOf } from './server';
 import type { DoctorCluster, InstalledCrd, InstalledDeployment } from './ports';
 
 interface Crd extends KubeObject {
@@ -46,6 +47,18 @@ const CRDS: Resource<Crd> = {
   ...{ group: 'apiextensions.k8s.io', version: 'v1', plural: 'customresourcedefinitions' },
   ...{ kind: 'CustomResourceDefinition', namespaced: false },
 };
+
+interface Service extends KubeObject {
+  readonly spec?: {
+    readonly type?: string;
+    readonly ports?: readonly { readonly port: number; readonly nodePort?: number }[];
+  };
+}
+
+const SERVICES: Resource<Service> = {
+  ...{ group: '', version: 'v1', plural: 'services', kind: 'Service', namespaced: true },
+};
+
 export function doctorCluster(client: KubeClient): DoctorCluster {
   return {
     server: client.server,
@@ -86,6 +99,13 @@ export function doctorCluster(client: KubeClient): DoctorCluster {
         .map((name) => name.trim())
         .filter((name) => name !== '');
     },
+    serverPorts: async () => {
+      const service = await found(client, SERVICES, 'slipway-server');
+      const { type, ports = [] } = service?.spec ?? {};
+      if (type === 'LoadBalancer') return ports.map(({ port }) => port);
+      return ports.flatMap(({ nodePort }) => nodePort ?? []);
+    },
+    refusalOf,
     clientAuthorities: async () =>
       (await storedIn(client, CONFIG_MAPS, CLIENT_AUTHORITY_CONFIG_MAP))?.[BUNDLE_KEY],
     mco: () => findMco(client),
@@ -155,8 +175,18 @@ async function storedIn(
   resource: Resource<KubeObject & { readonly data?: Data }>,
   name: string,
 ): Promise<Data | undefined> {
+  const object = await found(client, resource, name);
+  return object === undefined ? undefined : (object.data ?? {});
+}
+
+/** In Slipway's namespace; undefined = it is not there. */
+async function found<T extends KubeObject>(
+  client: KubeClient,
+  resource: Resource<T>,
+  name: string,
+): Promise<T | undefined> {
   try {
-    return (await client.get(resource, { name, namespace: NAMESPACE })).data ?? {};
+    return await client.get(resource, { name, namespace: NAMESPACE });
   } catch (error) {
     if (failureName(error) === 'ObjectNotFound') return undefined;
     throw error;

@@ -4,6 +4,7 @@ import { VERSION } from '../../process/version';
 import { messageOf } from '../../core/errors';
 import type { ClusterView } from '../ports';
 import { certificates } from './certificates';
+import { server } from './server';
 import { problem, type Finding } from './finding';
 import { access, apiServer, crds, mco, processes } from './kubernetes';
 import { clocks, hostWorkers, otherVersions, pools, unheardHosts, updaters } from './nodes';
@@ -52,6 +53,7 @@ async function inCluster({ cluster, view, temporal, nowMs }: Patient): Promise<r
       ASK_AN_ADMINISTRATOR,
       async () => ((await deployments()).length === 0 ? [] : certificates(cluster, nowMs)),
     ],
+    ['service slipway/slipway-server', ASK_AN_ADMINISTRATOR, () => server(cluster)],
     ['Temporal', REACH_TEMPORAL, async () => temporalServer(await opened())],
     [
       'cluster workers',

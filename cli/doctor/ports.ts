@@ -22,6 +22,13 @@ export interface NodeLease {
   readonly renewedAt: string;
 }
 
+export interface ServerPlace {
+  readonly host: string;
+  readonly port: number;
+  /** PEM: the bundle. */
+  readonly authorities: string;
+}
+
 export interface DoctorCluster {
   readonly server: string;
   /** `v1.36.3` */
@@ -40,6 +47,10 @@ export interface DoctorCluster {
   serverAuthorities(): Promise<string | undefined>;
   /** By which machines call the server. */
   serverNames(): Promise<readonly string[]>;
+  /** Outside of the cluster, for machines; none = there is no Service, or it is for pods alone. */
+  serverPorts(): Promise<readonly number[]>;
+  /** Why no machine could connect there from here; undefined = it could. */
+  refusalOf(place: ServerPlace): Promise<string | undefined>;
   /** PEM; undefined = there is none. */
   clientAuthorities(): Promise<string | undefined>;
   /** In words; undefined = MCO does not run here. */

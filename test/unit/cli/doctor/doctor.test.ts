@@ -66,6 +66,8 @@ function healthyCluster(): DoctorCluster {
     serverCertificate: () => Promise.resolve(pem),
     serverAuthorities: () => Promise.resolve(pem),
     serverNames: () => Promise.resolve([]),
+    serverPorts: () => Promise.resolve([]),
+    refusalOf: () => Promise.resolve(undefined),
     clientAuthorities: () => Promise.resolve(pem),
     mco: () => Promise.resolve(undefined),
   };
