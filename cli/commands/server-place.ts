@@ -29,7 +29,7 @@ export function serverUrlOf(given: string | undefined, { internalHost }: ServerF
     if (internalHost !== undefined) return `https://${internalHost}:${SERVER_PORT}`;
     throw cliError(
       EXIT.USAGE,
-      `the ControllerConfig does not say where machines find the server (spec.infra.status.apiServerInternalURI); give --server-url https://<host>:${SERVER_PORT}`,
+      `the ControllerConfig does not say where machines find the server (spec.infra.status.apiServerInternalURI); give --server-url https://<host>:32623, the node port of service slipway/slipway-server`,
     );
   }
   const url = URL.canParse(given) ? new URL(given) : undefined;

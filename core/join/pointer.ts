@@ -1,6 +1,6 @@
 import { encodeDataUrl } from '../encoding/data-url';
 import type { IgnitionObject } from '../ignition';
-import { FETCH_UNIT, fetchUnit, type MachineFile, stockMachineFiles } from './stock-machine';
+import { FETCH_UNIT, fetchUnit, type HostWorkerSource, stockMachineFiles } from './stock-machine';
 
 export interface Pointer {
   /** `https://host:port` of the server, optionally with a path in front of `/config`. */
@@ -32,13 +32,12 @@ export function pointerIgnition(pointer: Pointer): IgnitionObject {
       config: { merge: [{ source, ...(token === undefined ? {} : headers) }] },
       security: { tls: { certificateAuthorities: [{ source: encodeDataUrl(authority) }] } },
     },
-    ...(hostSettings === undefined
-      ? {}
-      : withHostWorker(stockMachineFiles({ serverUrl, authority, hostSettings }))),
+    ...(hostSettings === undefined ? {} : withHostWorker({ serverUrl, authority, hostSettings })),
   };
 }
 
-function withHostWorker(files: readonly MachineFile[]) {
+function withHostWorker(source: HostWorkerSource) {
+  const files = stockMachineFiles(source);
   return {
     storage: {
       files: files.map(({ path, mode, text }) => ({
@@ -46,6 +45,8 @@ function withHostWorker(files: readonly MachineFile[]) {
         contents: { source: encodeDataUrl(text) },
       })),
     },
-    systemd: { units: [{ name: FETCH_UNIT, enabled: true, contents: fetchUnit() }] },
+    systemd: {
+      units: [{ name: FETCH_UNIT, enabled: true, contents: fetchUnit(source.hostSettings) }],
+    },
   };
 }

@@ -37,13 +37,15 @@ export function stockMachineFiles(source: HostWorkerSource): readonly MachineFil
   ];
 }
 
-export function fetchUnit(): string {
+export function fetchUnit(hostSettings: string): string {
+  const own = /^kubeletUnit:\s*(\S+)/m.exec(hostSettings)?.[1] ?? '';
+  const kubelets = `${KUBELETS} ${own}`.trim();
   return `# Runs at the first boot. The kubelet waits for it.
 [Unit]
 Description=Slipway: fetch the host worker
 Wants=network-online.target
 After=network-online.target
-Before=${KUBELETS}
+Before=${kubelets}
 Before=crio.service containerd.service
 
 [Service]
@@ -54,7 +56,7 @@ TimeoutStartSec=infinity
 ExecStart=/bin/sh ${SCRIPT}
 
 [Install]
-RequiredBy=${KUBELETS}
+RequiredBy=${kubelets}
 WantedBy=multi-user.target
 `;
 }
@@ -82,6 +84,10 @@ fetch() {
     tar -xzf "$download/tar.gz" -C "$download/files"
 }
 
+if [ -e /usr/lib/slipway/slipway-host.cjs ]; then
+  echo 'slipway: the image has a host worker: nothing to fetch'
+  exec systemctl disable --quiet ${FETCH_UNIT}
+fi
 mkdir -p -m 700 "$state"
 until fetch; do
   echo "slipway: no host worker from $url/$machine.tar.gz yet; next try in 10 s" >&2
@@ -106,7 +112,11 @@ function quoted(text: string): string {
 export function stockCloudConfig(source: HostWorkerSource): {
   readonly bootcmd: readonly (readonly string[])[];
 } {
-  const unit = { path: `/etc/systemd/system/${FETCH_UNIT}`, mode: 0o644, text: fetchUnit() };
+  const unit = {
+    path: `/etc/systemd/system/${FETCH_UNIT}`,
+    mode: 0o644,
+    text: fetchUnit(source.hostSettings),
+  };
   const files = [...stockMachineFiles(source), unit].map(writeCommand).join('');
   const script = `set -eu
 mkdir -p ${SETTINGS}

@@ -202,9 +202,9 @@ it('puts every value where it belongs', async () => {
   expect(objects.get('NetworkPolicy slipway/slipway-controllers')).toMatchObject({
     spec: {
       egress: [
-        { ports: [{ port: 53 }, { port: 53 }] },
+        { ports: [{ port: 53 }, { port: 53 }, { port: 5353 }, { port: 5353 }] },
         { ports: [{ port: 443 }, { port: 6443 }] },
-        { ports: [{ port: 443 }] },
+        { ports: [{ port: 7233 }, { port: 443 }] },
         { ports: [{ port: 16443 }] },
       ],
     },

@@ -93,6 +93,26 @@ it('lists what is in it', () => {
   expect(packages.filter(({ licenseDeclared }) => licenseDeclared === 'NOASSERTION')).toEqual([]);
 });
 
+it('that brings the host worker onto machines is the same each time, too, and lists what is in it', async () => {
+  const bundle = join(ROOT, 'dist/host-bundle');
+  const build = async (name: string): Promise<Image> => {
+    execFileSync(process.execPath, [join(ROOT, 'tools/setup/host-bundle.mjs')]);
+    return containers.build(join(ROOT, 'deploy/Containerfile.host'), bundle, name, BASE);
+  };
+  const [one, two] = [await build('localhost/host:1'), await build('localhost/host:2')];
+
+  expect(two.digest).toBe(one.digest);
+  process.stderr.write(
+    `the image of the host worker with this machine's Node: ${one.mebibytes} MB\n`,
+  );
+  const { packages } = JSON.parse(readFileSync(join(bundle, 'sbom.spdx.json'), 'utf8')) as {
+    readonly packages: readonly { readonly name: string }[];
+  };
+  expect(packages.map(({ name }) => name)).toEqual(
+    expect.arrayContaining(['@temporalio/worker', '@temporalio/core-bridge']),
+  );
+});
+
 it(
   'rolls a pool with nothing but what is in it',
   async () => {

@@ -173,6 +173,18 @@ test(
   'a machine of a cluster that exists gets it, joins its pool, and is updated by it',
   async () => {
     const { manifests, images: osImages } = world.fleet;
+    const namespace = 'slipway-installer';
+    await manifests.applyObject({
+      ...{ apiVersion: 'v1', kind: 'Namespace', metadata: { name: namespace } },
+    });
+    await manifests.applyObject({
+      ...{
+        apiVersion: 'v1',
+        kind: 'Secret',
+        metadata: { name: 'slipway-host-secrets', namespace },
+      },
+      stringData: { 'temporal.key': 'secret of the story' },
+    } as object);
     await bring(VERSION);
     await untilInstalled(VERSION);
     await manifests.applyObject({
@@ -193,6 +205,9 @@ test(
     expect(await machine.output('cat', '/etc/story.conf')).toBe('one\n');
     expect(await machine.output('slipway', 'host', 'status')).toContain(config);
     await untilShown(VERSION);
+    const key = '/etc/slipway/temporal.key';
+    expect(await machine.output('stat', '--format=%a %U', key)).toBe('600 root\n');
+    expect(await machine.output('cat', key)).toBe('secret of the story');
   },
   STORY_MS,
 );

@@ -1,6 +1,6 @@
 /** Machines that boot from an image of a distribution get the host worker before their kubelet starts. */
 
-import { cp, mkdtemp, readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { cp, mkdir, mkdtemp, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parse } from 'yaml';
@@ -15,8 +15,10 @@ import { until } from '../observer/until';
 import { execute } from './execute';
 import { PATIENCE_MS } from './machine/deadline';
 import { hostSettings, type PointerConfig } from './machine/join';
+import { REGISTRY } from './machine/os-registry';
 import type { Machine } from './machine/machine';
 import { type HostConfigParts, hostConfig, plainFile } from './support/configs';
+import { BASE, withBase } from './support/container-images';
 import { installMachine } from './support/new-machine';
 import {
   CURRENT_CONFIG,
@@ -98,17 +100,25 @@ async function userData(...command: readonly string[]): Promise<string> {
   return out;
 }
 
-/** Of docs/joining.md. */
+/** The first block of a page that matches. */
+async function documented(page: string, block: RegExp): Promise<string> {
+  const found = block.exec(await readFile(join(repositoryRoot(), page), 'utf8'))?.[1];
+  if (found === undefined) throw new Error(`${page} has no such block: ${String(block)}`);
+  return found;
+}
+
 async function documentedButane(): Promise<string> {
-  const page = await readFile(join(repositoryRoot(), 'docs/joining.md'), 'utf8');
-  const block = /```yaml\n(variant: fcos\n[^`]+)```/.exec(page)?.[1];
-  if (block === undefined) throw new Error('docs/joining.md has no Butane');
+  const block = await documented('docs/joining.md', /```yaml\n(variant: fcos\n[^`]+)```/);
   return block.replaceAll('worker.ign', `${POOL}.ign`);
 }
 
 async function install(
   number: number,
-  given: { pointer: PointerConfig } | { files: Readonly<Record<string, string>> },
+  given: {
+    readonly pointer?: PointerConfig;
+    readonly files?: Readonly<Record<string, string>>;
+    readonly reference?: string;
+  },
 ): Promise<Machine> {
   const machine = await installMachine(world, `${POOL}-${machines.length}`, number, {
     image: 'stock',
@@ -232,6 +242,42 @@ test(
     );
     const { out } = await world.slipway('get', 'nodes', '--pool', POOL, '-o', 'wide');
     expect(out.split('\n').filter((line) => line.includes(` ${VERSION}`))).toHaveLength(2);
+  },
+  STORY_MS,
+);
+
+test(
+  'an OS image that was built as documented has it in its image',
+  async () => {
+    const block = await documented('docs/machines.md', /```dockerfile\n([^`]+)```/);
+    const host = /--from=(\S+)/.exec(block)?.[1] ?? '';
+    const containers = await withBase(join(directory, 'buildah'));
+    await containers.build(
+      join(repositoryRoot(), 'deploy/Containerfile.host'),
+      join(repositoryRoot(), 'dist/host-bundle'),
+      ...([host, BASE] as const),
+    );
+    await containers.pull(world.fleet.images.stock, 'localhost/stock');
+    const context = join(directory, 'os');
+    await mkdir(context);
+    const { cluster, temporal, product } = world.fleet;
+    const place = { temporal: temporal.address, hostEndpoint: product.hostEndpoint };
+    await writeFile(join(context, 'host.yaml'), hostSettings(place));
+    await writeFile(join(context, 'server-ca.crt'), cluster.ca);
+    await writeFile(join(context, 'Containerfile'), `ARG BASE\nFROM \${BASE}\n${block}`);
+    const file = join(context, 'Containerfile');
+    await containers.build(file, context, 'localhost/documented', 'localhost/stock');
+    const reference = await containers.push('localhost/documented', `${REGISTRY}/os:documented`);
+
+    const machine = await install(4, { reference, files: {} });
+    await machine.launcher.powerOn();
+
+    const isActive = ['systemctl', 'is-active', 'slipway-host.service'];
+    await untilIn(machine, 'its host worker runs', ...isActive);
+    expect(await machine.output('slipway', 'host', 'status')).toContain(machine.name);
+    expect(await machine.output('readlink', '-f', '/usr/bin/slipway')).toBe(
+      '/usr/lib/slipway/slipway\n',
+    );
   },
   STORY_MS,
 );

@@ -23,8 +23,14 @@ const bundle = join(root, 'dist', 'host-bundle');
 const out = join(root, 'dist', 'host-worker');
 const MACHINES = { x64: 'x86_64', arm64: 'aarch64' };
 
-const machine = MACHINES[process.arch];
-if (machine === undefined) throw new Error(`there is no host worker for ${process.arch}`);
+const machine = process.platform === 'linux' ? MACHINES[process.arch] : undefined;
+if (machine === undefined) {
+  const why = 'machines run Linux on x64 or arm64; run npm run image on such a machine';
+  process.stderr.write(
+    `slipway: there is no host worker for ${process.platform} ${process.arch}: ${why}\n`,
+  );
+  process.exit(1);
+}
 rmSync(out, { recursive: true, force: true });
 mkdirSync(out, { recursive: true });
 const archive = join(out, `${machine}.tar.gz`);

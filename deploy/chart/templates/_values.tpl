@@ -99,7 +99,10 @@
 {{- $port := regexFind ":[0-9]+$" (.values.temporal.address | default "") | trimPrefix ":" -}}
 {{- range $rule := .object.spec.egress -}}
 {{- range $allowed := $rule.ports -}}
-{{- if and $port (eq (int $allowed.port) 7233) }}{{ $_ := set $allowed "port" (int $port) }}{{ end -}}
+{{- /* A node port leads to 7233 of a pod, and some networks judge only that. */ -}}
+{{- if and $port (eq (int $allowed.port) 7233) (ne (int $port) 7233) -}}
+{{ $_ := set $rule "ports" (append $rule.ports (dict "protocol" "TCP" "port" (int $port))) }}
+{{- end -}}
 {{- end -}}
 {{- end -}}
 {{- with .values.networkPolicy.extraEgress }}{{ $_ := set $.object.spec "egress" (concat $.object.spec.egress .) }}{{ end -}}

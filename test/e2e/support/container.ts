@@ -2,7 +2,7 @@
 
 import { execFile, execFileSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
-import { copyFile, mkdir, writeFile } from 'node:fs/promises';
+import { copyFile, mkdir, readFile, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { startProcess, type ManagedProcess } from '../../../tools/processes/managed-process';
@@ -103,6 +103,22 @@ export class Containers {
   /** As `ctr images import` takes it, under the name that pods use. */
   async archive(image: string, file: string): Promise<void> {
     await this.#buildah('push', '--quiet', image, `oci-archive:${file}:${image}`);
+  }
+
+  /** Over plain HTTP. */
+  async pull(reference: string, name: string): Promise<void> {
+    const options = ['--quiet', '--tls-verify=false'];
+    const id = (await this.#buildah('pull', ...options, reference)).trim();
+    await this.#buildah('tag', id, name);
+  }
+
+  /** Over plain HTTP. @returns the reference with its digest */
+  async push(name: string, to: string): Promise<string> {
+    const digestFile = join(this.directory, 'pushed');
+    const options = ['--quiet', '--tls-verify=false', '--digestfile', digestFile];
+    await this.#buildah('push', ...options, name, `docker://${to}`);
+    const [repository = ''] = to.split(/:(?=[^/]+$)/);
+    return `${repository}@${(await readFile(digestFile, 'utf8')).trim()}`;
   }
 
   /** Where the files of a new container of the image are. */

@@ -8,7 +8,7 @@ import { Containers } from '../../e2e/support/container';
 import type { Machine } from '../machine/machine';
 import { varOf } from '../machine/sysroot';
 
-const BASE = 'localhost/base';
+export const BASE = 'localhost/base';
 const PROGRAMS = [
   ...[
     'basename',
@@ -40,7 +40,7 @@ export async function createBase(directory: string): Promise<Base> {
   return { name: BASE, storage: containers.storage };
 }
 
-async function withBase(directory: string): Promise<Containers> {
+export async function withBase(directory: string): Promise<Containers> {
   const containers = new Containers(directory);
   const releases = join(repositoryRoot(), 'dist/host-bundle/releases');
   const native = readdirSync(releases).map((target) => join(releases, target, 'index.node'));

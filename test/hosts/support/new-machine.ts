@@ -9,6 +9,8 @@ const NO_POINTER = { ignition: { version: '3.4.0' } };
 interface NewMachine {
   /** Default: the oldest with a host worker. */
   readonly image: 'v1' | 'bare' | 'stock';
+  /** Of another image, instead. */
+  readonly reference?: string;
   /** Default: the pool's, or none for an image without a host worker. */
   readonly pointer?: PointerConfig;
   /** Path → text. */
@@ -20,14 +22,14 @@ export async function installMachine(
   { fleet }: World,
   name: string,
   number: number,
-  { image, pointer: given, files = {} }: NewMachine = { image: 'v1' },
+  { image, reference, pointer: given, files = {} }: NewMachine = { image: 'v1' },
 ): Promise<Machine> {
   const directory = process.env['SLIPWAY_HOSTS_DIRECTORY'] ?? '';
   const { cluster, images, pointer, product, temporal } = fleet;
   const machine = await createMachine({
     directory: join(directory, 'machines'),
     ...{ name, number },
-    image: images[image],
+    image: reference ?? images[image],
     kernelArguments: ['root=/dev/vda', 'ro'],
   });
   try {
