@@ -108,9 +108,9 @@ describe('a pool whose nodes are behind', () => {
       'readiness of node w1',
     ],
     [
-      'a node joins',
+      'a node joins, and is Ready then',
       () => createNode(fixture.api.client, aNode('w9', ['worker'])),
-      'node w9 joined',
+      'readiness of node w9',
     ],
     ['a node goes', () => fixture.api.client.delete(NODES, { name: 'w9' }), 'node w9 is gone'],
     [
