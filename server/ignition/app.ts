@@ -289,19 +289,24 @@ async function giveHostWorker(
       return empty(reply.header('retry-after', '5'), 503);
     case 'open':
   }
-  reply.raw.once('close', found.close);
-  // The client has left meanwhile.
-  if (reply.raw.destroyed || request.socket.destroyed) {
+  const { socket } = request;
+  if (socket.destroyed) {
     found.close();
     return reply.hijack();
   }
+  // Node tells an answer that waits for an earlier one of its connection nothing of the end of that.
+  socket.setMaxListeners(0).once('close', found.close);
+  reply.raw.once('close', () => {
+    socket.off('close', found.close);
+    found.close();
+  });
   reply
     .header('content-length', String(found.size))
     .header('content-type', 'application/octet-stream');
   if (request.method === 'HEAD') return reply.send('');
   // Under way, it is not given up for new connections.
-  connections.atWork(request.socket);
-  reply.raw.once('close', () => connections.waitFor(request.socket));
+  connections.atWork(socket);
+  reply.raw.once('close', () => connections.waitFor(socket));
   request.log.info({ address, file: name }, 'host worker given');
   return reply.send(found.read());
 }

@@ -3,6 +3,7 @@
 import { type FileHandle, open } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Readable } from 'node:stream';
+import { countedAs, plainAddress } from '../join-networks';
 
 type Opened =
   /** Also for a kind of machine that this build has nothing for. */
@@ -71,16 +72,17 @@ class Places {
 
   /** @returns gives the place back; undefined = there is none */
   take(address: string): (() => void) | undefined {
-    const own = this.#ofAddress.get(address) ?? 0;
+    const key = countedAs(plainAddress(address));
+    const own = this.#ofAddress.get(key) ?? 0;
     if (this.#taken >= this.limits.atOnce || own >= this.limits.perAddress) return undefined;
     this.#taken += 1;
-    this.#ofAddress.set(address, own + 1);
-    return once(() => {
+    this.#ofAddress.set(key, own + 1);
+    return () => {
       this.#taken -= 1;
-      const left = (this.#ofAddress.get(address) ?? 1) - 1;
-      if (left === 0) this.#ofAddress.delete(address);
-      else this.#ofAddress.set(address, left);
-    });
+      const left = (this.#ofAddress.get(key) ?? 1) - 1;
+      if (left === 0) this.#ofAddress.delete(key);
+      else this.#ofAddress.set(key, left);
+    };
   }
 }
 
