@@ -1,5 +1,5 @@
 import { parseConfig } from '../../process/host/config-file';
-import { HOST_WORKER_FLAGS } from '../../workers/host/flags';
+import { unknownSettings } from '../../workers/host/flags';
 import { cliError, EXIT } from '../exit-codes';
 import { readInput, type ReadText } from './server-place';
 
@@ -15,12 +15,9 @@ const REQUIRED = ['temporalAddress', 'serverUrl'];
 export async function readHostSettings(path: string, read: ReadText): Promise<string> {
   const text = await readInput(FLAG, path, read);
   const { values, problems } = parseConfig(text, path);
-  const known = new Set(HOST_WORKER_FLAGS.map(({ setting }) => setting));
   const all = [
     ...problems,
-    ...Object.keys(values)
-      .filter((name) => !known.has(name))
-      .map((name) => `${name}: no such setting; see slipway host-worker --help`),
+    ...unknownSettings(values),
     ...REQUIRED.filter((name) => (values[name] ?? '') === '').map((name) => `${name}: is missing`),
     ...(values['temporalApiKey'] === undefined
       ? []

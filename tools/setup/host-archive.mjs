@@ -4,6 +4,7 @@
 import { createHash } from 'node:crypto';
 import {
   createReadStream,
+  createWriteStream,
   mkdirSync,
   readdirSync,
   readFileSync,
@@ -14,7 +15,6 @@ import {
 import { dirname, join, relative } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { fileURLToPath } from 'node:url';
-import { createWriteStream } from 'node:fs';
 import { createGzip } from 'node:zlib';
 import tar from 'tar-stream';
 

@@ -123,3 +123,11 @@ const OF_THE_MACHINE = new Set([
 export const MACHINE_FLAGS: readonly HostWorkerFlag[] = HOST_WORKER_FLAGS.filter(({ setting }) =>
   OF_THE_MACHINE.has(setting),
 );
+
+/** @returns a problem for each name that is no setting */
+export function unknownSettings(values: object): readonly string[] {
+  const known = new Set(HOST_WORKER_FLAGS.map(({ setting }) => setting));
+  return Object.keys(values)
+    .filter((name) => !known.has(name))
+    .map((name) => `${name}: no such setting; see slipway host-worker --help`);
+}

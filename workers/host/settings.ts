@@ -12,7 +12,7 @@ import {
 } from '../../adapters/simulation';
 import { TEMPORAL_NAMESPACE } from '../../core/names';
 import { type ReadConfigFile, readConfigFile } from '../../process/host/config-file';
-import { HOST_WORKER_FLAGS } from './flags';
+import { HOST_WORKER_FLAGS, unknownSettings } from './flags';
 import {
   type MachineSettings,
   readMachine,
@@ -101,7 +101,7 @@ function withFile(given: HostWorkerOptions): Given {
   const file = readConfigFile(given['configFile'] as string | undefined);
   return {
     values: { ...file.values, ...given },
-    problems: [...file.problems, ...unknownIn(file.values), ...openSecretsIn(file)],
+    problems: [...file.problems, ...unknownSettings(file.values), ...openSecretsIn(file)],
   };
 }
 
@@ -128,13 +128,6 @@ function merged(
     if (value !== undefined && value !== '') found[setting] = value;
   }
   return found;
-}
-
-function unknownIn(values: HostWorkerOptions): readonly string[] {
-  const known = new Set(HOST_WORKER_FLAGS.map(({ setting }) => setting));
-  return Object.keys(values)
-    .filter((name) => !known.has(name))
-    .map((name) => `${name}: no such setting; see slipway host-worker --help`);
 }
 
 function openSecretsIn({ values, openFile }: ReadConfigFile): readonly string[] {

@@ -27,19 +27,7 @@ const PROGRAMS = [
   ...['rm', 'sed', 'sha256sum', 'sleep'],
 ].map((name) => `/usr/bin/${name}`);
 
-/** What `docker build` needs of a registry of images. */
-export interface Base {
-  readonly name: string;
-  /** Options of buildah: its storage. */
-  readonly storage: readonly string[];
-}
-
-/** The base of the Containerfiles, without an image. @param directory - as of `createContainerImages` */
-export async function createBase(directory: string): Promise<Base> {
-  const containers = await withBase(directory);
-  return { name: BASE, storage: containers.storage };
-}
-
+/** With the image that the Containerfiles build on. @param directory - as of `createContainerImages` */
 export async function withBase(directory: string): Promise<Containers> {
   const containers = new Containers(directory);
   const releases = join(repositoryRoot(), 'dist/host-bundle/releases');

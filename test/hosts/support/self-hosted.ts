@@ -20,7 +20,7 @@ import { joinPool } from '../machine/join';
 import { createMachine, type Machine } from '../machine/machine';
 import { CONTROL_PLANE } from '../machine/network';
 import { REGISTRY } from '../machine/os-registry';
-import { createBase } from './container-images';
+import { BASE, withBase } from './container-images';
 import { withServers } from './servers';
 
 const ROOT = repositoryRoot();
@@ -210,9 +210,9 @@ async function createPerson(
 
 /** For `docker build` and `docker push` of the page: buildah, with a base that this machine can make. */
 async function dockerStandIn(storageDirectory: string): Promise<string> {
-  const { name, storage } = await createBase(storageDirectory);
+  const { storage } = await withBase(storageDirectory);
   const buildah = ['exec', 'buildah', ...storage].join(' ');
-  const build = `--isolation chroot --pull-never --build-arg BASE=${name}`;
+  const build = `--isolation chroot --pull-never --build-arg BASE=${BASE}`;
   return `#!/bin/sh
 set -eu
 command=$1
