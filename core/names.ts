@@ -23,6 +23,8 @@ export const ANNOTATION = {
   /** On generated MachineConfigs: the version of the controller. */
   GENERATED_BY_CONTROLLER_VERSION: `${MCO_GROUP}/generated-by-controller-version`,
   RELEASE_IMAGE_VERSION: `${MCO_GROUP}/release-image-version`,
+  /** On a KubeletConfig or ContainerRuntimeConfig: the number after the name of its MachineConfigs. */
+  NAME_SUFFIX: `${MCO_GROUP}/mc-name-suffix`,
   OS_IMAGE_URL_OVERRIDDEN: `${MCO_GROUP}/os-image-url-overridden`,
   /** On a Node: the workflow ID that set the cordon. Absent = a person's cordon. */
   CORDONED_BY: `${SLIPWAY_GROUP}/cordoned-by`,

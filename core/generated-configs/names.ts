@@ -1,0 +1,149 @@
+/**
+ * Names of generated MachineConfigs: `99-<pool>-generated-<word>`, and with `-1` to `-9` for the
+ * second to tenth object of a pool. The number is on the object as an annotation, so that it stays.
+ *
+ * @see MCO pkg/controller/kubelet-config/helpers.go (7ff337a4), getManagedKubeletConfigKey
+ * @see MCO pkg/controller/common/helpers.go (7ff337a4), GetManagedKey
+ */
+
+import { messageOf } from '../errors';
+import { ANNOTATION } from '../names';
+import { compileSelector } from '../selectors';
+import type { Origin, OriginKind, SelectedPool } from './types';
+
+/** The highest number after a name. */
+const MOST = 9;
+
+export interface NameInput {
+  readonly pool: SelectedPool;
+  readonly origin: Pick<Origin, 'metadata'>;
+  /** All of the kind. */
+  readonly origins: readonly Origin[];
+  /** Names of the MachineConfigs that exist. */
+  readonly exists: (name: string) => boolean;
+}
+
+export type NameVerdict =
+  | {
+      readonly name: string;
+      /** A MachineConfig under its name of before OpenShift 4.7, which the new one replaces. */
+      readonly legacy?: string;
+    }
+  | { readonly problem: string };
+
+export function baseName(pool: SelectedPool, { word }: OriginKind): string {
+  return `99-${pool.metadata.name}-generated-${word}`;
+}
+
+/** Of what MCO generated for the feature gates and for nodes.config, `98` and `97`. */
+export function prefixedName(prefix: '97' | '98', pool: SelectedPool, word: string): string {
+  return `${prefix}-${pool.metadata.name}-generated-${word}`;
+}
+
+/** The name for this pool. */
+export function generatedName(kind: OriginKind, input: NameInput): NameVerdict {
+  const { pool, origin, origins } = input;
+  const first = firstName(kind, input);
+  if (origins.length === 0) return first;
+  const rivals = ofPool(origins, pool);
+  if ('problem' in rivals) return rivals;
+  const own = rivals.found.find(({ metadata }) => metadata.name === origin.metadata.name);
+  const suffix = own?.metadata.annotations?.[ANNOTATION.NAME_SUFFIX];
+  if (suffix !== undefined) {
+    return suffix === '' ? first : { name: `${baseName(pool, kind)}-${suffix}` };
+  }
+  if (rivals.found.length === 1) return first;
+  const rendered = isNewest(rivals.found, origin) ? undefined : nameInFinalizers(kind, input);
+  return rendered === undefined ? nextName(kind, pool, rivals.found) : { name: rendered };
+}
+
+/** '' = none. */
+export function suffixOf(name: string): string {
+  const last = name.slice(name.lastIndexOf('-') + 1);
+  return /^[+-]?\d+$/.test(last) ? last : '';
+}
+
+/** The objects of a kind that select this pool. Nothing selects with an empty selector. */
+export function ofPool(
+  origins: readonly Origin[],
+  { metadata: { labels } }: SelectedPool,
+): { readonly found: readonly Origin[] } | { readonly problem: string } {
+  try {
+    const found = origins.filter(({ spec }) => {
+      const selector = compileSelector(spec?.machineConfigPoolSelector);
+      return !selector.empty && selector.matches(labels);
+    });
+    return { found };
+  } catch (error) {
+    return { problem: `invalid label selector: ${messageOf(error)}` };
+  }
+}
+
+/** Pools that one object selects. */
+export function selectedPools<P extends SelectedPool>(
+  { spec }: Pick<Origin, 'spec'>,
+  pools: readonly P[],
+): { readonly found: readonly P[] } | { readonly problem: string } {
+  try {
+    const selector = compileSelector(spec?.machineConfigPoolSelector);
+    const found = pools.filter(
+      ({ metadata }) => !selector.empty && selector.matches(metadata.labels),
+    );
+    return { found };
+  } catch (error) {
+    return { problem: `invalid label selector: ${messageOf(error)}` };
+  }
+}
+
+function firstName(kind: OriginKind, { pool, exists }: NameInput): NameVerdict {
+  const name = baseName(pool, kind);
+  const legacy = `99-${pool.metadata.name}-${pool.metadata.uid ?? ''}-${kind.word}`;
+  return !exists(name) && exists(legacy) ? { name, legacy } : { name };
+}
+
+function isNewest(rivals: readonly Origin[], { metadata }: Pick<Origin, 'metadata'>): boolean {
+  const createdAt = timeOf(metadata.creationTimestamp);
+  return !rivals.some((rival) => timeOf(rival.metadata.creationTimestamp) > createdAt);
+}
+
+function timeOf(timestamp: string | undefined): number {
+  return timestamp === undefined ? 0 : Date.parse(timestamp);
+}
+
+/**
+ * An object without a number that was rendered before it got one: the highest of its finalizers
+ * whose MachineConfig exists.
+ */
+function nameInFinalizers(
+  kind: OriginKind,
+  { pool, origin, exists }: NameInput,
+): string | undefined {
+  const base = baseName(pool, kind);
+  const numbered = (origin.metadata.finalizers ?? [])
+    .filter((name) => exists(name) && name.startsWith(base))
+    .flatMap((name) => {
+      const suffix = suffixOf(name);
+      if (suffix !== '') return [{ name, number: Number(suffix) }];
+      return name === base ? [{ name, number: 0 }] : [];
+    })
+    .filter(({ number }) => number >= 0);
+  const highest = Math.max(...numbered.map(({ number }) => number));
+  return numbered.find(({ number }) => number === highest)?.name;
+}
+
+/** One above the highest that is in use, so that the newest object wins. */
+function nextName(kind: OriginKind, pool: SelectedPool, rivals: readonly Origin[]): NameVerdict {
+  let highest = 0;
+  for (const { metadata } of rivals) {
+    const suffix = metadata.annotations?.[ANNOTATION.NAME_SUFFIX] ?? '';
+    if (suffix === '') continue;
+    if (!/^[+-]?\d+$/.test(suffix)) {
+      return {
+        problem: `error converting ${suffix} to int: strconv.Atoi: parsing ${JSON.stringify(suffix)}: invalid syntax`,
+      };
+    }
+    highest = Math.max(highest, Number(suffix));
+  }
+  if (highest + 1 > MOST) return { problem: kind.tooMany };
+  return { name: `${baseName(pool, kind)}-${highest + 1}` };
+}

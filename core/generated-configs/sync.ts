@@ -1,0 +1,273 @@
+/**
+ * One look at an object that MachineConfigs are generated from: what to write so that each pool that
+ * it selects has its MachineConfig, and what to say on the object.
+ *
+ * @see MCO pkg/controller/kubelet-config/kubelet_config_controller.go (7ff337a4), syncKubeletConfig
+ * @see MCO pkg/controller/container-runtime-config/container_runtime_config_controller.go
+ *   (7ff337a4), syncContainerRuntimeConfig
+ */
+
+import { canonicalJson } from '../machine-config/canonical';
+import type { MachineConfig, MachineConfigSpec } from '../machine-config/types';
+import { ANNOTATION, LABEL, MCO_GROUP, MCO_VERSION } from '../names';
+import { isSameHistory, newest, recordOutcome } from './conditions';
+import { generatedName, selectedPools, suffixOf, type NameVerdict } from './names';
+import { strays } from './strays';
+import type { KnownConfig, Origin, OriginCondition, OriginKind, SelectedPool } from './types';
+
+/** In the order in which they are to be written. */
+export type Write =
+  | {
+      readonly do: 'mark';
+      readonly annotations: Annotations;
+      readonly finalizers: readonly string[];
+    }
+  | { readonly do: 'create' | 'replace'; readonly config: MachineConfig }
+  | { readonly do: 'remove'; readonly name: string }
+  | {
+      readonly do: 'status';
+      readonly conditions: readonly OriginCondition[];
+      readonly observedGeneration: number;
+    };
+
+type Annotations = Readonly<Record<string, string>>;
+
+export interface SyncPlan {
+  readonly writes: readonly Write[];
+  /** Why the pools keep what they have. Nothing but the status is written then. */
+  readonly problem?: string;
+}
+
+/** The content for one pool, or why there is none. */
+export type Generated =
+  { readonly spec: MachineConfigSpec } | { readonly problem: string; readonly says?: string };
+
+export interface SyncInput<P extends SelectedPool> {
+  readonly kind: OriginKind;
+  /** Not being deleted: that is `planRemoval`. */
+  readonly origin: Origin;
+  /** All of the kind. */
+  readonly origins: readonly Origin[];
+  readonly pools: readonly P[];
+  readonly configs: readonly KnownConfig[];
+  /** Of the controllers, on what they generate. */
+  readonly version: string;
+  /** RFC 3339. */
+  readonly now: string;
+  /** Why the object is refused, whatever the pools. */
+  readonly refusal?: string | undefined;
+  readonly generate: (pool: P) => Generated;
+  /**
+   * MCO loses the other annotations and finalizers of the object, leaves the label of a changed
+   * MachineConfig as it is, removes what another version generated before it is generated anew, and
+   * keeps the MachineConfig of a pool that is not selected any more. `as-observed` does, too.
+   */
+  readonly defects: 'corrected' | 'as-observed';
+}
+
+interface Named<P> {
+  readonly pool: P;
+  readonly name: string;
+  readonly legacy?: string;
+}
+
+export function planSync<P extends SelectedPool>(input: SyncInput<P>): SyncPlan {
+  if (input.refusal !== undefined) return refused(input, input.refusal);
+  const { kind, origin, configs } = input;
+  const pools = selectedPools(origin, input.pools);
+  if ('problem' in pools) return refused(input, pools.problem);
+  if (pools.found.length === 0) return refused(input, kind.noPool(origin.metadata.name));
+  const known = new Map(configs.map((config) => [config.metadata.name, config]));
+  const named = nameAll(input, pools.found, (name) => known.has(name));
+  if ('problem' in named) {
+    return refused(input, named.problem, `${kind.nameProblem}: ${named.problem}`);
+  }
+  const wanted: { readonly config: MachineConfig; readonly legacy?: string }[] = [];
+  for (const { pool, name, legacy } of named) {
+    const content = input.generate(pool);
+    if ('problem' in content) return refused(input, content.problem, content.says);
+    const config = configOf(input, pool, { name, spec: content.spec });
+    wanted.push({ config, ...(legacy === undefined ? {} : { legacy }) });
+  }
+  const names = wanted.map(({ config }) => config.metadata.name);
+  return {
+    writes: [
+      ...marked(input, names),
+      ...wanted.flatMap(({ config, legacy }) => [
+        ...stored(input, known.get(config.metadata.name), config),
+        ...(legacy === undefined ? [] : [{ do: 'remove', name: legacy } as const]),
+      ]),
+      ...strays(input, names).map((name) => ({ do: 'remove', name }) as const),
+      ...said(input, undefined),
+    ],
+  };
+}
+
+/**
+ * Of an object that is being deleted: the MachineConfig of its first finalizer goes, then the
+ * finalizer. The next look takes the next one.
+ */
+export function planRemoval(
+  kind: OriginKind,
+  { metadata }: Pick<Origin, 'metadata'>,
+  configs: readonly KnownConfig[],
+): readonly Write[] {
+  const { annotations = {}, finalizers = [] } = metadata;
+  const first = finalizers.find((name) => isOwnFinalizer(kind, name));
+  if (first === undefined) return [];
+  const config = configs.find(({ metadata: { name, uid } }) => name === first || uid === first);
+  return [
+    ...(config === undefined ? [] : [{ do: 'remove', name: config.metadata.name } as const]),
+    { do: 'mark', annotations, finalizers: finalizers.filter((name) => name !== first) },
+  ];
+}
+
+/** Each pool counts the same number, so that no two objects share the MachineConfig of a pool. */
+function nameAll<P extends SelectedPool>(
+  { kind, origin, origins }: SyncInput<P>,
+  pools: readonly P[],
+  exists: (name: string) => boolean,
+): readonly Named<P>[] | { readonly problem: string } {
+  const verdicts: { readonly pool: P; readonly verdict: NameVerdict }[] = pools.map((pool) => ({
+    pool,
+    verdict: generatedName(kind, { pool, origin, origins, exists }),
+  }));
+  const named: Named<P>[] = [];
+  for (const { pool, verdict } of verdicts) {
+    if ('problem' in verdict) return verdict;
+    named.push({ pool, ...verdict });
+  }
+  const highest = named.reduce(
+    (most, { name }) => Math.max(most, Number(suffixOf(name) || '0')),
+    0,
+  );
+  if (highest === 0) return named;
+  return named.map(({ pool }) => ({
+    pool,
+    name: `99-${pool.metadata.name}-generated-${kind.word}-${highest}`,
+  }));
+}
+
+function configOf<P extends SelectedPool>(
+  { kind, origin, version }: SyncInput<P>,
+  pool: P,
+  { name, spec }: { readonly name: string; readonly spec: MachineConfigSpec },
+): MachineConfig {
+  const { name: of, uid = '' } = origin.metadata;
+  return {
+    metadata: {
+      name,
+      labels: { [LABEL.ROLE]: pool.metadata.name },
+      annotations: { [ANNOTATION.GENERATED_BY_CONTROLLER_VERSION]: version },
+      ownerReferences: [
+        {
+          apiVersion: `${MCO_GROUP}/${MCO_VERSION}`,
+          kind: kind.kind,
+          name: of,
+          uid,
+          controller: true,
+          blockOwnerDeletion: true,
+        },
+      ],
+    },
+    spec,
+  };
+}
+
+function stored<P extends SelectedPool>(
+  { defects }: SyncInput<P>,
+  before: KnownConfig | undefined,
+  config: MachineConfig,
+): readonly Write[] {
+  if (before === undefined) return [{ do: 'create', config }];
+  const labels = defects === 'corrected' ? config.metadata.labels : before.metadata.labels;
+  const wanted: MachineConfig = {
+    ...config,
+    metadata: { ...config.metadata, ...(labels === undefined ? {} : { labels }) },
+  };
+  return isSame(before, wanted) ? [] : [{ do: 'replace', config: wanted }];
+}
+
+function isSame(before: KnownConfig, wanted: MachineConfig): boolean {
+  const { labels, annotations } = wanted.metadata;
+  const part = ({ metadata, spec }: KnownConfig): string =>
+    canonicalJson({
+      labels: picked(metadata.labels, labels),
+      annotations: picked(metadata.annotations, annotations),
+      owners: (metadata.ownerReferences ?? []).map(({ kind, uid }) => ({ kind, uid })),
+      spec,
+    });
+  return part(before) === part(wanted);
+}
+
+/** A person's other labels and annotations are no difference. */
+function picked(
+  has: Annotations | undefined,
+  wanted: Annotations | undefined,
+): Readonly<Record<string, string | undefined>> {
+  return Object.fromEntries(Object.keys(wanted ?? {}).map((key) => [key, has?.[key]]));
+}
+
+/** Before the MachineConfigs, so that none outlives its object. */
+function marked<P extends SelectedPool>(
+  input: SyncInput<P>,
+  names: readonly string[],
+): readonly Write[] {
+  const { annotations = {}, finalizers = [] } = input.origin.metadata;
+  const number = annotations[ANNOTATION.NAME_SUFFIX];
+  const kept = keptFinalizers(input, names);
+  const wanted = [...kept, ...names.filter((name) => !kept.includes(name))];
+  if (number !== undefined && wanted.join(' ') === finalizers.join(' ')) return [];
+  const before = input.defects === 'corrected' ? annotations : {};
+  const suffix = suffixOf(names[0] ?? '');
+  return [
+    {
+      do: 'mark',
+      annotations:
+        number === undefined ? { ...before, [ANNOTATION.NAME_SUFFIX]: suffix } : annotations,
+      finalizers: wanted,
+    },
+  ];
+}
+
+function keptFinalizers<P extends SelectedPool>(
+  { origin, kind, defects }: SyncInput<P>,
+  names: readonly string[],
+): readonly string[] {
+  const { finalizers = [] } = origin.metadata;
+  if (defects === 'corrected') {
+    return finalizers.filter((name) => names.includes(name) || !isOwnFinalizer(kind, name));
+  }
+  const isOld = kind.word === 'kubelet' && finalizers.some((name) => !name.includes(kind.word));
+  return isOld ? [] : finalizers;
+}
+
+/** The name of a MachineConfig, or its UID, as before OpenShift 4.7. */
+function isOwnFinalizer({ word }: OriginKind, name: string): boolean {
+  return (
+    name.endsWith(`-${word}`) ||
+    name.includes(`-generated-${word}`) ||
+    /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/.test(name)
+  );
+}
+
+function refused<P extends SelectedPool>(
+  input: SyncInput<P>,
+  problem: string,
+  says = problem,
+): SyncPlan {
+  return { problem, writes: said(input, says) };
+}
+
+/** None when the object says so already. */
+function said<P extends SelectedPool>(
+  { kind, origin, now, defects }: SyncInput<P>,
+  problem: string | undefined,
+): readonly Write[] {
+  const { generation = 0 } = origin.metadata;
+  const { conditions = [], observedGeneration = 0 } = origin.status ?? {};
+  const recorded = recordOutcome(kind, conditions, { problem, now });
+  const after = defects === 'corrected' && !kind.hasAccepted ? newest(recorded) : recorded;
+  if (observedGeneration === generation && isSameHistory(conditions, after)) return [];
+  return [{ do: 'status', conditions: after, observedGeneration: generation }];
+}
