@@ -63,7 +63,7 @@ export function decide(seen: Observation): Decision {
   const limits = limitsOf(picture);
   const decision = decideGrants(picture, limits);
   const { grants, granted } = decision;
-  const { toClose } = lostOf(picture, grants);
+  const { toClose } = lostOf(picture, limits, grants);
   const isAtRest = isAtRestNow(picture, grants);
   const { state, blocker } = stateOf(picture, limits, decision, isAtRest);
   const ended = isAtRest ? endOf(state, limits) : undefined;

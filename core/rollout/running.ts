@@ -52,11 +52,12 @@ export function runsInDoubt(picture: Picture, grants: readonly Grant[]): readonl
 }
 
 /**
- * Of updates that were lost: whose node has to be taken up; and whose run has not taken its node, and is only said to
- * be over, so that whatever it still writes is refused.
+ * Of updates that were lost: whose node has to be taken up; and whose node serves, so that the run is only said to be
+ * over, and whatever it still writes is refused. What that one left half done is finished in its turn.
  */
 export function lostOf(
   { closed, byName }: Picture,
+  { isCancelled }: { readonly isCancelled: boolean },
   grants: readonly Grant[],
 ): { readonly toTakeUp: readonly Member[]; readonly toClose: readonly Grant[] } {
   const toTakeUp: Member[] = [];
@@ -64,7 +65,9 @@ export function lostOf(
   for (const grant of grants) {
     const member = byName.get(grant.node);
     if (member === undefined || !closed.has(grant.run) || isOver(grant, member)) continue;
-    if (member.standing.is === 'taken') toTakeUp.push(member);
+    const isUnwanted = isCancelled || member.heldBecause !== undefined;
+    const isLeft = member.standing.is === 'taken' && (member.isOut || isUnwanted);
+    if (isLeft) toTakeUp.push(member);
     else toClose.push(grant);
   }
   return { toTakeUp, toClose };
@@ -86,10 +89,15 @@ export function wantedUpdates(
   limits: Limits & { readonly isCancelled: boolean },
   grants: readonly Grant[],
 ): WantedUpdates {
-  const { toTakeUp } = lostOf(picture, grants);
+  const { toTakeUp } = lostOf(picture, limits, grants);
   const { target } = picture;
   const lost = inTurn(toTakeUp).flatMap((member) => takenUp(member, limits, target));
-  if (limits.isStandstill || target === undefined) return { start: lost, isPutOff: false };
+  if (target === undefined || limits.isCancelled) return { start: lost, isPutOff: false };
+  if (limits.isStandstill) {
+    // Their hosts are settled; they get no grant.
+    const left = inTurn(picture.members.filter(isHalfDone));
+    return { start: [...lost, ...left.flatMap((one) => wanted(one, target))], isPutOff: false };
+  }
   const { next, isPutOff } = nextToPrepare(picture, limits, grants);
   return { start: [...lost, ...next.flatMap((one) => wanted(one, target))], isPutOff };
 }
@@ -118,10 +126,14 @@ function wanted(member: Member, config: string | undefined): readonly WantedUpda
   ];
 }
 
-function foundOf({ standing }: Member): FoundNode {
-  if (standing.is === 'taken') return 'lost';
+function isHalfDone({ standing }: Member): boolean {
+  return standing.is === 'open' && standing.turn === 'halfDone';
+}
+
+function foundOf(member: Member): FoundNode {
+  const { standing } = member;
+  if (standing.is === 'taken' || isHalfDone(member)) return 'lost';
   if (standing.is !== 'open') return 'whole';
-  if (standing.turn === 'halfDone') return 'lost';
   return standing.turn === 'repair' ? 'left' : 'whole';
 }
 

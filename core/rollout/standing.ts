@@ -189,7 +189,8 @@ export function servingFirst(members: readonly Member[]): readonly Member[] {
 
 /**
  * The mark that says that a run is over which has ended without a word. Undefined = nothing is to be said: the Node is
- * another one, is taken, so that somebody must take it up, says so already, or has the mark of a later version.
+ * another one, has our cordon, so that somebody must take it up, says so already, is taken by another run, or has the
+ * mark of a later version.
  */
 export function markToClose(node: Node, run: UpdateRun, uid: string): string | undefined {
   const mark = annotationOf(node, ANNOTATION.UPDATE_RUN);
@@ -197,8 +198,8 @@ export function markToClose(node: Node, run: UpdateRun, uid: string): string | u
   if (!isSameNode(node, uid) || isCordonedBySlipway(node) || isOfLater) return undefined;
   const last = lastRunOf(mark);
   const isSaid = last?.id === run.id && last.isOver;
-  const isTaken = last !== undefined && !last.isOver;
-  return isSaid || isTaken ? undefined : overMarkOf(run);
+  const isTakenByAnother = last !== undefined && last.id !== run.id && !last.isOver;
+  return isSaid || isTakenByAnother ? undefined : overMarkOf(run);
 }
 
 /**

@@ -215,8 +215,8 @@ export const PLANTS: readonly Plant[] = [
     ...{ seed: 10, within: 10, plain: true, storm: 0.4 },
     change: {
       file: RUNNING,
-      from: "if (member.standing.is === 'taken') toTakeUp.push(member);",
-      to: "if (member.standing.is === 'taken') continue;",
+      from: 'if (isLeft) toTakeUp.push(member);',
+      to: 'if (isLeft) continue;',
     },
   },
   {

@@ -370,7 +370,7 @@ describe('the updates that should run', () => {
       starts: ['a'],
     },
     {
-      so: 'take one up that a lost update has left half done without a cordon, also in a paused pool',
+      so: 'are none of a node that serves and that a lost update has taken: its run is closed first',
       nodes: [
         old('a', {
           ...{ desired: B, state: 'Working' },
@@ -379,6 +379,25 @@ describe('the updates that should run', () => {
       ],
       grants: [grantOf('a')],
       closed: ['r1'],
+      paused: true,
+      starts: [],
+    },
+    {
+      so: 'take a node up that is out of service without a cordon, also in a paused pool',
+      nodes: [
+        old('a', {
+          ...{ desired: B, state: 'Working', ready: 'False' },
+          annotations: { [ANNOTATION.UPDATE_RUN]: markOf(aRun('r1')) },
+        }),
+      ],
+      grants: [grantOf('a')],
+      closed: ['r1'],
+      paused: true,
+      starts: ['a'],
+    },
+    {
+      so: 'settle what a closed run has left half done, also in a paused pool',
+      nodes: [old('a', { desired: B, state: 'Working' }), old('b')],
       paused: true,
       starts: ['a'],
     },
