@@ -3,10 +3,11 @@
  */
 
 import { isMap, isSeq, LineCounter, parseAllDocuments, type Document, type ParsedNode } from 'yaml';
+import { readPlain } from '../../core/yaml/read-plain';
 import { scanAsGoYaml } from './go-yaml-scanner';
 import { partsOf, type TextPart } from './text-parts';
 import { nearestNode, type Step } from './yaml-places';
-import { YamlReader } from './yaml-reader';
+import { YamlReader, type ReadScalar } from './yaml-reader';
 import { SYNTAX } from './yaml-syntax';
 
 /** Counted from 1. */
@@ -39,14 +40,16 @@ const NOT_IN_JSON = /[\u0000-\u0008\u000b\u000c\u000e-\u001f]/;
 /** Also in quotes and comments. */
 const NOT_IN_YAML = /[^\t\n\r\u0020-\u007e\u0085\u00a0-\ud7ff\ue000-\ufffd\u{10000}-\u{10ffff}]/u;
 
-export function readYaml(text: string): YamlDocuments {
+/** @param scalars - how to read what has neither quotes nor a tag */
+export function readYaml(text: string, scalars: ReadScalar = readPlain): YamlDocuments {
   const parts = partsOf(text);
   const lines = lineCounterOf(parts);
   const read = parts.map((part) => {
-    return readPart(part, (at) => {
+    const placeAt: PlaceAt = (at) => {
       const { line, col } = lines.linePos(part.offset + at);
       return { line: Math.max(line, 1), column: Math.max(col, 1) };
-    });
+    };
+    return readPart(part, placeAt, scalars);
   });
   return {
     documents: read.flatMap(({ documents }) => documents),
@@ -65,7 +68,11 @@ function lineCounterOf(parts: readonly TextPart[]): LineCounter {
 
 type PlaceAt = (offset: number) => Place;
 
-function readPart({ text, format }: TextPart, placeAt: PlaceAt): YamlDocuments {
+function readPart(
+  { text, format }: TextPart,
+  placeAt: PlaceAt,
+  scalars: ReadScalar,
+): YamlDocuments {
   const control = (format === 'json' ? NOT_IN_JSON : NOT_IN_YAML).exec(text);
   if (control !== null) {
     const fix = 'write it as an escape in double quotes, such as "\\x1b", or remove it';
@@ -77,7 +84,7 @@ function readPart({ text, format }: TextPart, placeAt: PlaceAt): YamlDocuments {
     const fix = 'put a line --- between all objects, or write nothing but JSON';
     return { documents: [], problems: [{ ...placeAt(text.search(/\S/)), problem, fix }] };
   }
-  const parsed = parsePart(text, placeAt);
+  const parsed = parsePart(text, placeAt, scalars);
   const scanned = format === 'json' ? [] : scanAsGoYaml(text);
   if (scanned.length === 0) return parsed;
   const problems = scanned.map(({ offset, ...found }) => ({ ...placeAt(offset), ...found }));
@@ -86,7 +93,7 @@ function readPart({ text, format }: TextPart, placeAt: PlaceAt): YamlDocuments {
   return { documents: [], problems: withoutFollowers(all) };
 }
 
-function parsePart(text: string, placeAt: PlaceAt): YamlDocuments {
+function parsePart(text: string, placeAt: PlaceAt, scalars: ReadScalar): YamlDocuments {
   const parsed = parseAllDocuments<ParsedNode>(text, {
     schema: 'failsafe',
     prettyErrors: false,
@@ -96,7 +103,7 @@ function parsePart(text: string, placeAt: PlaceAt): YamlDocuments {
   const documents: YamlDocument[] = [];
   const problems: SyntaxProblem[] = [];
   for (const document of parsed) {
-    const found = problemsOf(document, placeAt);
+    const found = problemsOf(document, placeAt, scalars);
     problems.push(...found.problems);
     if (found.problems.length > 0 || found.value === null) continue;
     documents.push({
@@ -110,6 +117,7 @@ function parsePart(text: string, placeAt: PlaceAt): YamlDocuments {
 function problemsOf(
   document: Document.Parsed<ParsedNode>,
   placeAt: PlaceAt,
+  scalars: ReadScalar,
 ): { readonly value: unknown; readonly problems: readonly SyntaxProblem[] } {
   if (document.errors.length > 0) {
     const problems = document.errors.map(({ code, pos }) => ({
@@ -119,9 +127,10 @@ function problemsOf(
     return { value: null, problems: withoutFollowers(problems) };
   }
   const problems: SyntaxProblem[] = [];
-  const reader = new YamlReader(document, (offset, problem, fix) => {
+  const report = (offset: number, problem: string, fix: string): void => {
     problems.push({ ...placeAt(offset), problem, fix });
-  });
+  };
+  const reader = new YamlReader(document, report, scalars);
   const value = reader.read(document.contents);
   const isFilled = isMap(document.contents) || isSeq(document.contents);
   return { value: isFilled ? value : (value ?? null), problems };

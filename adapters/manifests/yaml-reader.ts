@@ -12,7 +12,6 @@ import {
   type Scalar,
   type YAMLMap,
 } from 'yaml';
-import { readPlain } from '../../core/yaml/read-plain';
 
 /** Nested aliases grow without limit. */
 const MAX_VALUES = 1_000_000;
@@ -27,18 +26,23 @@ const KNOWN_TAGS = new Set([...PLAIN_TAGS, TEXT_TAG, `${PREFIX}map`, `${PREFIX}s
 /** Go replaces half characters of JSON escapes. */
 const HALF_CHARACTER = /\p{Cs}/gu;
 
+/** The value of a scalar without quotes and tag. */
+export type ReadScalar = (text: string) => string | number | bigint | boolean | null;
+
 type ReportAt = (offset: number, problem: string, fix: string) => void;
 
 export class YamlReader {
   readonly #document: Document.Parsed<ParsedNode>;
   readonly #report: ReportAt;
+  readonly #readPlain: ReadScalar;
   /** Nested aliases would take hours otherwise. */
   #anchors: ReadonlyMap<string, readonly ParsedNode[]> | undefined;
   #values = 0;
 
-  constructor(document: Document.Parsed<ParsedNode>, report: ReportAt) {
+  constructor(document: Document.Parsed<ParsedNode>, report: ReportAt, readPlain: ReadScalar) {
     this.#document = document;
     this.#report = report;
+    this.#readPlain = readPlain;
   }
 
   /** Anything unreadable is reported and null. */
@@ -99,7 +103,7 @@ export class YamlReader {
   #readKey(key: unknown): string {
     const read = this.read(key, MAX_DEPTH - 2);
     if (typeof read === 'string') return read;
-    if (typeof read === 'number' || typeof read === 'boolean') return String(read);
+    if (['number', 'bigint', 'boolean'].includes(typeof read)) return String(read);
     this.#report(offsetOf(key), 'the name of a field is no text', 'put it into quotes');
     return '';
   }
@@ -109,7 +113,7 @@ export class YamlReader {
     const { tag } = scalar;
     const isPlain = tag === undefined || tag === '' ? scalar.type === 'PLAIN' : isPlainTag(tag);
     if (!isPlain) return text;
-    const value = readPlain(text);
+    const value = this.#readPlain(text);
     if (typeof value !== 'number' || Number.isFinite(value)) return value;
     this.#report(offsetOf(scalar), 'not a finite number', 'write a number, or quote the text');
     return null;

@@ -40,3 +40,16 @@ function notFinite(text: string): number {
   if (/nan/i.test(text)) return NaN;
   return text.startsWith('-') ? -Infinity : Infinity;
 }
+
+const INTEGER = /^[-+]?[1-9][0-9]*$/;
+
+/** The same, with integers of 64 bits that a `number` cannot hold exactly as `bigint`. */
+export function readPlainExactly(text: string): string | number | bigint | boolean | null {
+  const value = readPlain(text);
+  const digits = text.replaceAll('_', '');
+  if (typeof value !== 'number' || Number.isSafeInteger(value) || !INTEGER.test(digits)) {
+    return value;
+  }
+  const exact = BigInt(digits.replace(/^\+/, ''));
+  return exact < 2n ** 64n && exact >= -(2n ** 63n) ? exact : value;
+}

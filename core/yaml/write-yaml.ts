@@ -3,16 +3,28 @@
  * hash over these bytes, so another byte would rename the configs of every cluster.
  */
 
+import { goFloat } from '../encoding/go-float';
 import { asRead, writeKey, writeString } from './scalar';
 
 /** A block scalar may end with any line break, which then ends its line. */
 const ENDS_WITH_BREAK = /[\n\u2028\u2029]$/;
+
+/** A number that may have a fraction; no field of a MachineConfig holds one. */
+export class YamlFloat {
+  readonly number: number;
+
+  constructor(number: number) {
+    this.number = number;
+  }
+}
 
 /** A key with the value `undefined` counts as absent. */
 export type YamlValue =
   | string
   | boolean
   | number
+  | bigint
+  | YamlFloat
   | null
   | undefined
   | readonly YamlValue[]
@@ -21,8 +33,7 @@ export type YamlValue =
 /**
  * The document, with a final newline.
  *
- * @throws RangeError for a control character, and for a number that is not an integer (no field of
- * a MachineConfig holds one)
+ * @throws RangeError for a control character, and for a `number` that is not an integer
  */
 export function toYaml(value: YamlValue): string {
   const out: string[] = [];
@@ -43,6 +54,7 @@ interface Place {
 /** Writes a value with the end of its line, after `key:` or `- `. */
 function write(value: YamlValue, place: Place, out: string[]): void {
   if (Array.isArray(value)) writeList(value as readonly YamlValue[], place, out);
+  else if (value instanceof YamlFloat) out.push(writeFloat(value.number), '\n');
   else if (typeof value === 'object' && value !== null) {
     writeMapping(value as { readonly [key: string]: YamlValue }, place, out);
   } else {
@@ -53,7 +65,16 @@ function write(value: YamlValue, place: Place, out: string[]): void {
   }
 }
 
-function writeScalar(value: string | boolean | number | null | undefined, place: Place): string {
+/** As JSON text that was read as YAML: a whole number is an integer if one of 64 bits can hold it. */
+function writeFloat(number: number): string {
+  const isInteger = Number.isInteger(number) && number < 2 ** 64 && number >= -(2 ** 63);
+  return isInteger ? String(BigInt(number)) : goFloat(number);
+}
+
+function writeScalar(
+  value: string | boolean | number | bigint | null | undefined,
+  place: Place,
+): string {
   if (typeof value === 'string') return writeString(asRead(value), place.column, place.indent + 2);
   if (typeof value === 'number' && !Number.isInteger(value)) {
     throw new RangeError(`only integers can be written as YAML, got ${value}`);
@@ -98,7 +119,12 @@ function writeMapping(
 }
 
 function isFilled(value: YamlValue): boolean {
-  return typeof value === 'object' && value !== null && Object.keys(value).length > 0;
+  return (
+    typeof value === 'object' &&
+    value !== null &&
+    !(value instanceof YamlFloat) &&
+    Object.keys(value).length > 0
+  );
 }
 
 /** Most names of fields: for these, plain code order is the same. */
