@@ -1,9 +1,48 @@
 export {
+  baseConfiguration,
+  baseRole,
+  baseWithKnownLatencyProfile,
+  baseWithLatencyProfile,
+  type KubeletBase,
+} from './base';
+export {
+  bootstrapFeatureGates,
+  bootstrapKubeletConfigs,
+  bootstrapNodeConfig,
+  type BootstrapInput,
+  type BootstrapKubeletConfig,
+  type BootstrapPool,
+  type BootstrapResult,
+} from './bootstrap';
+export {
   decodeKubeletConfiguration,
   type DecodedKubeletConfiguration,
   type ReadYaml,
 } from './decode';
 export { encodeKubeletConfiguration } from './encode';
+export { KUBELET_CONF } from './files';
+export {
+  featureGateFiles,
+  generatedKubeletName,
+  generatedMachineConfig,
+  kubeletConfigFiles,
+  kubeletConfigOwner,
+  nodeConfigParts,
+  type NodeConfigParts,
+} from './machine-config';
 export { mergeConfigurations } from './merge';
+export { cgroupArguments, takesCgroupArguments, withLatencyProfile } from './node-config';
+export { nodeConfigChange } from './node-config-change';
 export { KUBELET_CONFIGURATION } from './schema';
 export type { GoField, GoFields, GoStructType, GoType, GoValue } from './schema-types';
+export { isControlPlanePool, staticPodPathError } from './static-pod-path';
+export { strictKubeletConfigProblems, type KubeletConfigProblem } from './strict';
+export { securityProfileCiphers, type TlsSecurityProfile, type TlsValues } from './tls-profile';
+export {
+  userKubeletConfig,
+  type FeatureGates,
+  type KubeletConfigSpec,
+  type NodeConfigSpec,
+  type UserKubeletConfig,
+} from './types';
+export { userKubeletConfigError } from './validate-user';

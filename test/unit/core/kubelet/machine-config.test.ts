@@ -1,0 +1,231 @@
+import { readYamlDocument } from '../../../../adapters/manifests';
+import { decodeDataUrl } from '../../../../core/encoding';
+import {
+  bootstrapKubeletConfigs,
+  featureGateFiles,
+  generatedMachineConfig,
+  kubeletConfigFiles,
+  kubeletConfigOwner,
+  nodeConfigParts,
+  userKubeletConfig,
+  type KubeletBase,
+  type KubeletConfigSpec,
+} from '../../../../core/kubelet';
+import type { IgnitionFile } from '../../../../core/machine-config/types';
+
+const BASE: KubeletBase = {
+  pool: 'worker',
+  text: [
+    'kind: KubeletConfiguration',
+    'enforceNodeAllocatable: [pods, system-reserved-compressible]',
+    'protectKernelDefaults: true',
+    'systemCgroups: /system.slice',
+    'systemReservedCgroup: /system.slice',
+    'tlsMinVersion: VersionTLS12',
+    '',
+  ].join('\n'),
+};
+
+function textOf(file: IgnitionFile | undefined): string {
+  const decoded = decodeDataUrl(file?.contents?.source ?? '');
+  return decoded.error === undefined ? Buffer.from(decoded.bytes).toString() : decoded.error;
+}
+
+function made(spec: KubeletConfigSpec, base: KubeletBase = BASE): readonly IgnitionFile[] | string {
+  const result = kubeletConfigFiles(base, userKubeletConfig(spec), readYamlDocument);
+  return 'error' in result ? result.error : result.files;
+}
+
+/** The lines of the fields in kubelet.conf, with those below them. */
+function conf(spec: KubeletConfigSpec, fields: RegExp, base: KubeletBase = BASE): string {
+  const files = made(spec, base);
+  const text = typeof files === 'string' ? files : textOf(files.at(-1));
+  return text
+    .split(/\n(?![ -])/)
+    .filter((line) => fields.test(line))
+    .join('\n');
+}
+
+describe('the kubelet.conf of a KubeletConfig', () => {
+  const CGROUPS = /^(systemReservedCgroup|enforceNodeAllocatable|invalid)/;
+  test.each<readonly [unknown, string]>([
+    [
+      { maxPods: 5 },
+      'enforceNodeAllocatable:\n- pods\n- system-reserved-compressible\nsystemReservedCgroup: /system.slice',
+    ],
+    [{ enforceNodeAllocatable: ['pods'] }, 'enforceNodeAllocatable:\n- pods'],
+    [
+      { enforceNodeAllocatable: ['system-reserved'] },
+      'enforceNodeAllocatable:\n- system-reserved\nsystemReservedCgroup: /system.slice',
+    ],
+    [
+      { enforceNodeAllocatable: ['pods'], systemReservedCgroup: '/system.slice' },
+      'enforceNodeAllocatable:\n- pods\nsystemReservedCgroup: /system.slice',
+    ],
+    [{ reservedSystemCPUs: '0-1' }, 'enforceNodeAllocatable:\n- pods'],
+    [{ reservedSystemCPUs: '0-1', systemCgroups: '/b.slice' }, 'enforceNodeAllocatable:\n- pods'],
+    [
+      { systemCgroups: '/b.slice' },
+      'invalid merged configuration: systemReservedCgroup (/system.slice) must match systemCgroups (/b.slice)',
+    ],
+  ])('of %j reserves as it should', (kubeletConfig, lines) => {
+    expect(conf({ kubeletConfig }, CGROUPS)).toBe(lines);
+  });
+
+  test('gives up kernel defaults only for the exact text', () => {
+    const spec = { kubeletConfig: { protectKernelDefaults: false } };
+    expect(conf(spec, /^protect/)).toBe('');
+    expect(conf({ kubeletConfig: { ProtectKernelDefaults: false } }, /^protect/)).toBe(
+      'protectKernelDefaults: true',
+    );
+  });
+
+  test('takes feature gates from the cluster only', () => {
+    const featureGates = { enabled: ['A', 'B'], disabled: ['B'] };
+    const spec = { kubeletConfig: { featureGates: { C: true } } };
+    expect(conf(spec, /^featureGates/, { ...BASE, featureGates })).toBe(
+      'featureGates:\n  A: true\n  B: false',
+    );
+  });
+
+  test.each([
+    [{}, undefined, 'tlsMinVersion: VersionTLS12'],
+    [{}, { type: 'Old' }, 'tlsMinVersion: VersionTLS10'],
+    [{ tlsSecurityProfile: { type: 'Modern' } }, { type: 'Old' }, 'tlsMinVersion: VersionTLS13'],
+    [
+      { tlsSecurityProfile: { type: 'Custom', custom: { ciphers: ['AES128-SHA', 'RC4'] } } },
+      undefined,
+      '',
+    ],
+  ])(
+    'takes the TLS profile of %j before that of the API server',
+    (spec, tlsSecurityProfile, lines) => {
+      expect(conf(spec, /^tlsMinVersion/, { ...BASE, tlsSecurityProfile })).toBe(lines);
+    },
+  );
+
+  test.each([
+    ['worker', 'LowUpdateSlowReaction', '1m0s'],
+    ['worker', 'Nope', '0s'],
+    ['infra', 'LowUpdateSlowReaction', '0s'],
+  ])('of %s takes the latency profile %s', (pool, workerLatencyProfile, frequency) => {
+    const base = { ...BASE, pool, node: { workerLatencyProfile } };
+    expect(conf({}, /^nodeStatusUpdate/, base)).toBe(`nodeStatusUpdateFrequency: ${frequency}`);
+  });
+
+  test('is refused when YAML cannot hold a text', () => {
+    expect(made({ kubeletConfig: { providerID: 'a\u007f' } })).toBe(
+      'could not encode JSON: could not encode kubelet configuration: yaml: control characters are not allowed',
+    );
+  });
+
+  test('needs a base that can be read', () => {
+    expect(made({}, { ...BASE, text: 'maxPods: x' })).toBe(
+      'could not deserialize the Kubelet source: error unmarshaling JSON: while decoding JSON: json: cannot unmarshal string into Go struct field KubeletConfiguration.maxPods of type int32',
+    );
+  });
+});
+
+describe('the file for the sizing of nodes', () => {
+  test.each<readonly [KubeletConfigSpec, string | undefined]>([
+    [{}, undefined],
+    [{ autoSizingReserved: false }, 'false 1Gi 500m 1Gi'],
+    [{ autoSizingReserved: true }, 'true 1Gi 500m 1Gi'],
+    [{ kubeletConfig: { systemReserved: { pid: '5' } } }, undefined],
+    [
+      { kubeletConfig: { systemReserved: { 'ephemeral-storage': '2Gi', memory: '' } } },
+      'false 1Gi 500m 2Gi',
+    ],
+  ])('%j', (spec, values) => {
+    const files = made(spec);
+    const text = typeof files === 'string' || files.length < 2 ? undefined : textOf(files[0]);
+    expect(text?.match(/(?<==).*/g)?.join(' ')).toBe(values);
+  });
+});
+
+describe('generated MachineConfigs', () => {
+  test('have a role, a version, an owner and sources as MCO writes them', () => {
+    const files = made({ logLevel: 4 });
+    if (typeof files === 'string') throw new Error(files);
+    const owner = kubeletConfigOwner('kc', 'u-1');
+    const generated = generatedMachineConfig({
+      name: '99-infra-generated-kubelet-1',
+      pool: 'infra',
+      files: files.slice(0, 1),
+      controllerVersion: 'v1',
+      owner,
+    });
+    expect(generated).toEqual({
+      apiVersion: 'machineconfiguration.openshift.io/v1',
+      kind: 'MachineConfig',
+      metadata: {
+        name: '99-infra-generated-kubelet-1',
+        labels: { 'machineconfiguration.openshift.io/role': 'infra' },
+        annotations: { 'machineconfiguration.openshift.io/generated-by-controller-version': 'v1' },
+        ownerReferences: [
+          {
+            apiVersion: 'machineconfiguration.openshift.io/v1',
+            kind: 'KubeletConfig',
+            name: 'kc',
+            uid: 'u-1',
+            controller: true,
+            blockOwnerDeletion: true,
+          },
+        ],
+      },
+      spec: {
+        config: {
+          ignition: { version: '3.5.0' },
+          storage: {
+            files: [
+              {
+                path: '/etc/systemd/system/kubelet.service.d/20-logging.conf',
+                mode: 0o644,
+                overwrite: true,
+                contents: {
+                  compression: '',
+                  source:
+                    'data:text/plain;charset=utf-8;base64,W1NlcnZpY2VdCkVudmlyb25tZW50PSJLVUJFTEVUX0xPR19MRVZFTD00Igo=',
+                },
+              },
+            ],
+          },
+        },
+      },
+    });
+  });
+
+  test('of the FeatureGate ignore an unknown latency profile, of the Node refuse it', () => {
+    const base = { ...BASE, node: { workerLatencyProfile: 'Nope' } };
+    expect(featureGateFiles(base, readYamlDocument)).toHaveProperty('files');
+    expect(nodeConfigParts(base, readYamlDocument, { hasCgroups: true })).toEqual({
+      error:
+        'unknown worker latency profile type found Nope, failed to update the original kubelet configuration',
+    });
+  });
+
+  test('of the Node leave kernel arguments alone where cgroups are none of their business', () => {
+    const node = { cgroupMode: 'v1' };
+    const base = { ...BASE, pool: 'infra', node };
+    const parts = { existing: ['quiet'], hasCgroups: false };
+    expect(nodeConfigParts(base, readYamlDocument, parts)).toMatchObject({
+      kernelArguments: ['quiet'],
+    });
+    expect(nodeConfigParts(base, readYamlDocument, { hasCgroups: true })).toEqual({
+      error: 'unknown cgroup mode found v1, failed to update the machine config resource',
+    });
+  });
+
+  test('at installation need a well-formed selector', () => {
+    const selector = { matchExpressions: [{ key: 'a', operator: 'Near' }] };
+    const input = {
+      pools: [{ name: 'worker' }],
+      baseOf: () => BASE,
+      controllerVersion: 'v1',
+      readYaml: readYamlDocument,
+    };
+    expect(bootstrapKubeletConfigs([{ selector, user: {} }], input)).toEqual({
+      error: 'invalid label selector: "Near" is not a valid label selector operator',
+    });
+  });
+});
