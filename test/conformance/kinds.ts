@@ -1,10 +1,17 @@
 import { candidatesKind } from './candidates';
 import { daemonDiffKind } from './daemon-diff';
 import type { ConformanceKind } from './kind';
+import { kubeletConfigKind } from './kubelet-config';
 import { renderKind } from './render';
 import { serverKind } from './server';
 
-const KINDS: readonly ConformanceKind[] = [renderKind, candidatesKind, daemonDiffKind, serverKind];
+const KINDS: readonly ConformanceKind[] = [
+  renderKind,
+  candidatesKind,
+  daemonDiffKind,
+  serverKind,
+  kubeletConfigKind,
+];
 
 /** The kind of a parsed file. Throws, with the reason, when no kind fits. */
 export function kindOf(file: unknown): ConformanceKind {

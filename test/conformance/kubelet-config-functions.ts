@@ -1,0 +1,153 @@
+/** The functions of MCO that cases name, each with those of the product that answer for it. */
+
+import { decodeDataUrl } from '../../core/encoding';
+import {
+  bootstrapFeatureGates,
+  bootstrapKubeletConfigs,
+  bootstrapNodeConfig,
+  cgroupArguments,
+  isControlPlanePool,
+  nodeConfigChange,
+  securityProfileCiphers,
+  staticPodPathError,
+  userKubeletConfigError,
+  type BootstrapInput,
+  type BootstrapResult,
+} from '../../core/kubelet';
+import type { IgnitionConfig, IgnitionFile, MachineConfig } from '../../core/machine-config/types';
+import type { JsonObject } from './kind';
+import { READ_YAML, type KubeletContext } from './kubelet-config-context';
+import {
+  BASE_KEYS,
+  baseOf,
+  kubeletConfigsOf,
+  nodeOf,
+  objectAt,
+  poolOf,
+  poolsOf,
+  profileOf,
+  userOf,
+} from './kubelet-config-input';
+
+interface KubeletFunction {
+  /** Of the input; any other is an error. */
+  readonly keys: readonly string[];
+  run(args: JsonObject, context: KubeletContext): unknown;
+}
+
+const CONFIG_KEYS = ['kubeletConfig', 'kubeletConfigs'] as const;
+
+export const KUBELET_FUNCTIONS: ReadonlyMap<string, KubeletFunction> = new Map([
+  [
+    'RunKubeletBootstrap',
+    {
+      keys: [...BASE_KEYS, ...CONFIG_KEYS],
+      run: (args, context) =>
+        shape(bootstrapKubeletConfigs(kubeletConfigsOf(args), inputOf(args, context))),
+    },
+  ],
+  [
+    'RunFeatureGateBootstrap',
+    {
+      keys: BASE_KEYS,
+      run: (args, context) => shape(bootstrapFeatureGates(inputOf(args, context))),
+    },
+  ],
+  [
+    'RunNodeConfigBootstrap',
+    {
+      keys: BASE_KEYS,
+      run: (args, context) => shape(bootstrapNodeConfig(inputOf(args, context))),
+    },
+  ],
+  ['validateUserKubeletConfig', { keys: CONFIG_KEYS, run: validateUser }],
+  [
+    'validateStaticPodPathGivenPool',
+    { keys: ['pool', ...CONFIG_KEYS], run: validateStaticPodPath },
+  ],
+  ['updateNodeConfig', { keys: ['node', 'oldNode'], run: updateNodeConfig }],
+  [
+    'updateMachineConfigwithCgroup',
+    {
+      keys: ['node', 'kernelArguments'],
+      run: (args) => cgroupArguments(nodeOf(args, 'node') ?? {}, textsAt(args, 'kernelArguments')),
+    },
+  ],
+  [
+    'GetSecurityProfileCiphers',
+    { keys: ['profile'], run: (args) => securityProfileCiphers(profileOf(args, 'profile')) },
+  ],
+] satisfies readonly (readonly [string, KubeletFunction])[]);
+
+function inputOf(args: JsonObject, context: KubeletContext): BootstrapInput {
+  return {
+    pools: poolsOf(args),
+    baseOf: baseOf(args, context),
+    controllerVersion: context.controllerVersion,
+    readYaml: READ_YAML,
+  };
+}
+
+function textsAt(args: JsonObject, key: string): readonly string[] {
+  const value: unknown = args[key];
+  return Array.isArray(value) ? value.map(String) : [];
+}
+
+function validateUser(args: JsonObject): unknown {
+  return verdict(userKubeletConfigError(userOf(objectAt(args, 'kubeletConfig') ?? {}), READ_YAML));
+}
+
+function validateStaticPodPath(args: JsonObject): unknown {
+  const pool = poolOf(objectAt(args, 'pool') ?? {});
+  const user = userOf(objectAt(args, 'kubeletConfig') ?? {});
+  return {
+    controlPlanePool: isControlPlanePool(pool),
+    ...verdict(staticPodPathError(user, pool, READ_YAML)),
+  };
+}
+
+function verdict(error: string | undefined): JsonObject {
+  return error === undefined ? { ok: true } : { error };
+}
+
+function updateNodeConfig(args: JsonObject): unknown {
+  const [old, now] = [nodeOf(args, 'oldNode') ?? {}, nodeOf(args, 'node') ?? {}];
+  const change = nodeConfigChange({ name: 'cluster', spec: old }, { name: 'cluster', spec: now });
+  const { syncs, prohibited } = change;
+  return {
+    enqueued: syncs,
+    events: prohibited === undefined ? [] : [`Normal ActionProhibited ${prohibited}`],
+  };
+}
+
+function shape(result: BootstrapResult): unknown {
+  if ('error' in result) return result;
+  return { machineConfigs: result.machineConfigs.map(shortMachineConfig) };
+}
+
+/** Empty fields of an owner are left out. */
+function shortMachineConfig({ metadata, spec }: MachineConfig): JsonObject {
+  const config = spec.config as IgnitionConfig;
+  const [owner] = metadata.ownerReferences ?? [];
+  const filled = Object.entries(owner ?? {}).filter(([, value]) => value !== '');
+  return {
+    name: metadata.name,
+    labels: metadata.labels,
+    annotations: metadata.annotations,
+    ...(owner === undefined ? {} : { ownerReference: Object.fromEntries(filled) }),
+    ignitionVersion: config.ignition.version,
+    ...(spec.kernelArguments === undefined ? {} : { kernelArguments: spec.kernelArguments }),
+    files: (config.storage?.files ?? []).map(shortFile),
+  };
+}
+
+function shortFile({ path, mode, overwrite, contents }: IgnitionFile): JsonObject {
+  const decoded = decodeDataUrl(contents?.source ?? '');
+  if (decoded.error !== undefined) throw new Error(`${path}: ${decoded.error}`);
+  return {
+    path,
+    mode: `0${(mode ?? 0).toString(8)}`,
+    overwrite,
+    contents: Buffer.from(decoded.bytes).toString(),
+  };
+}
