@@ -1,0 +1,59 @@
+/** What the rules of a KubeletConfiguration share. */
+
+/** One value that the kubelet would refuse. */
+export interface KubeletProblem {
+  /** Of the field in the KubeletConfiguration, keys of maps and indexes of lists included. */
+  readonly path: readonly (string | number)[];
+  /** Names the value and what is allowed. */
+  readonly problem: string;
+  /** What to write instead. */
+  readonly fix: string;
+}
+
+/** Reservations that reach the kubelet beside its file: by flag, or from the machine. */
+export interface ReservationsBeside {
+  /** The flag `--system-reserved`, which replaces `systemReserved` of the file as a whole. */
+  readonly systemReserved?: Readonly<Record<string, string>>;
+  /** True = the machine itself adds cpu and memory to `--system-reserved`. */
+  readonly sizedByItself?: boolean;
+}
+
+/** What a rule looks at. */
+export interface Facts {
+  readonly config: Readonly<Record<string, unknown>>;
+  /** False for a gate that the kubelet does not know. */
+  readonly isEnabled: (gate: string) => boolean;
+  readonly beside: ReservationsBeside;
+}
+
+export type Rule = (facts: Facts) => readonly KubeletProblem[];
+
+export function problemAt(
+  path: readonly (string | number)[],
+  problem: string,
+  fix: string,
+): KubeletProblem {
+  return { path, problem, fix };
+}
+
+/** A value in a message. */
+export function shown(value: unknown): string {
+  return typeof value === 'bigint' ? String(value) : (JSON.stringify(value) ?? 'nothing');
+}
+
+/** "a", "b" or "c" */
+export function anyOf(values: readonly string[]): string {
+  const quoted = values.map(shown);
+  const last = quoted.at(-1) ?? '';
+  return quoted.length < 2 ? last : `${quoted.slice(0, -1).join(', ')} or ${last}`;
+}
+
+/** None when the value is absent, empty (= the default) or allowed. */
+export function unlessOneOf(
+  path: readonly (string | number)[],
+  value: string | undefined,
+  allowed: readonly string[],
+): readonly KubeletProblem[] {
+  if (value === undefined || value === '' || allowed.includes(value)) return [];
+  return [problemAt(path, `is ${shown(value)}, which is unknown`, `write ${anyOf(allowed)}`)];
+}

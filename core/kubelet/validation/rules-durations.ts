@@ -1,0 +1,119 @@
+/** Durations: how they are written, and their ranges. */
+
+import { goDuration, MILLISECOND, MINUTE, parseGoDuration, SECOND } from './go-duration';
+import { type Facts, type KubeletProblem, problemAt, shown } from './problem';
+import { durationAt, valueAt } from './read';
+
+type Config = Facts['config'];
+
+/** Null has the meaning of absence only in fields whose default is not zero. */
+const DURATIONS: readonly (readonly string[])[] = [
+  ...['syncFrequency', 'fileCheckFrequency', 'httpCheckFrequency', 'runtimeRequestTimeout'],
+  ...['streamingConnectionIdleTimeout', 'nodeStatusUpdateFrequency', 'nodeStatusReportFrequency'],
+  ...['imageMinimumGCAge', 'imageMaximumGCAge', 'volumeStatsAggPeriod', 'cpuCFSQuotaPeriod'],
+  ...['cpuManagerReconcilePeriod', 'evictionPressureTransitionPeriod', 'shutdownGracePeriod'],
+  ...['shutdownGracePeriodCriticalPods', 'containerLogMonitorInterval'],
+  'authentication.webhook.cacheTTL',
+  'authorization.webhook.cacheAuthorizedTTL',
+  'authorization.webhook.cacheUnauthorizedTTL',
+  'crashLoopBackOff.maxContainerRestartPeriod',
+  'logging.flushFrequency',
+].map((name) => name.split('.'));
+
+export const DURATION_FIX = 'write a number with a unit, such as 30s, 5m or 1h30m';
+
+/** @see k8s.io/apimachinery pkg/apis/meta/v1/duration.go (v0.36.3), UnmarshalJSON */
+export function durationSyntax({ config }: Facts): readonly KubeletProblem[] {
+  return DURATIONS.flatMap((path) => {
+    const value = valueAt(config, ...path);
+    if (typeof value !== 'string' || parseGoDuration(value) !== undefined) return [];
+    return [problemAt(path, `is ${shown(value)}, which is no duration`, DURATION_FIX)];
+  });
+}
+
+/** @see kubernetes pkg/kubelet/apis/config/validation (v1.36.3), ValidateKubeletConfiguration */
+export function durationRanges(facts: Facts): readonly KubeletProblem[] {
+  const { config } = facts;
+  return [
+    ...['syncFrequency', 'runtimeRequestTimeout', 'imageMinimumGCAge', 'imageMaximumGCAge'].flatMap(
+      (name) => negative(config, [name]),
+    ),
+    ...imageAges(facts),
+    ...quotaPeriod(facts),
+    ...logInterval(config),
+    ...restartPeriod(facts),
+    ...flushFrequency(config),
+  ];
+}
+
+function negative(config: Config, path: readonly string[]): readonly KubeletProblem[] {
+  const value = durationAt(config, ...path) ?? 0n;
+  if (value >= 0n) return [];
+  const text = shown(valueAt(config, ...path));
+  return [problemAt(path, `is ${text}, which is negative`, 'write a positive duration')];
+}
+
+function imageAges({ config, isEnabled }: Facts): readonly KubeletProblem[] {
+  const path = ['imageMaximumGCAge'];
+  const most = durationAt(config, ...path) ?? 0n;
+  const written = durationAt(config, 'imageMinimumGCAge') ?? 0n;
+  const least = written === 0n ? 2n * MINUTE : written;
+  const text = shown(valueAt(config, ...path));
+  if (most !== 0n && !isEnabled('ImageMaximumGCAge')) return [needsGate(path, 'ImageMaximumGCAge')];
+  if (most <= 0n || most > least) return [];
+  const problem = `is ${text}, not above imageMinimumGCAge (${goDuration(least)})`;
+  return [problemAt(path, problem, 'raise it, or write 0s for no maximum')];
+}
+
+function quotaPeriod({ config, isEnabled }: Facts): readonly KubeletProblem[] {
+  const path = ['cpuCFSQuotaPeriod'];
+  const gate = 'CustomCPUCFSQuotaPeriod';
+  const period = durationAt(config, ...path) ?? 100n * MILLISECOND;
+  if (!isEnabled(gate)) return period === 100n * MILLISECOND ? [] : [needsGate(path, gate)];
+  return outside(config, path, period >= MILLISECOND && period <= SECOND, '1ms to 1s');
+}
+
+function logInterval(config: Config): readonly KubeletProblem[] {
+  const path = ['containerLogMonitorInterval'];
+  const interval = durationAt(config, ...path) ?? 10n * SECOND;
+  return outside(config, path, interval >= 3n * SECOND, '3s or more');
+}
+
+function restartPeriod({ config, isEnabled }: Facts): readonly KubeletProblem[] {
+  const path = ['crashLoopBackOff', 'maxContainerRestartPeriod'];
+  const gate = 'KubeletCrashLoopBackOffMax';
+  const value = valueAt(config, ...path);
+  if (value === undefined || value === null) return [];
+  if (!isEnabled(gate)) return [needsGate(path, gate)];
+  const milliseconds = (durationAt(config, ...path) ?? SECOND) / MILLISECOND;
+  return outside(config, path, milliseconds >= 1000n && milliseconds <= 300_000n, '1s to 300s');
+}
+
+/** A number = nanoseconds. */
+function flushFrequency(config: Config): readonly KubeletProblem[] {
+  const path = ['logging', 'flushFrequency'];
+  const value = valueAt(config, ...path);
+  if (typeof value !== 'number') return negative(config, path);
+  if (value >= 0) return [];
+  return [problemAt(path, `is ${value}, which is negative`, 'write a positive duration')];
+}
+
+function outside(
+  config: Config,
+  path: readonly string[],
+  isInside: boolean,
+  allowed: string,
+): readonly KubeletProblem[] {
+  if (isInside) return [];
+  const text = shown(valueAt(config, ...path));
+  return [problemAt(path, `is ${text}, outside of ${allowed}`, `write ${allowed}`)];
+}
+
+/** A value that only a disabled feature allows. */
+export function needsGate(path: readonly (string | number)[], gate: string): KubeletProblem {
+  return problemAt(
+    path,
+    `needs the feature gate ${gate}, which is off`,
+    `remove it, or set featureGates.${gate} to true`,
+  );
+}

@@ -1,0 +1,41 @@
+/** IDs for the user namespaces of pods. */
+
+import { type Facts, type KubeletProblem, problemAt } from './problem';
+import { numberAt } from './read';
+
+const UNIT = 65_536;
+const ALL_IDS = 2 ** 32;
+
+/**
+ * IDs of user namespaces, on a machine without a range of its own for the user kubelet: pods share
+ * all IDs but those of the first range.
+ *
+ * @see kubernetes pkg/kubelet/apis/config/validation/validation_linux.go (v1.36.3);
+ *   pkg/kubelet/userns/userns_manager.go, MakeUserNsManager; pkg/kubelet/kubelet_pods.go,
+ *   getKubeletMappings
+ */
+export function userNamespaceProblems({ config, isEnabled }: Facts): readonly KubeletProblem[] {
+  const path = ['userNamespaces', 'idsPerPod'];
+  const ids = numberAt(config, ...path) ?? UNIT;
+  if (ids < UNIT || ids % UNIT !== 0 || ids >= ALL_IDS) {
+    const allowed = `a multiple of ${UNIT} below ${ALL_IDS}`;
+    return [problemAt(path, `is ${ids}, which is not ${allowed}`, `write ${UNIT}`)];
+  }
+  if (!isEnabled('UserNamespacesSupport')) return [];
+  if (ALL_IDS % ids !== 0) {
+    const problem = `is ${ids}, which does not divide the ${ALL_IDS} IDs of a machine`;
+    return [problemAt(path, problem, `write ${UNIT}, or twice, four times, eight times as much`)];
+  }
+  return podsProblems(config, ids);
+}
+
+function podsProblems(config: Facts['config'], ids: number): readonly KubeletProblem[] {
+  const written = numberAt(config, 'maxPods') ?? 0;
+  const pods = written === 0 ? 110 : written;
+  const most = ALL_IDS / ids - 1;
+  if (pods <= most) return [];
+  const problem = `is ${pods}, but a machine has IDs for ${most} pods of ${ids} each`;
+  return [
+    problemAt(['maxPods'], problem, `write at most ${most}, or lower userNamespaces.idsPerPod`),
+  ];
+}
