@@ -76,7 +76,8 @@ export function numberConflicts({ config }: Facts): readonly KubeletProblem[] {
 function imageThresholds(config: Facts['config']): readonly KubeletProblem[] {
   const high = numberAt(config, 'imageGCHighThresholdPercent') ?? 85;
   const low = numberAt(config, 'imageGCLowThresholdPercent') ?? 80;
-  if (low < high) return [];
+  // Each by itself is out of its range.
+  if (low < high || [low, high].some((value) => value < 0 || value > 100)) return [];
   const name = 'imageGCLowThresholdPercent';
   // Point to the one that is written.
   const isLow = valueAt(config, name) !== undefined && valueAt(config, name) !== null;
@@ -86,7 +87,7 @@ function imageThresholds(config: Facts['config']): readonly KubeletProblem[] {
       : problemAt(
           ['imageGCHighThresholdPercent'],
           `is ${high}, not above imageGCLowThresholdPercent (${low} by default)`,
-          `raise it, or set imageGCLowThresholdPercent below ${high}`,
+          high > 0 ? `raise it, or set imageGCLowThresholdPercent below ${high}` : 'raise it',
         ),
   ];
 }

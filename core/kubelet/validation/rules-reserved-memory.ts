@@ -79,7 +79,7 @@ function sumProblems(facts: Facts, limits: readonly Limit[]): readonly KubeletPr
   const sum = memory.reduce((total, { quantity }) => total + (quantity?.nanos ?? 0n), 0n);
   if (sum <= 0n) {
     const problem = `is "Static", but ${FIELD} has no memory`;
-    return [problemAt([POLICY], problem, `set ${FIELD}${needed(facts)}`)];
+    return [problemAt([POLICY], problem, withMemory(wantedNanos(facts)))];
   }
   const wanted = wantedNanos(facts);
   if (wanted === undefined || wanted === sum) return [];
@@ -99,9 +99,10 @@ function wantedNanos(facts: Facts): bigint | undefined {
   return reservedNanos(reservationsOf(facts), 'memory') + hard;
 }
 
-function needed(facts: Facts): string {
-  const wanted = wantedNanos(facts);
-  return wanted === undefined ? '' : ` so that it adds up to ${bytes(wanted)}`;
+function withMemory(wanted: bigint | undefined): string {
+  if (wanted === undefined) return `set ${FIELD} to what kubeReserved and systemReserved have`;
+  if (wanted > 0n) return `set ${FIELD} so that it adds up to ${bytes(wanted)}`;
+  return `reserve memory in systemReserved or kubeReserved, and the same sum in ${FIELD}`;
 }
 
 /** In the largest unit that leaves a whole number. */

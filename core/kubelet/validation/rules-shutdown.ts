@@ -1,6 +1,6 @@
 /** Graceful shutdown of the node. */
 
-import { SECOND } from './go-duration';
+import { parseGoDuration, SECOND } from './go-duration';
 import { type Facts, type KubeletProblem, problemAt, shown } from './problem';
 import { durationAt, listAt, textAt } from './read';
 import { needsGate } from './rules-durations';
@@ -26,8 +26,9 @@ function periodProblems({ config }: Facts): readonly KubeletProblem[] {
     const problem = `is ${shown(textAt(config, name))}, which is neither 0s nor 1s or more`;
     return [problemAt([name], problem, 'write 0s, or 1s or more')];
   });
-  if (critical <= total) return short;
   const given = textAt(config, TOTAL) ?? '0s';
+  const isComparable = total >= 0n && parseGoDuration(given) !== undefined;
+  if (critical <= total || !isComparable) return short;
   const problem = `is ${shown(textAt(config, CRITICAL))}, above ${TOTAL} (${given})`;
   return [...short, problemAt([CRITICAL], problem, `lower it, or raise ${TOTAL}`)];
 }

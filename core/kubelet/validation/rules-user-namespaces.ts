@@ -5,6 +5,7 @@ import { numberAt } from './read';
 
 const UNIT = 65_536;
 const ALL_IDS = 2 ** 32;
+const IDS = ['userNamespaces', 'idsPerPod'];
 
 /**
  * IDs of user namespaces, on a machine without a range of its own for the user kubelet: pods share
@@ -15,16 +16,15 @@ const ALL_IDS = 2 ** 32;
  *   getKubeletMappings
  */
 export function userNamespaceProblems({ config, isEnabled }: Facts): readonly KubeletProblem[] {
-  const path = ['userNamespaces', 'idsPerPod'];
-  const ids = numberAt(config, ...path) ?? UNIT;
+  const ids = numberAt(config, ...IDS) ?? UNIT;
   if (ids < UNIT || ids % UNIT !== 0 || ids >= ALL_IDS) {
     const allowed = `a multiple of ${UNIT} below ${ALL_IDS}`;
-    return [problemAt(path, `is ${ids}, which is not ${allowed}`, `write ${UNIT}`)];
+    return [problemAt(IDS, `is ${ids}, which is not ${allowed}`, `write ${UNIT}`)];
   }
   if (!isEnabled('UserNamespacesSupport')) return [];
   if (ALL_IDS % ids !== 0) {
     const problem = `is ${ids}, which does not divide the ${ALL_IDS} IDs of a machine`;
-    return [problemAt(path, problem, `write ${UNIT}, or twice, four times, eight times as much`)];
+    return [problemAt(IDS, problem, `write ${UNIT}, or twice, four times, eight times as much`)];
   }
   return podsProblems(config, ids);
 }
@@ -33,9 +33,12 @@ function podsProblems(config: Facts['config'], ids: number): readonly KubeletPro
   const written = numberAt(config, 'maxPods') ?? 0;
   const pods = written === 0 ? 110 : written;
   const most = ALL_IDS / ids - 1;
-  if (pods <= most) return [];
-  const problem = `is ${pods}, but a machine has IDs for ${most} pods of ${ids} each`;
-  return [
-    problemAt(['maxPods'], problem, `write at most ${most}, or lower userNamespaces.idsPerPod`),
-  ];
+  if (pods <= most || !Number.isInteger(pods)) return [];
+  const room = `a machine has IDs for ${most} pods of ${ids} each`;
+  if (written === 0) {
+    const problem = `is ${ids}, but ${room}, and maxPods is ${pods} by default`;
+    return [problemAt(IDS, problem, `lower it, or set maxPods to at most ${most}`)];
+  }
+  const fix = `write at most ${most}, or lower userNamespaces.idsPerPod`;
+  return [problemAt(['maxPods'], `is ${pods}, but ${room}`, fix)];
 }
