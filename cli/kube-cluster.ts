@@ -19,7 +19,7 @@ import {
 import type { Log } from '../adapters/kube/transport';
 import { BUNDLE_CONFIG_MAP, BUNDLE_KEY } from '../core/certificates';
 import { CONTROLLER_CONFIG, internalHostOf, rootAuthorityOf } from '../core/controller-config';
-import { type NodeDisruptionPolicy, readDisruptionPolicy } from '../core/disruption';
+import { MACHINE_CONFIGURATION, policyInForce, type PolicyInForce } from '../core/disruption';
 import { nameOf } from '../core/drain';
 import { fail, failureName, messageOf } from '../core/errors';
 import { ANNOTATION, FIELD_MANAGER, NAMESPACE } from '../core/names';
@@ -82,15 +82,9 @@ function byName<T extends KubeObject>(objects: readonly T[]): ReadonlyMap<string
   return new Map(objects.map((object) => [object.metadata.name, object]));
 }
 
-/** As rollouts read them. */
-async function clusterDisruptionPolicy(client: KubeClient): Promise<NodeDisruptionPolicy> {
-  try {
-    const found = await client.get(MACHINE_CONFIGURATIONS, { name: 'cluster' });
-    return readDisruptionPolicy(found.spec?.nodeDisruptionPolicy);
-  } catch (error) {
-    if (failureName(error) === 'ObjectNotFound') return {};
-    throw error;
-  }
+async function clusterDisruptionPolicy(client: KubeClient): Promise<PolicyInForce> {
+  const reading = client.get(MACHINE_CONFIGURATIONS, { name: MACHINE_CONFIGURATION });
+  return policyInForce(await unlessAbsent(reading));
 }
 
 /** The bundle of the server's own authority precedes that of the cluster. */

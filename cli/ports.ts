@@ -1,7 +1,7 @@
 /** Ports of the commands; `cli/connections.ts` makes the real ones. */
 
 import type { Pod, PodDisruptionBudget } from '../core/drain';
-import type { NodeDisruptionPolicy } from '../core/disruption/types';
+import type { PolicyInForce } from '../core/disruption';
 import type { JoinTokenRecord, StoredJoinToken } from '../core/join';
 import type { MachineConfig } from '../core/machine-config/types';
 import type { MachineConfigNode, Node } from '../core/node/types';
@@ -54,7 +54,8 @@ export interface CliCluster {
   readonly joinTokens: CliJoinTokens;
   serverFacts(): Promise<ServerFacts>;
   machineConfig(name: string): Promise<MachineConfig>;
-  disruptionPolicy(): Promise<NodeDisruptionPolicy>;
+  /** As rollouts read it. */
+  disruptionPolicy(): Promise<PolicyInForce>;
   pods(): Promise<readonly Pod[]>;
   budgets(): Promise<readonly PodDisruptionBudget[]>;
   /** `namespace/name` of every DaemonSet. */

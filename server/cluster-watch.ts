@@ -7,15 +7,16 @@ import {
   trimNode,
   WatchCache,
 } from '../adapters/kube';
+import { machineConfigurationCache } from '../adapters/kube/cluster-caches';
 import { hostReport } from '../adapters/kube/host-report';
 import {
   CONTROLLER_CONFIGS,
   MACHINE_CONFIG_NODES,
   MACHINE_CONFIGS,
-  MACHINE_CONFIGURATIONS,
   POOL_ROLLOUTS,
   ROLLOUT_POLICIES,
 } from '../adapters/kube/resources';
+import { MACHINE_CONFIGURATION } from '../core/disruption';
 import { driftCondition } from '../core/drift';
 import { failureName } from '../core/errors';
 import { updatersShown } from '../core/machine/updaters';
@@ -24,9 +25,6 @@ import type { MachineConfigNode, Node } from '../core/node/types';
 import type { MachineConfigPool } from '../core/pool/types';
 import type { Logger } from '../process/logging';
 import type { ClusterView, ReadMachineConfig, ReadNode, ReadPools, WriteDrift } from './ports';
-
-/** MCO's name. */
-const MACHINE_CONFIGURATION = 'cluster';
 
 interface ClusterWatch {
   readonly view: ClusterView;
@@ -47,11 +45,12 @@ export function watchCluster(log: Logger): ClusterWatch {
     transform: trimMachineConfigNode,
   });
   const policies = new WatchCache({ resource: ROLLOUT_POLICIES, log });
-  const disruption = new WatchCache({ resource: MACHINE_CONFIGURATIONS, log, optional: true });
+  const machineConfigurations = machineConfigurationCache(log);
   const controllerConfigs = new WatchCache({ resource: CONTROLLER_CONFIGS, log });
   const rollouts = new WatchCache({ resource: POOL_ROLLOUTS, log });
   const caches = [
-    ...[nodes, pools, machineConfigNodes, policies, disruption, controllerConfigs, rollouts],
+    ...[nodes, pools, machineConfigNodes, policies, machineConfigurations, controllerConfigs],
+    rollouts,
   ];
   return {
     pools,
@@ -68,7 +67,7 @@ export function watchCluster(log: Logger): ClusterWatch {
           .filter(({ serves }) => serves !== true)
           .map(({ node }) => node),
       policy: (pool) => policies.get(pool),
-      disruptionPolicy: () => disruption.get(MACHINE_CONFIGURATION)?.spec?.nodeDisruptionPolicy,
+      machineConfiguration: () => machineConfigurations.get(MACHINE_CONFIGURATION),
       missing: () =>
         caches.filter(({ isSynced }) => !isSynced).map(({ resource }) => resource.plural),
     },

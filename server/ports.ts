@@ -1,4 +1,5 @@
 import type { MachineConfig } from '../core/machine-config/types';
+import type { MachineConfiguration } from '../core/disruption/types';
 import type { DriftStatus } from '../core/drift';
 import type { MachineConfigNode, Node } from '../core/node/types';
 import type { MachineConfigPool, RolloutPolicy } from '../core/pool/types';
@@ -13,8 +14,8 @@ export interface ClusterView {
   granted(pool: string): readonly string[];
   /** Undefined = the defaults. */
   policy(pool: string): RolloutPolicy | undefined;
-  /** `spec.nodeDisruptionPolicy`, unchecked. */
-  disruptionPolicy(): unknown;
+  /** Undefined = there is none, or the cluster does not know the kind. */
+  machineConfiguration(): MachineConfiguration | undefined;
   /** Kinds that have never been listed completely. */
   missing(): readonly string[];
 }

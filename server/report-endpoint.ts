@@ -4,7 +4,7 @@
  */
 
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { readDisruptionPolicy } from '../core/disruption';
+import { policyInForce } from '../core/disruption';
 import { DEFAULT_DRIFT_POLICY, type DriftAnswer, resolveDriftPolicy } from '../core/drift';
 import { failureName, messageOf } from '../core/errors';
 import type { Node } from '../core/node/types';
@@ -74,7 +74,7 @@ function answerFor(
   { cluster, turns }: { readonly cluster: ClusterView; readonly turns: RepairWindows },
   request: FastifyRequest,
 ): DriftAnswer {
-  const disruptionPolicies = readDisruptionPolicy(cluster.disruptionPolicy());
+  const { policy: disruptionPolicies } = policyInForce(cluster.machineConfiguration());
   try {
     const pool = primaryPoolForNode(node, cluster.pools());
     const policy = pool === undefined ? undefined : cluster.policy(pool.metadata.name)?.spec;

@@ -1,5 +1,6 @@
 /** The ports of the cluster activities, in their own terms: nothing here knows HTTP. */
 
+import type { MachineConfiguration } from '../../core/disruption/types';
 import type { Pod, PodDisruptionBudget } from '../../core/drain';
 import type { MachineConfig } from '../../core/machine-config/types';
 import type { MachineConfigNode, Node, NodeTaint } from '../../core/node/types';
@@ -34,19 +35,13 @@ export interface DatedLookup<T> extends Lookup<T> {
   reached(version: number, patienceMs: number): Promise<boolean>;
 }
 
-/** `operator.openshift.io` MachineConfiguration: disruption policies, unchecked. */
-interface DisruptionSource {
-  readonly metadata: ObjectMeta;
-  readonly spec?: { readonly nodeDisruptionPolicy?: unknown };
-}
-
 export interface ClusterView {
   readonly nodes: DatedLookup<Node>;
   readonly pools: DatedLookup<MachineConfigPool>;
   readonly machineConfigNodes: DatedLookup<MachineConfigNode>;
   readonly poolRollouts: Lookup<PoolRollout>;
   readonly policies: DatedLookup<RolloutPolicy>;
-  readonly machineConfigurations: Lookup<DisruptionSource>;
+  readonly machineConfigurations: Lookup<MachineConfiguration>;
   readonly budgets: Lookup<PodDisruptionBudget>;
   readonly daemonSets: Lookup<{ readonly metadata: ObjectMeta }>;
 }

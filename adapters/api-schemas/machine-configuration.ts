@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { field, objectHead } from './object-schemas';
+import { ConditionStatus, field, objectHead } from './object-schemas';
 
 const Service = z.looseObject({ serviceName: z.string().max(255) });
 
@@ -10,6 +10,21 @@ const Action = z.looseObject({
 });
 
 const actions = z.array(Action).max(10);
+
+const ofStatus = {
+  actions: z
+    .array(Action.extend({ type: z.enum([...Action.shape.type.options, 'Special']) }))
+    .max(10),
+};
+
+const Condition = z.looseObject({
+  type: z.string(),
+  status: ConditionStatus,
+  reason: field(z.string()),
+  message: field(z.string()),
+  lastTransitionTime: field(z.string()),
+  observedGeneration: field(z.int()),
+});
 
 /** Slipway reads only the disruption policies. */
 export const MachineConfiguration = z.looseObject({
@@ -29,5 +44,23 @@ export const MachineConfiguration = z.looseObject({
       }),
     ),
   }),
-  status: field(z.looseObject({})),
+  status: field(
+    z.looseObject({
+      observedGeneration: field(z.int()),
+      nodeDisruptionPolicyStatus: field(
+        z.looseObject({
+          clusterPolicies: field(
+            z.looseObject({
+              files: field(z.array(z.looseObject({ path: z.string(), ...ofStatus })).max(100)),
+              units: field(
+                z.array(z.looseObject({ name: z.string().max(255), ...ofStatus })).max(100),
+              ),
+              sshkey: field(z.looseObject(ofStatus)),
+            }),
+          ),
+        }),
+      ),
+      conditions: field(z.array(Condition)),
+    }),
+  ),
 });

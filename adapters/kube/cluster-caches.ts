@@ -1,3 +1,4 @@
+import type { MachineConfiguration } from '../../core/disruption/types';
 import type { PodDisruptionBudget } from '../../core/drain';
 import type { MachineConfigNode, Node } from '../../core/node/types';
 import type { MachineConfigPool, RolloutPolicy } from '../../core/pool/types';
@@ -13,7 +14,6 @@ import {
   POOL_ROLLOUTS,
   ROLLOUT_POLICIES,
   type KubeObject,
-  type MachineConfiguration,
   type Resource,
 } from './resources';
 import type { Log } from './transport';
@@ -48,15 +48,15 @@ export function createClusterCaches(log: Log): ClusterCaches {
   return {
     ...createPoolCaches(log),
     poolRollouts: new WatchCache({ resource: POOL_ROLLOUTS, log }),
-    // Only with OpenShift's operator API.
-    machineConfigurations: new WatchCache({
-      resource: MACHINE_CONFIGURATIONS,
-      log,
-      optional: true,
-    }),
+    machineConfigurations: machineConfigurationCache(log),
     budgets: new WatchCache({ resource: POD_DISRUPTION_BUDGETS, log, transform: trimBudget }),
     daemonSets: new WatchCache({ resource: DAEMON_SETS, log, transform: trimToName }),
   };
+}
+
+/** A cluster without this kind has the default policies. */
+export function machineConfigurationCache(log: Log): WatchCache<MachineConfiguration> {
+  return new WatchCache({ resource: MACHINE_CONFIGURATIONS, log, optional: true });
 }
 
 type AnyCache = Pick<WatchCache<KubeObject>, 'isSynced' | 'synced' | 'run' | 'resource'>;

@@ -1,3 +1,4 @@
+import type { MachineConfiguration } from '../../core/disruption/types';
 import type { Pod, PodDisruptionBudget } from '../../core/drain';
 import type { MachineConfig } from '../../core/machine-config/types';
 import {
@@ -39,11 +40,6 @@ function resource<T extends KubeObject>(
   namespaced = false,
 ): Resource<T> {
   return { group, version, plural, kind, namespaced };
-}
-
-/** With the disruption policies of a cluster. */
-export interface MachineConfiguration extends KubeObject {
-  readonly spec?: { readonly nodeDisruptionPolicy?: unknown };
 }
 
 export interface Lease extends KubeObject {

@@ -2,8 +2,8 @@
 
 import { gunzipSync } from 'node:zlib';
 import { parse as parseToml } from 'smol-toml';
-import { mergeDisruptionPolicies } from '../../core/disruption';
-import type { ContentPorts } from '../../core/disruption';
+import { mergeDisruptionPolicies, policyProblemsText } from '../../core/disruption';
+import type { ContentPorts, DisruptionPolicies } from '../../core/disruption';
 import type { Pod } from '../../core/drain';
 import {
   controllerOf,
@@ -60,6 +60,8 @@ interface PoolPlan {
   readonly updated: number;
   readonly order: readonly string[];
   readonly groups: readonly PlanGroup[];
+  /** What is wrong with the disruption policies, so that earlier ones are in force. */
+  readonly wrongPolicies?: string;
   /** Why a drain is left out; absent = it is not. */
   readonly noDrain?: string;
   /** Pods and budgets that would delay a drain now. */
@@ -97,7 +99,9 @@ async function planOf(
   const { target, members, quorum } = picture;
   const candidates = candidatesOf(picture);
   const desired = target === undefined ? undefined : await renderedSpec(cluster, target);
-  const groups = await planGroups(cluster, candidates, desired);
+  const { policy: disruption, problems } = await cluster.disruptionPolicy();
+  const policies = mergeDisruptionPolicies(disruption);
+  const groups = await planGroups(cluster, candidates, desired, policies);
   const blocker = impossible ?? planBlocker(view, observed, candidates, desired !== undefined);
   const wanted = groups.filter(({ plan }) => plan.drain).flatMap(({ nodes }) => nodes);
   const draining = new Set(wanted.filter((name) => !isOnlyNode(name, view.nodes)));
@@ -113,6 +117,7 @@ async function planOf(
     updated: members.filter(({ standing }) => standing.is === 'updated').length,
     order: candidates.map(({ name }) => name),
     groups,
+    ...(problems.length === 0 ? {} : { wrongPolicies: policyProblemsText(problems) }),
     ...(draining.size < wanted.length ? { noDrain: NO_DRAIN } : {}),
     blockers: await blockersOn(cluster, draining, now),
     failed: leftAlone(members, 'failed'),
@@ -177,6 +182,7 @@ async function planGroups(
   cluster: CliCluster,
   members: readonly Member[],
   desired: RenderedSpec | undefined,
+  policies: DisruptionPolicies,
 ): Promise<readonly PlanGroup[]> {
   if (desired === undefined) return [];
   const byConfig = new Map<string | undefined, Member[]>();
@@ -185,7 +191,6 @@ async function planGroups(
     group.push(candidate);
     byConfig.set(candidate.currentConfig, group);
   }
-  const policies = mergeDisruptionPolicies(await cluster.disruptionPolicy());
   return Promise.all(
     [...byConfig].map(async ([from, candidates]) => ({
       ...(from === undefined ? {} : { from }),
@@ -254,6 +259,9 @@ function printPlan(context: CliContext, plan: PoolPlan): void {
   if (plan.controlPlane !== undefined) lines.push(style.yellow(plan.controlPlane));
   if (plan.notRendered !== undefined) {
     lines.push(style.red(`the target is older than the MachineConfigs: ${plan.notRendered}`));
+  }
+  if (plan.wrongPolicies !== undefined) {
+    lines.push(style.red(`earlier disruption policies are in force: ${plan.wrongPolicies}`));
   }
   if (plan.blocker !== undefined) lines.push(style.yellow(`blocked: ${plan.blocker}`));
   else if (plan.order.length === 0 && plan.notRendered === undefined) {

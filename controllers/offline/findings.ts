@@ -1,4 +1,5 @@
 import type { ManifestObject, ManifestProblem, Step } from '../../adapters/manifests';
+import { fieldText } from '../../core/field-path';
 
 /**
  * An error would degrade a pool or is refused by the API; a warning is about a possible mistake; a
@@ -51,15 +52,6 @@ function at(
     object: `${object.kind} ${object.name}`.trim(),
     ...(path.length === 0 ? {} : { field: fieldText(path) }),
   };
-}
-
-/** `spec.files[0].path`; unusual names stand in brackets. */
-function fieldText(path: readonly Step[]): string {
-  return path.reduce<string>((text, step) => {
-    if (typeof step === 'number') return `${text}[${step}]`;
-    if (!/^[\w-]+$/.test(step)) return `${text}["${step}"]`;
-    return text === '' ? step : `${text}.${step}`;
-  }, '');
 }
 
 /** The steps of `spec.config.storage.files[0].path`. */

@@ -3,11 +3,12 @@
  * without an API server.
  */
 
+import type { FieldStep } from '../field-path';
 import { isOwnService } from '../names';
 
 /** `path` leads to the field from the object. */
 export interface PolicyProblem {
-  readonly path: readonly (string | number)[];
+  readonly path: readonly FieldStep[];
   readonly problem: string;
   readonly fix: string;
 }
@@ -19,19 +20,24 @@ export interface DisruptionSource {
   readonly irreconcilableValidationOverrides?: {
     readonly storage?: readonly string[] | undefined;
   };
-  readonly nodeDisruptionPolicy?: {
-    readonly files?: readonly ({ readonly path: string } & ActionSource)[] | undefined;
-    readonly units?: readonly ({ readonly name: string } & ActionSource)[] | undefined;
-    readonly sshkey?: ActionSource | undefined;
-  };
+  readonly nodeDisruptionPolicy?: PolicySource;
 }
 
-interface ActionSource {
-  readonly actions: readonly {
-    readonly type: string;
-    readonly reload?: ServiceSource | undefined;
-    readonly restart?: ServiceSource | undefined;
-  }[];
+/** Of the shape of `nodeDisruptionPolicy`; its rules may be broken. */
+export interface PolicySource {
+  readonly files?: readonly ({ readonly path: string } & ActionsSource)[] | undefined;
+  readonly units?: readonly ({ readonly name: string } & ActionsSource)[] | undefined;
+  readonly sshkey?: ActionsSource | undefined;
+}
+
+interface ActionsSource {
+  readonly actions: readonly ActionSource[];
+}
+
+export interface ActionSource {
+  readonly type: string;
+  readonly reload?: ServiceSource | undefined;
+  readonly restart?: ServiceSource | undefined;
 }
 
 interface ServiceSource {
@@ -42,17 +48,32 @@ const UNIT_SUFFIXES =
   'service|socket|device|mount|automount|swap|target|path|timer|snapshot|slice|scope';
 const UNIT_NAME = new RegExp(`^[a-zA-Z0-9:._@\\\\-]+\\.(${UNIT_SUFFIXES})$`);
 
+export const OVERRIDES_PROBLEM: PolicyProblem = {
+  path: ['spec', 'irreconcilableValidationOverrides', 'storage'],
+  problem:
+    'Slipway does not let disks, filesystems or RAID of a running machine differ from its config',
+  fix: 'remove the overrides, and make a new machine where those must change',
+};
+
 /** Every broken rule of `deploy/crds`, in its order. */
 export function disruptionProblems(spec: DisruptionSource): readonly PolicyProblem[] {
-  const { files = [], units = [], sshkey } = spec.nodeDisruptionPolicy ?? {};
-  const at = ['spec', 'nodeDisruptionPolicy'];
   return [
     ...overrideProblems(spec),
+    ...policyProblems(spec.nodeDisruptionPolicy ?? {}, ['spec', 'nodeDisruptionPolicy']),
+  ];
+}
+
+/** @param at - the place of the policies in their object */
+export function policyProblems(policies: PolicySource, at: Path): readonly PolicyProblem[] {
+  const { files = [], units = [], sshkey } = policies;
+  return [
     ...duplicates(files, 'path', [...at, 'files']),
     ...files.flatMap(({ path }, i) => pathProblems(path, [...at, 'files', i, 'path'])),
-    ...files.flatMap(({ actions }, i) => actionProblems(actions, [...at, 'files', i, 'actions'])),
+    ...files.flatMap(({ actions }, i) => entryProblems(actions, [...at, 'files', i, 'actions'])),
     ...duplicates(units, 'name', [...at, 'units']),
-    ...units.flatMap(({ actions }, i) => actionProblems(actions, [...at, 'units', i, 'actions'])),
+    ...units.flatMap(({ name }, i) => nameProblems(name, [...at, 'units', i, 'name'])),
+    ...units.flatMap(({ actions }, i) => entryProblems(actions, [...at, 'units', i, 'actions'])),
+    // As in MCO, the default counts for SSH keys without actions.
     ...actionProblems(sshkey?.actions ?? [], [...at, 'sshkey', 'actions']),
   ];
 }
@@ -60,15 +81,7 @@ export function disruptionProblems(spec: DisruptionSource): readonly PolicyProbl
 function overrideProblems({
   irreconcilableValidationOverrides: overrides,
 }: DisruptionSource): readonly PolicyProblem[] {
-  if ((overrides?.storage ?? []).length === 0) return [];
-  return [
-    {
-      path: ['spec', 'irreconcilableValidationOverrides', 'storage'],
-      problem:
-        'Slipway does not let disks, filesystems or RAID of a running machine differ from its config',
-      fix: 'remove the overrides, and make a new machine where those must change',
-    },
-  ];
+  return (overrides?.storage ?? []).length === 0 ? [] : [OVERRIDES_PROBLEM];
 }
 
 /** Each key may appear once in a list. */
@@ -92,11 +105,31 @@ function duplicates<K extends string>(
 }
 
 function pathProblems(path: string, at: Path): readonly PolicyProblem[] {
-  if (path.startsWith('/')) return [];
-  return [{ path: at, problem: 'path must be absolute', fix: 'begin it with /' }];
+  if (!path.startsWith('/')) {
+    return [{ path: at, problem: 'path must be absolute', fix: 'begin it with /' }];
+  }
+  if (path === '/') {
+    const fix = 'name a file, or a directory below /';
+    return [{ path: at, problem: 'path / covers no file', fix }];
+  }
+  if (!/\/\/|\/[.][.]?(\/|$)/.test(path)) return [];
+  const problem = 'path must not contain //, /./ or /../, which the path of no file has';
+  return [{ path: at, problem, fix: 'write it without them' }];
 }
 
-function actionProblems(actions: ActionSource['actions'], at: Path): readonly PolicyProblem[] {
+function nameProblems(name: string, at: Path): readonly PolicyProblem[] {
+  if (UNIT_NAME.test(name)) return [];
+  const problem = 'name must be that of a systemd unit with its suffix, for example crio.service';
+  return [{ path: at, problem, fix: 'write the whole name of the unit' }];
+}
+
+function entryProblems(actions: ActionsSource['actions'], at: Path): readonly PolicyProblem[] {
+  if (actions.length > 0) return actionProblems(actions, at);
+  const fix = 'write {type: None} where a change costs nothing, or remove the entry';
+  return [{ path: at, problem: 'actions must not be empty', fix }];
+}
+
+function actionProblems(actions: ActionsSource['actions'], at: Path): readonly PolicyProblem[] {
   const found: PolicyProblem[] = [];
   const firstOf = (type: string): Path => [...at, actions.findIndex((one) => one.type === type)];
   const isAmong = (type: string): boolean => actions.some((one) => one.type === type);

@@ -2,8 +2,8 @@
 
 export { actionText, disruptionActions, forcesReboot, hasAction, runnableActions } from './actions';
 export { disruptionProblems, type DisruptionSource, type PolicyProblem } from './admission';
-export { readDisruptionPolicy } from './cluster-policy';
 export { decideDrain, type DrainDecision } from './drain-required';
+export { MACHINE_CONFIGURATION, policyInForce, type PolicyInForce } from './in-force';
 export { legacyAction } from './legacy-actions';
 export {
   closestFilePolicy,
@@ -12,4 +12,16 @@ export {
   REGISTRIES_CONF,
 } from './policies';
 export { judgeRegistriesChange, type ContentPorts } from './registries-conf';
-export type { DisruptionAction, DisruptionPolicies, NodeDisruptionPolicy } from './types';
+export {
+  POLICY_CONDITION,
+  policyProblemsText,
+  policyStatus,
+  policyStatusDiffers,
+  type PolicyStatus,
+} from './status';
+export type {
+  DisruptionAction,
+  DisruptionPolicies,
+  MachineConfiguration,
+  NodeDisruptionPolicy,
+} from './types';

@@ -71,11 +71,11 @@ function restart(serviceName: string): DisruptionAction {
  */
 export function mergeDisruptionPolicies(user: NodeDisruptionPolicy = {}): DisruptionPolicies {
   const defaults = DEFAULT_DISRUPTION_POLICIES;
-  const sshActions = user.sshkey?.actions ?? [];
+  const { sshkey } = user;
   return {
     files: override(defaults.files, user.files ?? [], (policy: FilePolicy) => policy.path),
     units: override(defaults.units, user.units ?? [], (policy: UnitPolicy) => policy.name),
-    sshkey: sshActions.length > 0 ? { actions: sshActions } : defaults.sshkey,
+    sshkey: sshkey === undefined || sshkey.actions.length === 0 ? defaults.sshkey : sshkey,
   };
 }
 

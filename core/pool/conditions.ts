@@ -1,11 +1,11 @@
-/** Reads and sets conditions of pools and MachineConfigNodes; keeps their transition times. */
+/** Reads and sets conditions of objects; keeps their transition times. */
 
 import type { Condition } from '../object-meta';
 import type { NodeCondition, PoolCondition } from '../names';
 
 /** A condition without its time, which is decided when it is set. */
-export interface ConditionValue {
-  readonly type: PoolCondition;
+export interface ConditionValue<Type extends string = PoolCondition> {
+  readonly type: Type;
   readonly status: 'True' | 'False' | 'Unknown';
   readonly reason?: string;
   readonly message?: string;
@@ -30,7 +30,7 @@ export function isConditionTrue(
  */
 export function setCondition(
   conditions: readonly Condition[],
-  value: ConditionValue,
+  value: ConditionValue<string>,
   now: string,
 ): readonly Condition[] {
   const { type, status, reason = '', message = '' } = value;

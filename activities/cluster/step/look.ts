@@ -1,5 +1,5 @@
 import { fail } from '../../../core/errors';
-import { readDisruptionPolicy } from '../../../core/disruption';
+import { MACHINE_CONFIGURATION, policyInForce } from '../../../core/disruption';
 import type { NodeDisruptionPolicy } from '../../../core/disruption/types';
 import type { MachineConfigPool } from '../../../core/pool/types';
 import { controlPlaneOf, resolvePolicy } from '../../../core/rollout';
@@ -14,9 +14,6 @@ const CATCH_UP_MS = 5_000;
 /** A version that no cache has reached for so long is none of this cluster: its database was restored. */
 const NEVER_MS = 180_000;
 const KINDS = ['nodes', 'pools', 'policies', 'machineConfigNodes'] as const;
-
-/** MCO's name for the one MachineConfiguration of a cluster. */
-const MACHINE_CONFIGURATION = 'cluster';
 
 export interface Seen {
   /** Undefined = there is no such pool. */
@@ -49,11 +46,11 @@ export class Look {
     const versions = versionsOf(view);
     const pool = view.pools.get(name);
     const found = pool === undefined ? { members: [] } : this.#membersOf(pool);
-    const spec = view.machineConfigurations.get(MACHINE_CONFIGURATION)?.spec;
     return {
       pool,
       versions,
-      disruptionPolicies: readDisruptionPolicy(spec?.nodeDisruptionPolicy),
+      disruptionPolicies: policyInForce(view.machineConfigurations.get(MACHINE_CONFIGURATION))
+        .policy,
       observation: {
         pool: pool ?? { metadata: { name }, spec: {} },
         policy: resolvePolicy(view.policies.get(name)?.spec),

@@ -42,7 +42,7 @@ async function start(given: Pick<ServerDependencies, 'limits' | 'timeouts'>) {
       granted: () => [],
       machineConfigNode: () => undefined,
       policy: () => undefined,
-      disruptionPolicy: () => undefined,
+      machineConfiguration: () => undefined,
       missing: () => [],
     },
     readMachineConfig: () => Promise.reject(new Error('nothing is read here')),

@@ -60,7 +60,7 @@ async function printed(...line: readonly string[]): Promise<string> {
   const cluster: Partial<CliCluster> = {
     read: async () => aView({ pools: [POOL], nodes: [NODE] }),
     machineConfig: async (name) => rendered(name),
-    disruptionPolicy: async () => ({}),
+    disruptionPolicy: async () => ({ policy: {}, problems: [] }),
     pods: async () => [],
     budgets: async () => [],
     daemonSets: async () => [],

@@ -69,7 +69,7 @@ async function printedPlan(
   const whole: Partial<CliCluster> = {
     read: async () => aView({ pools: [POOL], nodes: [NODE, ELSEWHERE] }),
     machineConfig: async (name) => rendered(name),
-    disruptionPolicy: async () => ({}),
+    disruptionPolicy: async () => ({ policy: {}, problems: [] }),
     budgets: async () => [BUDGET],
     ...cluster,
   };

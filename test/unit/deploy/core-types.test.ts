@@ -193,7 +193,12 @@ describe('the schema and the types of core agree in both directions', () => {
     type Action = NonNullable<Declared['files']>[number]['actions'][number];
     const there: (value: Action['type']) => Exclude<DisruptionAction['type'], 'Special'> = same;
     const unread: OnlyIn<Declared, NodeDisruptionPolicy> = {};
-    const undeclared: OnlyIn<NodeDisruptionPolicy, Declared> = {};
+    // Says where it was read.
+    const undeclared: OnlyIn<NodeDisruptionPolicy, Declared> = {
+      'files[].field': true,
+      'units[].field': true,
+      'sshkey.field': true,
+    };
 
     const object = { sshkey: { actions: [] } };
     expect(back(object)).toBe(object);

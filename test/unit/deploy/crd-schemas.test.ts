@@ -61,11 +61,15 @@ describe('the zod schemas and the CRDs', () => {
   });
 });
 
-/** Of openshift/api, machineconfiguration/v1. */
+/** Of openshift/api, machineconfiguration/v1 and operator/v1. */
 const OF_MCO: Readonly<Record<string, readonly string[]>> = {
   MachineConfigNode: [
     ...['conditions', 'configImage', 'configVersion', 'internalReleaseImage'],
     ...['irreconcilableChanges', 'observedGeneration', 'pinnedImageSets'],
+  ],
+  MachineConfiguration: [
+    ...['bootImageSkewEnforcementStatus', 'conditions', 'managedBootImagesStatus'],
+    ...['nodeDisruptionPolicyStatus', 'observedGeneration'],
   ],
   MachineConfigPool: [
     ...['certExpirys', 'conditions', 'configuration', 'degradedMachineCount', 'machineCount'],

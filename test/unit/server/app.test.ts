@@ -89,7 +89,7 @@ function aServer(options: Seen = {}) {
         return pool === undefined ? undefined : aMachineConfigNode(name, pool);
       },
       policy: () => undefined,
-      disruptionPolicy: () => undefined,
+      machineConfiguration: () => undefined,
       missing: () => options.missing ?? [],
     },
     writeDrift: () => Promise.reject(new Error('nothing is reported here')),

@@ -88,7 +88,12 @@ function aServer(options: Given = {}) {
       machineConfigNode: () => (options.without === undefined ? state.known : undefined),
       policy: (name) =>
         options.policy === undefined ? undefined : { metadata: { name }, spec: options.policy },
-      disruptionPolicy: () => ({ files: [{ path: '/etc/a', actions: [{ type: 'None' }] }] }),
+      machineConfiguration: () => ({
+        metadata: { name: 'cluster' },
+        spec: {
+          nodeDisruptionPolicy: { files: [{ path: '/etc/a', actions: [{ type: 'None' }] }] },
+        },
+      }),
       missing: () => [],
     },
     readMachineConfig: async () => undefined,
@@ -139,7 +144,15 @@ describe('PUT /host/report', () => {
     expect(answer.statusCode).toBe(200);
     expect(answer.json()).toEqual({
       drift: { mode: 'Repair', limit: 5, intervalSeconds: 3600 },
-      disruptionPolicies: { files: [{ path: '/etc/a', actions: [{ type: 'None' }] }] },
+      disruptionPolicies: {
+        files: [
+          {
+            path: '/etc/a',
+            actions: [{ type: 'None' }],
+            field: 'spec.nodeDisruptionPolicy.files[0]',
+          },
+        ],
+      },
       mayDisturb: true,
     });
     expect(written).toMatchObject([

@@ -62,6 +62,34 @@ describe('disruption policies', () => {
     ]);
   });
 
+  it('are refused where they would have no effect, each at its line', () => {
+    const text = policyText(`  nodeDisruptionPolicy:
+    files:
+      - {path: /, actions: [{type: None}]}
+      - {path: /etc//a, actions: [{type: None}]}
+      - {path: /etc/./a, actions: [{type: None}]}
+      - {path: /etc/.., actions: [{type: None}]}
+      - {path: /etc/..a/.b/, actions: [{type: None}]}
+      - {path: /etc/a, actions: []}
+    units:
+      - {name: crio, actions: [{type: None}]}
+      - {name: crio.service, actions: []}
+    sshkey: {actions: []}
+`);
+    const at = 'spec.nodeDisruptionPolicy';
+    const unclean = 'path must not contain //, /./ or /../, which the path of no file has';
+    const suffix = 'name must be that of a systemd unit with its suffix, for example crio.service';
+    expect(findingsOf(renderTexts({ 'm.yaml': text }))).toEqual([
+      `error m.yaml:8 ${at}.files[0].path path / covers no file`,
+      `error m.yaml:9 ${at}.files[1].path ${unclean}`,
+      `error m.yaml:10 ${at}.files[2].path ${unclean}`,
+      `error m.yaml:11 ${at}.files[3].path ${unclean}`,
+      `error m.yaml:13 ${at}.files[5].actions actions must not be empty`,
+      `error m.yaml:15 ${at}.units[0].name ${suffix}`,
+      `error m.yaml:16 ${at}.units[1].actions actions must not be empty`,
+    ]);
+  });
+
   it('are refused when they restart or reload the host worker itself', () => {
     const text = policyText(`  nodeDisruptionPolicy:
     units:
@@ -94,7 +122,12 @@ describe('disruption policies', () => {
     const broken = disruptionProblems({
       irreconcilableValidationOverrides: { storage: ['Disks'] },
       nodeDisruptionPolicy: {
-        files: [{ path: 'a', actions: [{ type: 'Reload' }, { type: 'Restart' }] }],
+        files: [
+          { path: 'a', actions: [{ type: 'Reload' }, { type: 'Restart' }] },
+          { path: '/', actions: [] },
+          { path: '/etc/../a', actions: [{ type: 'None' }] },
+        ],
+        units: [{ name: 'crio', actions: [{ type: 'None' }] }],
         sshkey: {
           actions: [
             { type: 'None' },
@@ -109,6 +142,6 @@ describe('disruption policies', () => {
     // The name of the object is checked with the names of all kinds.
     const others = new Set(rules.filter((message) => message?.includes('its name must') !== true));
     expect(said).toEqual(expect.arrayContaining([...others]));
-    expect(others.size).toBe(8);
+    expect(others.size).toBe(12);
   });
 });
