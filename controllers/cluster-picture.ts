@@ -1,7 +1,12 @@
 import { WatchCache, type CacheView } from '../adapters/kube/cache';
-import { createPoolCaches, type PoolCaches } from '../adapters/kube/cluster-caches';
+import {
+  createPoolCaches,
+  machineConfigurationCache,
+  type PoolCaches,
+} from '../adapters/kube/cluster-caches';
 import { CONTROLLER_CONFIGS, MACHINE_CONFIGS, type KubeObject } from '../adapters/kube/resources';
 import type { Log } from '../adapters/kube/transport';
+import type { MachineConfiguration } from '../core/disruption/types';
 import type { MachineConfig } from '../core/machine-config/types';
 import type { MachineConfigNode, Node } from '../core/node/types';
 import type { MachineConfigPool, RolloutPolicy } from '../core/pool/types';
@@ -18,6 +23,7 @@ export interface ClusterPicture {
 export interface ControllerCaches extends PoolCaches {
   readonly machineConfigs: WatchCache<MachineConfig>;
   readonly controllerConfigs: WatchCache<KubeObject>;
+  readonly machineConfigurations: WatchCache<MachineConfiguration>;
 }
 
 /** Index of `machineConfigs`: rendered configs by their pool. */
@@ -32,6 +38,7 @@ export function createControllerCaches(log: Log): ControllerCaches {
       log,
     }),
     controllerConfigs: new WatchCache({ resource: CONTROLLER_CONFIGS, log }),
+    machineConfigurations: machineConfigurationCache(log),
   };
 }
 

@@ -24,6 +24,7 @@ import { createControllerCaches, type ControllerCaches } from './cluster-picture
 import { createEventRecorder } from './event-recorder';
 import { fencedWriter } from './fenced-writer';
 import { runForLeader, type Leadership } from './leader';
+import { MachineConfigurationController } from './machine-configuration';
 import { createMetrics, type ControllerMetrics } from './metrics';
 import { NodeController, TaintController } from './nodes';
 import { PoolStatusController } from './pool-status';
@@ -186,6 +187,7 @@ async function lead(standing: Standing, leadership: Leadership): Promise<void> {
       },
       leading,
     ),
+    new MachineConfigurationController({ ...shared, log: of('machine-configuration') }, leading),
     new RolloutController({ ...shared, gateway, log: of('rollout') }, leading),
   ];
   await whenAborted(leading);

@@ -24,6 +24,7 @@ export const RULES = {
     'get,update,patch controllerconfigs.machineconfiguration.openshift.io/status',
     'get,list,watch rolloutpolicies.slipway.dev',
     'get,list,watch machineconfigurations.operator.openshift.io',
+    'patch machineconfigurations.operator.openshift.io/status',
     'get clusteroperators.config.openshift.io machine-config',
     'get deployments.apps machine-config-operator',
     'get deployments.apps machine-config-controller',

@@ -1,0 +1,1 @@
+export { MachineConfigurationController } from './machine-configuration-controller';
