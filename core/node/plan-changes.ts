@@ -1,18 +1,21 @@
 /** The changes of an update, each with its cost and the rule behind it. */
 
 import {
-  closestFilePolicy,
   hasAction,
   runnableActions,
-  type DisruptionAction,
   type DisruptionPolicies,
   type DrainDecision,
 } from '../disruption';
 import type { MachineConfigDiff } from '../machine-config/diff';
+import {
+  AT_BOOT,
+  decisionForFile,
+  decisionForUnit,
+  decisionForUsers,
+  ruleText,
+  type Decision,
+} from './plan-rules';
 import type { ChangedNames, PlanFacts, PlannedChange } from './plan-types';
-
-const REBOOT: readonly DisruptionAction[] = [{ type: 'Reboot' }];
-const UNCOVERED = { cost: REBOOT, why: 'no disruption policy covers it' } as const;
 
 interface ChangesInput {
   readonly facts: PlanFacts;
@@ -41,12 +44,7 @@ function verbs(names: ChangedNames): readonly { readonly name: string; readonly 
 
 function osChanges({ facts, diff }: ChangesInput): readonly PlannedChange[] {
   const { osImage, kernelType, kernelArguments, extensions } = facts;
-  const boots = (what: string): PlannedChange => ({
-    part: 'OS',
-    what,
-    cost: REBOOT,
-    why: 'it takes effect at a boot only',
-  });
+  const boots = (what: string): PlannedChange => changeOf('OS', what, AT_BOOT);
   return [
     ...(osImage === undefined ? [] : [boots(`OS image changed (to ${shortImage(osImage.to)})`)]),
     ...(diff.kargs
@@ -73,36 +71,34 @@ function shortImage(image: string): string {
 }
 
 function fileChange(path: string, verb: string, { policies, drain }: ChangesInput): PlannedChange {
-  const named = { part: 'File', what: `file ${path} ${verb}` } as const;
-  const policy = closestFilePolicy(path, policies.files);
-  if (policy === undefined) return { ...named, ...UNCOVERED };
-  const why = `policy for ${policy.path}`;
-  if (!hasAction(policy.actions, 'Special')) return { ...named, cost: policy.actions, why };
-  const runs = runnableActions(policy.actions);
+  const change = changeOf('File', `file ${path} ${verb}`, decisionForFile(path, policies));
+  if (!hasAction(change.cost, 'Special')) return change;
+  const runs = runnableActions(change.cost);
   return drain.drain
-    ? { ...named, cost: [{ type: 'Drain' }, ...runs], why: `${why}: ${drain.reason}` }
-    : { ...named, cost: runs, why: `${why}: no running pod can notice` };
+    ? { ...change, cost: [{ type: 'Drain' }, ...runs], why: `${change.why}: ${drain.reason}` }
+    : { ...change, cost: runs, why: `${change.why}: no running pod can notice` };
 }
 
 function unitChange(name: string, verb: string, policies: DisruptionPolicies): PlannedChange {
-  const named = { part: 'Unit', what: `unit ${name} ${verb}` } as const;
-  const policy = policies.units.find((one) => one.name === name);
-  return policy === undefined
-    ? { ...named, ...UNCOVERED }
-    : { ...named, cost: policy.actions, why: `policy for unit ${name}` };
+  return changeOf('Unit', `unit ${name} ${verb}`, decisionForUnit(name, policies));
 }
 
 function userChanges({ facts, policies }: ChangesInput): readonly PlannedChange[] {
-  const change = (what: string, why: string): PlannedChange => ({
-    part: 'User',
-    what,
-    cost: policies.sshkey.actions,
-    why,
-  });
+  const decision = decisionForUsers(policies);
+  const keys = changeOf('User', 'SSH keys changed', decision);
+  const password = changeOf('User', 'password changed', decision);
   return [
-    ...(facts.sshKeysChanged ? [change('SSH keys changed', 'policy for SSH keys')] : []),
+    ...(facts.sshKeysChanged ? [keys] : []),
     ...(facts.passwordChanged
-      ? [change('password changed', 'policy for SSH keys, which passwords share')]
+      ? [{ ...password, why: `${password.why}, which passwords share` }]
       : []),
   ];
+}
+
+function changeOf(
+  part: PlannedChange['part'],
+  what: string,
+  { cost, rule }: Decision,
+): PlannedChange {
+  return { part, what, cost, why: ruleText(rule), rule };
 }

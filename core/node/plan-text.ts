@@ -31,15 +31,25 @@ export function changesText(changes: readonly PlannedChange[]): string {
   return fewNames(changes.map(({ what }) => what));
 }
 
+/** A rule with more changes than this has one line. */
+const LINES_OF_A_RULE = 5;
+
 /**
- * The summary, then one indented line per change with its cost and rule. No colour and no
- * alignment.
+ * The summary, then one indented line per change with its cost and rule, or per rule with many
+ * changes. No colour and no alignment.
  */
 export function describePlan(plan: UpdatePlan): readonly string[] {
-  return [
-    plan.summary,
-    ...plan.changes.map(({ what, cost, why }) => `  ${what}: ${costText(cost)} (${why})`),
-  ];
+  const groups = new Map<string, PlannedChange[]>();
+  for (const change of plan.changes) {
+    const decision = `${costText(change.cost)} (${change.why})`;
+    groups.set(decision, [...(groups.get(decision) ?? []), change]);
+  }
+  const lines = [...groups].flatMap(([decision, changes]) =>
+    changes.length > LINES_OF_A_RULE
+      ? [`  ${changesText(changes)}: ${decision}`]
+      : changes.map(({ what }) => `  ${what}: ${decision}`),
+  );
+  return [plan.summary, ...lines];
 }
 
 function costText(cost: readonly DisruptionAction[]): string {

@@ -22,14 +22,25 @@ export interface PlanPhase {
   readonly reason: string;
 }
 
-/** `what` names the change without its content, `why` is the rule that sets its cost. */
+/** `what` names the change without its content; `why` names the rule that sets its cost. */
 export interface PlannedChange {
   readonly part: 'OS' | 'File' | 'Unit' | 'User';
   /** `file /etc/foo changed`, `unit a.service removed`, `kernel arguments changed (+nosmt)`, … */
   readonly what: string;
   readonly cost: readonly DisruptionAction[];
   readonly why: string;
+  /** Absent in the plan of a host, which has to fit into a history. */
+  readonly rule?: DecidingRule;
 }
+
+/** `covers` is the path, the name of the unit, or `sshkey`; `field` is of the MachineConfiguration. */
+export type DecidingRule =
+  | { readonly from: 'MachineConfiguration'; readonly field: string; readonly covers: string }
+  | { readonly from: 'Default'; readonly covers: string }
+  /** No policy covers the change. */
+  | { readonly from: 'NoPolicy' }
+  /** No policy can cover the change. */
+  | { readonly from: 'BootOnly' };
 
 export type PlanVerdict = { readonly ok: true } | { readonly ok: false; readonly reason: string };
 

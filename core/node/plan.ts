@@ -33,7 +33,7 @@ import { planSummary } from './plan-text';
 import type { PlanFacts, PlanVerdict, UpdatePlan } from './plan-types';
 
 export { describePlan } from './plan-text';
-export type { UpdatePlan } from './plan-types';
+export type { PlannedChange, UpdatePlan } from './plan-types';
 
 /** The observed state of the machine, which wins over the recorded config. */
 export interface OsState {

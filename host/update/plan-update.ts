@@ -4,7 +4,7 @@ import { gunzipSync } from 'node:zlib';
 import { parse as parseToml } from 'smol-toml';
 import { mergeDisruptionPolicies } from '../../core/disruption';
 import { fail } from '../../core/errors';
-import { planUpdate, type UpdatePlan } from '../../core/node/plan';
+import { planUpdate, type PlannedChange, type UpdatePlan } from '../../core/node/plan';
 import { planPhases } from '../../core/node/plan-phases';
 import type { HostOrder } from '../../workflows/contracts/host';
 import { forcedPlan } from './force-file';
@@ -47,7 +47,13 @@ export function planFor(
     ports: CONTENT_PORTS,
   });
   if (!ports.os.managesOs) refuseOsChanges(ports.os.name, plan);
-  return forced ? forcedPlan(plan) : plan;
+  const small = { ...plan, changes: plan.changes.map(withoutRule) };
+  return forced ? forcedPlan(small) : small;
+}
+
+/** Thousands of changes have to fit into a history; their texts name the rule, too. */
+function withoutRule({ part, what, cost, why }: PlannedChange): PlannedChange {
+  return { part, what, cost, why };
 }
 
 /** The update first rolls an earlier one back, once the node is drained. */

@@ -151,7 +151,7 @@ describe('registries.conf', () => {
     expect(describePlan(planned)).toEqual([
       'reload crio.service: file /etc/containers/registries.conf changed',
       '  file /etc/containers/registries.conf changed: reload crio.service' +
-        ' (policy for /etc/containers/registries.conf: no running pod can notice)',
+        ' (default of the cluster: /etc/containers/registries.conf: no running pod can notice)',
     ]);
   });
 
@@ -368,13 +368,34 @@ describe('a plan', () => {
     expect(plan(current, reversed)).toEqual(plan(current, desired));
   });
 
-  it('shows a person what each change costs and why', () => {
-    const user = { files: [{ path: '/a', actions: [] }] };
-    expect(describePlan(plan(current, desired, { user }))).toEqual([
+  it('shows a person what each change costs and which rule decided, also in fields', () => {
+    const field = 'spec.nodeDisruptionPolicy.files[0]';
+    const user = { files: [{ path: '/a', actions: [], field }] };
+    const planned = plan(current, desired, { user });
+    expect(describePlan(planned)).toEqual([
       'reboot: file /b changed, file /etc/secret changed',
-      '  file /a changed: nothing (policy for /a)',
+      '  file /a changed: nothing (MachineConfiguration cluster, files[0]: /a)',
       '  file /b changed: reboot (no disruption policy covers it)',
       '  file /etc/secret changed: reboot (no disruption policy covers it)',
+    ]);
+    expect(planned.changes.map(({ rule }) => rule)).toEqual([
+      { from: 'MachineConfiguration', field, covers: '/a' },
+      { from: 'NoPolicy' },
+      { from: 'NoPolicy' },
+    ]);
+  });
+
+  it('stays short where one rule decides about many changes', () => {
+    const many = Array.from({ length: 300 }, (_, i) =>
+      file(`/etc/many/${String(i).padStart(3, '0')}`),
+    );
+    const few = ['1', '2', '3', '4', '5'].map((name) => file(`/etc/crio/policies/${name}`));
+    const described = describePlan(plan(spec(), spec({ files: [...many, ...few] })));
+    const reload = 'reload crio.service (default of the cluster: /etc/crio/policies)';
+    expect(described.slice(1)).toEqual([
+      ...few.map(({ path }) => `  file ${path} changed: ${reload}`),
+      '  file /etc/many/000 changed, file /etc/many/001 changed, file /etc/many/002 changed' +
+        ' and 297 more: reboot (no disruption policy covers it)',
     ]);
   });
 });
