@@ -9,9 +9,8 @@ import { ANNOTATION, FIELD_MANAGER } from '../../../core/names';
 import { mcnConditions } from '../../../core/node/conditions';
 import { NodePhase } from '../../../core/node/lifecycle';
 import type { MachineConfigPool } from '../../../core/pool/types';
-import { CRDS } from '../crds/install';
+import { writeWithoutRules } from '../crds/without-rules';
 import { driftWriter } from '../../../server/cluster-watch';
-import { until } from '../tools/until';
 import {
   aConfig,
   aFile,
@@ -323,39 +322,10 @@ describe('a MachineConfigNode', () => {
 });
 
 describe('fields that the API server would refuse today', () => {
-  /** Stores pools without the validation rules of the CRD. */
-  async function createWithoutRules(pools: readonly MachineConfigPool[]): Promise<void> {
+  async function createWithoutRules(pool: MachineConfigPool): Promise<void> {
+    const { client } = fixture.api;
     const name = 'machineconfigpools.machineconfiguration.openshift.io';
-    const crd = JSON.parse(JSON.stringify(await fixture.api.client.get(CRDS, { name }))) as never;
-    const strict = JSON.parse(JSON.stringify(crd)) as { spec: unknown };
-    withoutRules(crd);
-    await fixture.api.client.patch(
-      CRDS,
-      { name },
-      { spec: (crd as { spec: unknown }).spec as object },
-    );
-    for (const pool of pools) await createWhenAllowed(pool);
-    await fixture.api.client.patch(CRDS, { name }, { spec: strict.spec as object });
-  }
-
-  /** The API server takes a moment to serve a changed CRD. */
-  async function createWhenAllowed(pool: MachineConfigPool): Promise<void> {
-    const isTaken = async (): Promise<boolean> => {
-      try {
-        await fixture.api.client.create(MACHINE_CONFIG_POOLS, pool);
-        return true;
-      } catch (error) {
-        if ((error as Error).name !== 'ApiRefused') throw error;
-        return false;
-      }
-    };
-    await until(isTaken, `${pool.metadata.name} is taken, its rules being gone`, 30_000);
-  }
-
-  function withoutRules(value: unknown): void {
-    if (typeof value !== 'object' || value === null) return;
-    if ('x-kubernetes-validations' in value) value['x-kubernetes-validations'] = null;
-    for (const member of Object.values(value)) withoutRules(member);
+    await writeWithoutRules(client, name, () => client.create(MACHINE_CONFIG_POOLS, pool));
   }
 
   it.each<[string, number | string, string]>([
@@ -368,7 +338,7 @@ describe('fields that the API server would refuse today', () => {
       MACHINE_CONFIGS,
       aConfig(`00-${name}`, name, [aFile('/etc/x', 'x')]),
     );
-    await createWithoutRules([aPool(name, { maxUnavailable: value })]);
+    await createWithoutRules(aPool(name, { maxUnavailable: value }));
 
     const pool = await fixture.observer.pool(name, is('Degraded', 'True'));
 
@@ -379,7 +349,7 @@ describe('fields that the API server would refuse today', () => {
   });
 
   it('a pool without selectors says which are missing', async () => {
-    await createWithoutRules([{ metadata: { name: 'bare' }, spec: {} }]);
+    await createWithoutRules({ metadata: { name: 'bare' }, spec: {} });
 
     const pool = await fixture.observer.pool(
       'bare',

@@ -421,6 +421,31 @@ describe('a MachineConfiguration', () => {
     expect(await refusalOf(MACHINE_CONFIGURATIONS, policy(actions))).toContain(message);
   });
 
+  const actions = [{ type: 'None' }];
+  it.each<[string, object, string]>([
+    ['no actions for a file', { files: [{ path: '/a', actions: [] }] }, 'must not be empty'],
+    ['no actions for a unit', { units: [{ name: 'a.service', actions: [] }] }, 'must not be empty'],
+    ['a relative path', { files: [{ path: 'etc/a', actions }] }, 'path must be absolute'],
+    ['the path of no file', { files: [{ path: '/', actions }] }, 'path / covers no file'],
+    ['a path with //', { files: [{ path: '/etc//a', actions }] }, 'must not contain //'],
+    ['a path with /../', { files: [{ path: '/etc/../a', actions }] }, 'must not contain //'],
+    ['a path with /. at its end', { files: [{ path: '/etc/.', actions }] }, 'must not contain //'],
+    ['a unit without suffix', { units: [{ name: 'crio', actions }] }, 'with its suffix'],
+    [
+      'one path twice',
+      {
+        files: [
+          { path: '/a', actions },
+          { path: '/a', actions },
+        ],
+      },
+      'Duplicate value',
+    ],
+  ])('is refused with %s', async (_what, nodeDisruptionPolicy, message) => {
+    const object = { metadata: { name: 'cluster' }, spec: { nodeDisruptionPolicy } };
+    expect(await refusalOf(MACHINE_CONFIGURATIONS, object)).toContain(message);
+  });
+
   it('is refused with exceptions for storage, which would be ignored', async () => {
     const refusal = (storage: string[]): Promise<string> =>
       refusalOf(MACHINE_CONFIGURATIONS, {

@@ -8,7 +8,7 @@ import type { KubeObject, Resource } from '../../../adapters/kube/resources';
 
 const DEPLOY = join(__dirname, '..', '..', '..', 'deploy');
 
-interface Crd extends KubeObject {
+export interface Crd extends KubeObject {
   readonly spec: {
     readonly versions: readonly {
       readonly additionalPrinterColumns?: readonly {
@@ -32,7 +32,11 @@ export const CRDS: Resource<Crd> = {
 
 /** Resolves when all of them are served. */
 export async function installCrds(client: KubeClient): Promise<void> {
-  const crds = await manifests<Crd>('crds');
+  await createCrds(client, await manifests<Crd>('crds'));
+}
+
+/** Resolves when they are served. */
+export async function createCrds(client: KubeClient, crds: readonly Crd[]): Promise<void> {
   for (const crd of crds) await client.create(CRDS, crd);
   const waiting = new Set(crds.map((crd) => crd.metadata.name));
   const list = await client.list(CRDS);

@@ -1,7 +1,9 @@
 import { planPool } from '../../../cli/commands/plan';
 import type { CliCluster, CliContext } from '../../../cli/ports';
 import { makeStyle } from '../../../cli/terminal';
+import { policyInForce } from '../../../core/disruption';
 import { fail } from '../../../core/errors';
+import type { MachineConfig } from '../../../core/machine-config/types';
 import { ANNOTATION } from '../../../core/names';
 import type { Pod, PodDisruptionBudget } from '../../../core/drain';
 import type { MachineConfigNode, Node } from '../../../core/node/types';
@@ -23,6 +25,8 @@ const NODE: Node = {
   spec: {},
   status: { conditions: [{ type: 'Ready', status: 'True' }] },
 };
+
+const EMPTY = { ignition: { version: '3.2.0' } };
 
 /** In no pool; makes a cluster of more than one node. */
 const ELSEWHERE: Node = { metadata: { name: 'elsewhere' } };
@@ -138,6 +142,76 @@ it('says which MachineConfigs are not in it, instead of that there is nothing to
     '1 of 1 nodes are on it; at most 1 unavailable at once',
     `the target is older than the MachineConfigs: ${message}`,
   ]);
+});
+
+describe('the rule that decided', () => {
+  const withFiles = (name: string, ...paths: readonly string[]): MachineConfig => {
+    const files = paths.map((path) => ({ path, contents: { source: 'data:,x' } }));
+    const { spec } = rendered('same');
+    return { metadata: { name }, spec: { ...spec, config: { ...EMPTY, storage: { files } } } };
+  };
+  const actions = [{ type: 'Restart', restart: { serviceName: 'chronyd.service' } }];
+  const aCluster = (nodeDisruptionPolicy: unknown, status = {}): Partial<CliCluster> => ({
+    machineConfig: async (name) =>
+      name === 'new'
+        ? withFiles(name, '/etc/chrony.conf', '/etc/other', '/etc/crio/policies/a.json')
+        : withFiles(name),
+    disruptionPolicy: async () =>
+      policyInForce({ metadata: { name: 'cluster' }, spec: { nodeDisruptionPolicy }, status }),
+    pods: async () => [],
+    daemonSets: async () => [],
+  });
+  const own = { files: [{ path: '/etc/chrony.conf', actions }] };
+  const linesOf = async (cluster: Partial<CliCluster>): Promise<readonly string[]> =>
+    (await printedPlan(cluster, 'table')).split('\n');
+
+  it('is named for each change', async () => {
+    expect((await linesOf(aCluster(own))).filter((line) => line.startsWith('    '))).toEqual([
+      '    file /etc/chrony.conf changed: restart chronyd.service (MachineConfiguration cluster, files[0]: /etc/chrony.conf)',
+      '    file /etc/crio/policies/a.json changed: reload crio.service (default of the cluster: /etc/crio/policies)',
+      '    file /etc/other changed: reboot (no disruption policy covers it)',
+    ]);
+  });
+
+  it('is in the JSON, with its field', async () => {
+    const plan: unknown = await planWith(aCluster(own));
+
+    expect(plan).not.toHaveProperty('wrongPolicies');
+    expect(plan).toMatchObject({
+      groups: [
+        {
+          plan: {
+            changes: [
+              {
+                rule: {
+                  from: 'MachineConfiguration',
+                  field: 'spec.nodeDisruptionPolicy.files[0]',
+                  covers: '/etc/chrony.conf',
+                },
+              },
+              { rule: { from: 'Default', covers: '/etc/crio/policies' } },
+              { rule: { from: 'NoPolicy' } },
+            ],
+          },
+        },
+      ],
+    });
+  });
+
+  it('is of the last valid policies while the present ones are wrong, which it says', async () => {
+    const wrong = { files: [...own.files, { path: 'etc/other', actions }] };
+    const clusterPolicies = { files: own.files };
+    const cluster = aCluster(wrong, { nodeDisruptionPolicyStatus: { clusterPolicies } });
+    const lines = await linesOf(cluster);
+
+    expect(lines[2]).toBe(
+      'earlier disruption policies are in force: MachineConfiguration cluster: spec.nodeDisruptionPolicy.files[1].path: path must be absolute; begin it with /',
+    );
+    expect(lines.join()).toContain('files[0] of its status: /etc/chrony.conf');
+    expect(await planWith(cluster)).toMatchObject({
+      wrongPolicies: expect.stringContaining('files[1].path') as string,
+    });
+  });
 });
 
 it('says which hosts are no machines', async () => {
