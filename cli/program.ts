@@ -154,7 +154,7 @@ function addPlan(program: Command, run: Run): void {
   program
     .command('plan')
     .description(
-      'show what a rollout would do: the order of nodes, the cost of each change and what would block it',
+      'show what a rollout would do: the order of nodes, the cost of each change with the rule that decided, and what would block it',
     )
     .argument('<pool>', 'name of the MachineConfigPool')
     .addOption(outputOption())

@@ -4,7 +4,8 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { markOf, rebootsOf, wasEverCordoned } from '../e2e/support/judgements';
 import { hostConfig, plainFile, service } from './support/configs';
-import { restartOnChange } from './support/disruption';
+import { restartOnChange, statusOfPolicies } from './support/disruption';
+import { POOL } from './support/fleet';
 import { wrongAtRest } from './support/on-disk';
 import { pictureOf, rootOf } from './support/picture';
 import { blobsOf } from './support/story-images';
@@ -20,6 +21,11 @@ const READER = 'reader.service';
 const READER_UNIT = {
   ...service(READER, `/bin/sh -c 'grep -q ^good ${READ} && exec sleep infinity'`),
   dropins: [{ name: '10-always.conf', contents: '[Service]\nRestart=always\n' }],
+};
+
+const RESTARTS_READER = {
+  path: READ,
+  actions: [{ type: 'Restart', restart: { serviceName: READER } }],
 };
 
 let world: World;
@@ -131,15 +137,28 @@ test(
 );
 
 test(
-  'a file that only a service reads restarts the service: no drain, no reboot',
+  'a file that only a service reads restarts the service, as status and plan say: no drain, no reboot',
   async () => {
     const { machine } = world;
     const mark = markOf(world.record);
     const before = await mainPid(READER);
+    expect(await statusOfPolicies(world.api)).toMatchObject({
+      nodeDisruptionPolicyStatus: {
+        clusterPolicies: { files: expect.arrayContaining([RESTARTS_READER]) as unknown },
+      },
+      conditions: [{ type: 'NodeDisruptionPolicyDegraded', status: 'False' }],
+    });
 
+    const pause = ['rollout', 'pause', POOL, '--reason', 'somebody reads the plan'];
+    expect((await world.slipway(...pause)).code).toBe(0);
     const config = await world.roll(
       hostConfig('80-reader', { files: [plainFile(READ, 'good, and new\n')] }),
     );
+    const plan = await world.slipway('plan', POOL);
+    expect(plan.out).toContain(
+      `file ${READ} changed: restart ${READER} (MachineConfiguration cluster, files[0]: ${READ})`,
+    );
+    expect((await world.slipway('rollout', 'resume', POOL)).code).toBe(0);
     await world.allUpdatedTo(config);
 
     expect(rebootsOf(world.record, machine.name, mark)).toEqual([]);

@@ -1,3 +1,5 @@
+import type { MachineConfiguration } from '../../../core/disruption';
+import type { ApiClient } from '../../../tools/cluster';
 import type { Manifests } from '../../../tools/stack/manifests';
 
 /** A change of this file only restarts this service. */
@@ -17,4 +19,9 @@ export async function restartOnChange(
     },
   };
   await manifests.applyObject(policies);
+}
+
+export async function statusOfPolicies(api: ApiClient): Promise<unknown> {
+  const path = '/apis/operator.openshift.io/v1/machineconfigurations/cluster';
+  return (await api.call<MachineConfiguration>('GET', path)).status;
 }
