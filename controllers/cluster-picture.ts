@@ -4,9 +4,18 @@ import {
   machineConfigurationCache,
   type PoolCaches,
 } from '../adapters/kube/cluster-caches';
-import { CONTROLLER_CONFIGS, MACHINE_CONFIGS, type KubeObject } from '../adapters/kube/resources';
+import {
+  API_SERVERS,
+  CONFIG_NODES,
+  CONTROLLER_CONFIGS,
+  FEATURE_GATES,
+  KUBELET_CONFIGS,
+  MACHINE_CONFIGS,
+  type KubeObject,
+} from '../adapters/kube/resources';
 import type { Log } from '../adapters/kube/transport';
 import type { MachineConfiguration } from '../core/disruption/types';
+import type { Origin } from '../core/generated-configs';
 import type { MachineConfig } from '../core/machine-config/types';
 import type { MachineConfigNode, Node } from '../core/node/types';
 import type { MachineConfigPool, RolloutPolicy } from '../core/pool/types';
@@ -18,12 +27,21 @@ export interface ClusterPicture {
   readonly machineConfigNodes: CacheView<MachineConfigNode>;
   readonly policies: CacheView<RolloutPolicy>;
   readonly controllerConfigs: CacheView<KubeObject>;
+  readonly kubeletConfigs: CacheView<Origin>;
+  /** These three have one object, `cluster`, where their kind is served. */
+  readonly featureGates: CacheView<KubeObject>;
+  readonly configNodes: CacheView<KubeObject>;
+  readonly apiServers: CacheView<KubeObject>;
 }
 
 export interface ControllerCaches extends PoolCaches {
   readonly machineConfigs: WatchCache<MachineConfig>;
   readonly controllerConfigs: WatchCache<KubeObject>;
   readonly machineConfigurations: WatchCache<MachineConfiguration>;
+  readonly kubeletConfigs: WatchCache<Origin>;
+  readonly featureGates: WatchCache<KubeObject>;
+  readonly configNodes: WatchCache<KubeObject>;
+  readonly apiServers: WatchCache<KubeObject>;
 }
 
 /** Index of `machineConfigs`: rendered configs by their pool. */
@@ -39,6 +57,10 @@ export function createControllerCaches(log: Log): ControllerCaches {
     }),
     controllerConfigs: new WatchCache({ resource: CONTROLLER_CONFIGS, log }),
     machineConfigurations: machineConfigurationCache(log),
+    kubeletConfigs: new WatchCache({ resource: KUBELET_CONFIGS, log, optional: true }),
+    featureGates: new WatchCache({ resource: FEATURE_GATES, log, optional: true }),
+    configNodes: new WatchCache({ resource: CONFIG_NODES, log, optional: true }),
+    apiServers: new WatchCache({ resource: API_SERVERS, log, optional: true }),
   };
 }
 

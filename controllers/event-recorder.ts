@@ -33,9 +33,9 @@ export function createEventRecorder(
       const topic = topicOf({ resource, object }, reason);
       if (leading.aborted || told.get(topic) === message) return;
       told.set(topic, message);
-      const { kind } = resource;
+      const { kind, group } = resource;
       // `kubectl describe node` looks for the name in uid.
-      const identity = kind === NODES.kind ? name : uid;
+      const identity = kind === NODES.kind && group === NODES.group ? name : uid;
       const about = {
         ...{ apiVersion: apiVersionOf(resource), kind, name, uid: identity },
         ...(namespace === undefined ? {} : { namespace }),

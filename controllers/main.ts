@@ -23,6 +23,7 @@ import { CertificateController } from './certificates';
 import { createControllerCaches, type ControllerCaches } from './cluster-picture';
 import { createEventRecorder } from './event-recorder';
 import { fencedWriter } from './fenced-writer';
+import { kubeletConfigController } from './kubelet-config';
 import { runForLeader, type Leadership } from './leader';
 import { MachineConfigurationController } from './machine-configuration';
 import { createMetrics, type ControllerMetrics } from './metrics';
@@ -156,13 +157,19 @@ async function lead(standing: Standing, leadership: Leadership): Promise<void> {
   const shared = { picture: caches, writer, events, metrics, now };
   const of = (controller: string): Logger => log.child({ controller });
   metrics.setLeader(true);
+  const kubelets = kubeletConfigController(
+    { ...shared, log: of('kubelet-config'), version },
+    leading,
+  );
   const controllers = [
+    kubelets,
     new RenderController(
       {
         ...shared,
         readConfig: (name) => kube.get(MACHINE_CONFIGS, { name }),
         log: of('render'),
         version,
+        settled: () => kubelets.idle(),
       },
       leading,
     ),

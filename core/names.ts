@@ -9,6 +9,7 @@ export const MCO_VERSION = 'v1';
 export const SLIPWAY_GROUP = 'slipway.dev';
 export const SLIPWAY_VERSION = 'v1alpha1';
 export const OPERATOR_GROUP = 'operator.openshift.io';
+export const CONFIG_GROUP = 'config.openshift.io';
 
 /** Node annotations, as in MCO. */
 export const ANNOTATION = {

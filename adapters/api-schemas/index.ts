@@ -3,7 +3,9 @@
  * compares the two). Unknown fields pass.
  */
 
+export { APIServer, ConfigNode, FeatureGate } from './cluster-settings';
 export { ControllerConfig } from './controller-config';
+export { KubeletConfig } from './kubelet-config';
 export { MachineConfig } from './machine-config';
 export { MachineConfigNode } from './machine-config-node';
 export { MachineConfigPool } from './machine-config-pool';

@@ -2,6 +2,7 @@ import type { MachineConfiguration } from '../../core/disruption/types';
 import type { PodDisruptionBudget } from '../../core/drain';
 import type { MachineConfigNode, Node } from '../../core/node/types';
 import type { MachineConfigPool, RolloutPolicy } from '../../core/pool/types';
+import { CONFIG_GROUP } from '../../core/names';
 import type { PoolRollout } from '../../core/rollout/pool-rollout';
 import { WatchCache } from './cache';
 import {
@@ -77,7 +78,9 @@ export async function whenCachesSynced<C extends Caches<C>>(caches: C): Promise<
 export function unsyncedKinds<C extends Caches<C>>(caches: C): readonly string[] {
   return allOf(caches)
     .filter(({ isSynced }) => !isSynced)
-    .map(({ resource }) => resource.plural);
+    .map(({ resource: { group, plural } }) =>
+      group === CONFIG_GROUP ? `${plural}.${group}` : plural,
+    );
 }
 
 /** The next decision sees an own write. */
@@ -86,7 +89,9 @@ export function absorbInto<C extends Caches<C>>(
   resource: Resource,
   object: KubeObject,
 ): void {
-  const cache = allOf(caches).find(({ resource: { plural } }) => plural === resource.plural);
+  const cache = allOf(caches).find(
+    ({ resource: { group, plural } }) => group === resource.group && plural === resource.plural,
+  );
   (cache as WatchCache<KubeObject> | undefined)?.absorb(object);
 }
 

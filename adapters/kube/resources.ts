@@ -1,7 +1,9 @@
 import type { MachineConfiguration } from '../../core/disruption/types';
 import type { Pod, PodDisruptionBudget } from '../../core/drain';
+import type { Origin } from '../../core/generated-configs';
 import type { MachineConfig } from '../../core/machine-config/types';
 import {
+  CONFIG_GROUP,
   MCO_GROUP,
   MCO_VERSION,
   OPERATOR_GROUP,
@@ -101,6 +103,21 @@ export const CONTROLLER_CONFIGS = resource<KubeObject>(
   'controllerconfigs',
   'ControllerConfig',
 );
+export const KUBELET_CONFIGS = resource<Origin>(
+  MCO_GROUP,
+  MCO_VERSION,
+  'kubeletconfigs',
+  'KubeletConfig',
+);
+export const FEATURE_GATES = resource<KubeObject>(
+  CONFIG_GROUP,
+  'v1',
+  'featuregates',
+  'FeatureGate',
+);
+/** Settings of all machines; not the Node of one. */
+export const CONFIG_NODES = resource<KubeObject>(CONFIG_GROUP, 'v1', 'nodes', 'Node');
+export const API_SERVERS = resource<KubeObject>(CONFIG_GROUP, 'v1', 'apiservers', 'APIServer');
 export const ROLLOUT_POLICIES = resource<RolloutPolicy>(
   SLIPWAY_GROUP,
   SLIPWAY_VERSION,

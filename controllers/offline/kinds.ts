@@ -1,6 +1,10 @@
 import type { z } from 'zod';
 import {
+  APIServer,
+  ConfigNode,
   ControllerConfig,
+  FeatureGate,
+  KubeletConfig,
   MachineConfig,
   MachineConfigPool,
   MachineConfiguration,
@@ -12,8 +16,10 @@ import {
   type PolicyProblem,
 } from '../../core/disruption';
 import { authorityProblems, type AuthorityProblem } from '../../core/first-boot';
+import { kubeletRefusals, tlsRefusals, type KubeletRefusal } from '../../core/kubelet/admission';
 import { placeholdersIn } from '../../core/machine-config';
 import {
+  CONFIG_GROUP,
   MCO_GROUP,
   MCO_VERSION,
   OPERATOR_GROUP,
@@ -21,7 +27,7 @@ import {
   SLIPWAY_VERSION,
 } from '../../core/names';
 
-type Refusals = (object: unknown) => readonly (PolicyProblem | AuthorityProblem)[];
+type Refusals = (object: unknown) => readonly (PolicyProblem | AuthorityProblem | KubeletRefusal)[];
 
 export interface OfflineKind {
   readonly apiVersion: string;
@@ -43,6 +49,12 @@ function filledIn(refusals: Refusals): Refusals {
 }
 
 const MCO = `${MCO_GROUP}/${MCO_VERSION}`;
+const CONFIG = `${CONFIG_GROUP}/v1`;
+
+/** The checked part of an object; its shape is valid. */
+function specOf<S>(object: unknown): S {
+  return (object as { readonly spec: S }).spec;
+}
 
 export const OFFLINE_KINDS: readonly OfflineKind[] = [
   { apiVersion: MCO, kind: 'MachineConfig', schema: MachineConfig, keeps: [] },
@@ -65,6 +77,34 @@ export const OFFLINE_KINDS: readonly OfflineKind[] = [
     refusals: filledIn((object) =>
       disruptionProblems((object as { readonly spec: DisruptionSource }).spec),
     ),
+    onlyName: 'cluster',
+  },
+  {
+    apiVersion: MCO,
+    kind: 'KubeletConfig',
+    schema: KubeletConfig,
+    keeps: [
+      'spec.kubeletConfig',
+      'spec.tlsSecurityProfile.old',
+      'spec.tlsSecurityProfile.intermediate',
+      'spec.tlsSecurityProfile.modern',
+    ],
+    refusals: (object) => kubeletRefusals(specOf(object)),
+  },
+  {
+    apiVersion: CONFIG,
+    kind: 'FeatureGate',
+    schema: FeatureGate,
+    keeps: ['spec', 'status'],
+    onlyName: 'cluster',
+  },
+  { apiVersion: CONFIG, kind: 'Node', schema: ConfigNode, keeps: ['spec'], onlyName: 'cluster' },
+  {
+    apiVersion: CONFIG,
+    kind: 'APIServer',
+    schema: APIServer,
+    keeps: ['spec'],
+    refusals: (object) => tlsRefusals(specOf(object)),
     onlyName: 'cluster',
   },
   {

@@ -4,9 +4,18 @@ import type { MachineConfig } from '../../core/machine-config';
 import type { MachineConfigPool, RolloutPolicy } from '../../core/pool/types';
 import type { CompiledSelector, Labels } from '../../core/selectors';
 import type { RenderView } from '../render/render-pool';
+import type { Rest } from './check';
 import type { Findings } from './findings';
+import { generatedOffline, type OfflineObjects } from './generated';
 import { OFFLINE_KINDS } from './kinds';
 import { kindOf, readObject } from './read-object';
+
+interface OfflineSituation {
+  readonly earlier: EarlierConfigs;
+  /** Of the controllers in the cluster. */
+  readonly version: string;
+  readonly rest: Rest;
+}
 
 /** By the name of the pool. */
 export type EarlierConfigs = ReadonlyMap<string, MachineConfig>;
@@ -22,7 +31,11 @@ export class OfflineView implements RenderView {
   readonly #written = new Map<string, ManifestObject>();
   readonly #refused: ManifestObject[] = [];
 
-  constructor(objects: readonly ManifestObject[], earlier: EarlierConfigs, findings: Findings) {
+  constructor(
+    objects: readonly ManifestObject[],
+    { earlier, version, rest }: OfflineSituation,
+    findings: Findings,
+  ) {
     const leftOut = new Map<string, number>();
     const read = new Map<string, KubeObject[]>(OFFLINE_KINDS.map(({ kind }) => [kind, []]));
     for (const object of objects) {
@@ -42,7 +55,7 @@ export class OfflineView implements RenderView {
       onEarlier(pool, earlier.get(pool.metadata.name)),
     );
     this.policies = of('RolloutPolicy');
-    const configs = of('MachineConfig') as readonly MachineConfig[];
+    const configs = this.#withGenerated(of, { version, rest }, findings);
     const known = byKey([...earlier.values(), ...configs]);
     this.machineConfigs = { get: (name) => known.get(name), list: () => configs };
     const controllerConfigs = byKey(of('ControllerConfig'));
@@ -58,6 +71,24 @@ export class OfflineView implements RenderView {
     return this.#refused.some(
       ({ kind, value }) => kind === 'MachineConfig' && selector.matches(labelsOf(value)),
     );
+  }
+
+  /** What the controllers generate stands for a manifest of the same name. */
+  #withGenerated(
+    of: OfflineObjects['of'],
+    situation: Pick<OfflineSituation, 'version' | 'rest'>,
+    findings: Findings,
+  ): readonly MachineConfig[] {
+    const written = of('MachineConfig') as readonly MachineConfig[];
+    const objects = { of, written: this.written.bind(this) };
+    const input = { objects, pools: this.pools, configs: written, ...situation };
+    const all = new Map(written.map((config) => [config.metadata.name, config]));
+    for (const { config, source } of generatedOffline(input, findings)) {
+      const { name } = config.metadata;
+      all.set(name, config);
+      if (source !== undefined) this.#written.set(`MachineConfig/${name}`, source);
+    }
+    return [...all.values()].sort(byName);
   }
 
   #isFirst(object: ManifestObject, findings: Findings): boolean {

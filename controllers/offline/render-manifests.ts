@@ -37,7 +37,7 @@ export interface OfflineRender {
 export function renderManifests(input: OfflineInput): OfflineRender {
   const findings = new Findings();
   for (const problem of input.unreadable) findings.add({ severity: 'error', ...problem });
-  const view = new OfflineView(input.objects, input.earlier, findings);
+  const view = new OfflineView(input.objects, input, findings);
   const isComplete = input.unreadable.length === 0;
   const { version, rest } = input;
   const check = { view, version, findings, isComplete, rest };

@@ -42,6 +42,8 @@ export interface RenderDeps {
   readonly now: () => string;
   /** Written on rendered configs. */
   readonly version: string;
+  /** When no MachineConfig is being generated: several that change together cost one render. */
+  readonly settled: () => Promise<void>;
 }
 
 /** A refused write is reported once. */
@@ -107,6 +109,7 @@ export class RenderController {
   }
 
   async #sync(name: string): Promise<void> {
+    await this.#deps.settled();
     const pool = this.#deps.picture.pools.get(name);
     if (pool === undefined) {
       this.#written.delete(name);

@@ -1,7 +1,10 @@
 /** MachineConfigs that controllers generate from other objects. */
 
+export { baseFile, fileIn, roleOf, type BaseFile } from './base-file';
 export { newest, recordOutcome, withOutcome } from './conditions';
 export { baseName, generatedName, ofPool, prefixedName, selectedPools } from './names';
+export { inOrderOfCreation, Stage } from './stage';
+export { storedConfig, type ConfigWrite } from './stored-config';
 export { planRemoval, planSync, type Generated, type SyncPlan, type Write } from './sync';
 export {
   CONTAINER_RUNTIME_CONFIG,

@@ -7,23 +7,22 @@
  *   (7ff337a4), syncContainerRuntimeConfig
  */
 
-import { canonicalJson } from '../machine-config/canonical';
 import type { MachineConfig, MachineConfigSpec } from '../machine-config/types';
 import { ANNOTATION, LABEL, MCO_GROUP, MCO_VERSION } from '../names';
 import { isSameHistory, newest, recordOutcome } from './conditions';
 import { generatedName, selectedPools, suffixOf, type NameVerdict } from './names';
+import { storedConfig, type ConfigWrite } from './stored-config';
 import { strays } from './strays';
 import type { KnownConfig, Origin, OriginCondition, OriginKind, SelectedPool } from './types';
 
 /** In the order in which they are to be written. */
 export type Write =
+  | ConfigWrite
   | {
       readonly do: 'mark';
       readonly annotations: Annotations;
       readonly finalizers: readonly string[];
     }
-  | { readonly do: 'create' | 'replace'; readonly config: MachineConfig }
-  | { readonly do: 'remove'; readonly name: string }
   | {
       readonly do: 'status';
       readonly conditions: readonly OriginCondition[];
@@ -178,34 +177,10 @@ function stored<P extends SelectedPool>(
   { defects }: SyncInput<P>,
   before: KnownConfig | undefined,
   config: MachineConfig,
-): readonly Write[] {
-  if (before === undefined) return [{ do: 'create', config }];
-  const labels = defects === 'corrected' ? config.metadata.labels : before.metadata.labels;
-  const wanted: MachineConfig = {
-    ...config,
-    metadata: { ...config.metadata, ...(labels === undefined ? {} : { labels }) },
-  };
-  return isSame(before, wanted) ? [] : [{ do: 'replace', config: wanted }];
-}
-
-function isSame(before: KnownConfig, wanted: MachineConfig): boolean {
-  const { labels, annotations } = wanted.metadata;
-  const part = ({ metadata, spec }: KnownConfig): string =>
-    canonicalJson({
-      labels: picked(metadata.labels, labels),
-      annotations: picked(metadata.annotations, annotations),
-      owners: (metadata.ownerReferences ?? []).map(({ kind, uid }) => ({ kind, uid })),
-      spec,
-    });
-  return part(before) === part(wanted);
-}
-
-/** A person's other labels and annotations are no difference. */
-function picked(
-  has: Annotations | undefined,
-  wanted: Annotations | undefined,
-): Readonly<Record<string, string | undefined>> {
-  return Object.fromEntries(Object.keys(wanted ?? {}).map((key) => [key, has?.[key]]));
+): readonly ConfigWrite[] {
+  const labels = defects === 'corrected' ? config.metadata.labels : before?.metadata.labels;
+  if (before === undefined || labels === undefined) return storedConfig(before, config);
+  return storedConfig(before, { ...config, metadata: { ...config.metadata, labels } });
 }
 
 /** Before the MachineConfigs, so that none outlives its object. */

@@ -8,7 +8,8 @@ import type { Sized } from './user-configuration';
 
 export const KUBELET_CONF = '/etc/kubernetes/kubelet.conf';
 const LOGGING_CONF = '/etc/systemd/system/kubelet.service.d/20-logging.conf';
-const NODE_SIZING = '/etc/node-sizing-enabled.env';
+/** Read by the unit of the kubelet. */
+export const NODE_SIZING = '/etc/node-sizing-enabled.env';
 
 /** kubelet.conf, or the reason why YAML cannot hold a text in it. */
 export function kubeletConf(

@@ -30,6 +30,7 @@ export {
   nodeConfigParts,
   type NodeConfigParts,
 } from './machine-config';
+export { lookAtKubelets, type KubeletLook, type KubeletObject } from './look';
 export { mergeConfigurations } from './merge';
 export { cgroupArguments, takesCgroupArguments, withLatencyProfile } from './node-config';
 export { nodeConfigChange } from './node-config-change';

@@ -1,5 +1,6 @@
 /** The Node `cluster` of config.openshift.io: cgroup mode and latency of workers. */
 
+import { parseGoDuration } from '../encoding/go-duration';
 import type { GoFields } from './schema-types';
 import type { NodeConfigSpec } from './types';
 
@@ -29,6 +30,13 @@ export function withLatencyProfile(
   return {
     error: `unknown worker latency profile type found ${profile}, failed to update the original kubelet configuration`,
   };
+}
+
+/** The latency profile whose kubelets report so often, a duration of Go; undefined = none. */
+export function profileOfFrequency(frequency: string): string | undefined {
+  const parsed = parseGoDuration(frequency);
+  const found = 'error' in parsed ? undefined : parsed.nanoseconds;
+  return [...FREQUENCY].find(([, each]) => each === found)?.[0];
 }
 
 const CGROUP_V1 = [

@@ -10,13 +10,17 @@ import { KUBELET_CONFIGURATION } from './schema';
 import type { GoStructType, GoType } from './schema-types';
 
 export interface KubeletConfigProblem {
-  /** `spec.kubeletConfig.logging.verbosity`; keys of maps in brackets. */
-  readonly path: string;
+  /** From the object: `spec`, `kubeletConfig`, … */
+  readonly path: Path;
   readonly problem: string;
   readonly fix: string;
+  /** The kubelet gets everything else; otherwise the object is refused, as MCO does. */
+  readonly isIgnored: boolean;
 }
 
-const ROOT = 'spec.kubeletConfig';
+type Path = readonly (string | number)[];
+
+const ROOT: Path = ['spec', 'kubeletConfig'];
 
 /**
  * Every unknown field, every field whose name has another case, and every value that its field cannot
@@ -31,21 +35,19 @@ export function strictKubeletConfigProblems(
   const json = readKubeletConfigurationText(text, readYaml);
   if (json !== undefined) return problemsOf(KUBELET_CONFIGURATION, json, ROOT);
   const fix = 'write the fields of a KubeletConfiguration as an object';
-  return [{ path: ROOT, problem: 'is neither JSON nor YAML', fix }];
+  return [{ path: ROOT, problem: 'is neither JSON nor YAML', fix, isIgnored: false }];
 }
 
-function problemsOf(type: GoType, json: GoJson, path: string): readonly KubeletConfigProblem[] {
+function problemsOf(type: GoType, json: GoJson, path: Path): readonly KubeletConfigProblem[] {
   if (json.kind === 'null' && type.kind !== 'duration') return [];
   if (type.kind === 'struct' && json.kind === 'object') {
     return json.members.flatMap((member) => memberProblems(type, member, path));
   }
   if (type.kind === 'map' && json.kind === 'object') {
-    return json.members.flatMap(([key, value]) =>
-      problemsOf(type.of, value, `${path}[${JSON.stringify(key)}]`),
-    );
+    return json.members.flatMap(([key, value]) => problemsOf(type.of, value, [...path, key]));
   }
   if (type.kind === 'list' && json.kind === 'array') {
-    return json.items.flatMap((item, i) => problemsOf(type.of, item, `${path}[${i}]`));
+    return json.items.flatMap((item, i) => problemsOf(type.of, item, [...path, i]));
   }
   return scalarProblems(type, json, path);
 }
@@ -53,38 +55,41 @@ function problemsOf(type: GoType, json: GoJson, path: string): readonly KubeletC
 function memberProblems(
   type: GoStructType,
   [name, value]: GoJsonMember,
-  parent: string,
+  parent: Path,
 ): readonly KubeletConfigProblem[] {
-  const path = `${parent}.${name}`;
+  const path = [...parent, name];
   const field = fieldNamed(type, name);
   if (field === undefined) {
     const names = type.fields.map((each) => each.name);
     const nearest = nearestName(name, names);
     const fix = nearest === undefined ? 'remove it' : `write ${nearest}, or remove it`;
-    return [{ path, problem: 'no kubelet knows this field; it has no effect', fix }];
+    const problem = 'no kubelet knows this field; it has no effect';
+    return [{ path, problem, fix, isIgnored: true }];
   }
   const inside = problemsOf(field.type, value, path);
   if (field.name === name) return inside;
   const problem = `the field is called ${field.name}`;
-  return [{ path, problem, fix: `write ${field.name}` }, ...inside];
+  return [{ path, problem, fix: `write ${field.name}`, isIgnored: true }, ...inside];
 }
 
-function scalarProblems(type: GoType, json: GoJson, path: string): readonly KubeletConfigProblem[] {
+function scalarProblems(type: GoType, json: GoJson, path: Path): readonly KubeletConfigProblem[] {
   const expected = EXPECTED[type.kind];
   const own = decodeOwnText(type, json);
   if (own !== undefined) {
     if ('value' in own) return [];
     const problem = 'error' in own ? `cannot be read: ${own.error}` : `is ${WORDS[json.kind]}`;
-    return [{ path, problem, fix: `write ${expected}` }];
+    return [{ path, problem, fix: `write ${expected}`, isIgnored: false }];
   }
   if (type.kind === 'string' && json.kind === 'string') return [];
   if (type.kind === 'bool' && json.kind === 'bool') return [];
   const isNumber = type.kind === 'int' || type.kind === 'float64';
   if (isNumber && json.kind === 'number') {
     if (numberOf(type, json.raw) !== undefined) return [];
-    return [{ path, problem: `cannot hold ${json.raw}`, fix: `write ${rangeOf(type)}` }];
+    const fix = `write ${rangeOf(type)}`;
+    return [{ path, problem: `cannot hold ${json.raw}`, fix, isIgnored: false }];
   }
-  return [{ path, problem: `is ${WORDS[json.kind]}`, fix: `write ${expected}` }];
+  const fix = `write ${expected}`;
+  return [{ path, problem: `is ${WORDS[json.kind]}`, fix, isIgnored: false }];
 }
 
 function rangeOf(type: GoType): string {

@@ -1,12 +1,16 @@
 /** The functions of MCO that cases name, each with those of the product that answer for it. */
 
 import { decodeDataUrl } from '../../core/encoding';
+import { KUBELET_CONFIG, type KnownConfig, type Origin } from '../../core/generated-configs';
 import {
   bootstrapFeatureGates,
   bootstrapKubeletConfigs,
   bootstrapNodeConfig,
   cgroupArguments,
+  generatedMachineConfig,
   isControlPlanePool,
+  KUBELET_CONF,
+  kubeletConfigFiles,
   nodeConfigChange,
   securityProfileCiphers,
   staticPodPathError,
@@ -15,7 +19,15 @@ import {
   type BootstrapResult,
 } from '../../core/kubelet';
 import type { IgnitionConfig, IgnitionFile, MachineConfig } from '../../core/machine-config/types';
-import type { JsonObject } from './kind';
+import {
+  conditionsAnswer,
+  nameAnswer,
+  syncAnswer,
+  type NameCase,
+  type SyncCase,
+  type SyncedKind,
+} from './generated-sync';
+import { isJsonObject, type JsonObject } from './kind';
 import { READ_YAML, type KubeletContext } from './kubelet-config-context';
 import {
   BASE_KEYS,
@@ -77,7 +89,57 @@ export const KUBELET_FUNCTIONS: ReadonlyMap<string, KubeletFunction> = new Map([
     'GetSecurityProfileCiphers',
     { keys: ['profile'], run: (args) => securityProfileCiphers(profileOf(args, 'profile')) },
   ],
+  [
+    'getManagedKubeletConfigKey',
+    {
+      keys: ['pool', 'kubeletConfigs', 'for', 'machineConfigs'],
+      run: ({ kubeletConfigs, ...rest }) =>
+        nameAnswer(KUBELET_CONFIG, { ...rest, origins: kubeletConfigs } as unknown as NameCase),
+    },
+  ],
+  [
+    'cleanUpStatusConditions',
+    { keys: ['conditions'], run: (args) => conditionsAnswer(textsAt(args, 'conditions')) },
+  ],
+  [
+    'syncKubeletConfig',
+    { keys: ['pools', 'machineConfigs', 'steps', 'featureGates', 'template'], run: sync },
+  ],
 ] satisfies readonly (readonly [string, KubeletFunction])[]);
+
+function sync(args: JsonObject, context: KubeletContext): unknown {
+  const base = baseOf(args, context);
+  const user = ({ metadata: { name }, spec = {} }: Origin) => userOf({ name, spec });
+  const synced: SyncedKind = {
+    ...{ kind: KUBELET_CONFIG, key: 'kubeletConfig', version: context.controllerVersion },
+    saysRetried: true,
+    refusalOf: (origin) => userKubeletConfigError(user(origin), READ_YAML),
+    generate: (origin, { metadata }) => {
+      const pool = { name: metadata.name };
+      const error = staticPodPathError(user(origin), pool, READ_YAML);
+      if (error !== undefined) return { problem: error };
+      const made = kubeletConfigFiles(base(pool.name), user(origin), READ_YAML);
+      if ('error' in made) return { problem: made.error };
+      const parts = { name: '', pool: pool.name, controllerVersion: '' };
+      return { spec: generatedMachineConfig({ ...made, ...parts }).spec };
+    },
+    contentOf: pathsAndPods,
+  };
+  return syncAnswer(synced, args as unknown as SyncCase);
+}
+
+/** A MachineConfig that exists before has no files. */
+function pathsAndPods({ spec }: KnownConfig): JsonObject {
+  const { storage } = spec.config as IgnitionConfig;
+  const files = storage?.files ?? [];
+  const paths = files.map(({ path }) => path);
+  const conf = files.find(({ path }) => path === KUBELET_CONF);
+  if (conf === undefined) return { paths };
+  const { contents } = shortFile(conf);
+  const read = READ_YAML(String(contents));
+  const value = 'value' in read && isJsonObject(read.value) ? read.value : {};
+  return { paths, maxPods: value['maxPods'] };
+}
 
 function inputOf(args: JsonObject, context: KubeletContext): BootstrapInput {
   return {

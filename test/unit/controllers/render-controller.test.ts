@@ -48,6 +48,7 @@ function controllerWith(isThere: readonly boolean[]) {
     ...{ picture, readConfig, writer: {}, version: '0.0.0' },
     events: { record: rendered },
     metrics: { rendered: quiet },
+    settled: () => Promise.resolve(),
     log: { debug: quiet, info: quiet, error: quiet, warn: (_: object, text: string) => said(text) },
     now: () => '2030-01-01T00:00:00Z',
   } as unknown as RenderDeps;
@@ -90,6 +91,7 @@ it('tries again what the API server has refused, for a policy that is fixed mean
   const deps = {
     ...{ picture, writer, version: '0.0.0', readConfig: quiet, events: { record: quiet } },
     metrics: { rendered: quiet, osImageOverridden: quiet },
+    settled: () => Promise.resolve(),
     log: { debug: quiet, info: quiet, error: quiet, warn: quiet },
     now: () => '2030-01-01T00:00:00Z',
   } as unknown as RenderDeps;

@@ -30,6 +30,10 @@ const KINDS: Readonly<Record<string, z.ZodType>> = {
   RolloutPolicy: schemas.RolloutPolicy,
   PoolRollout: schemas.PoolRollout,
   MachineConfiguration: schemas.MachineConfiguration,
+  KubeletConfig: schemas.KubeletConfig,
+  FeatureGate: schemas.FeatureGate,
+  Node: schemas.ConfigNode,
+  APIServer: schemas.APIServer,
 };
 
 describe('the zod schemas and the CRDs', () => {

@@ -56,7 +56,7 @@ items:
   spec: {node: {name: worker-1}}
   status: {whatever: 1}
 - ${MCO}
-  kind: KubeletConfig
+  kind: PinnedImageSet
   metadata: {name: k}
   spec: {}
   status: {conditions: []}
@@ -71,7 +71,7 @@ items:
     const { findings, pools, leftOut } = renderTexts({ 'a.yaml': exported });
     expect(findings).toEqual([]);
     expect(pools.map(({ pool }) => pool.metadata.name)).toEqual(['worker']);
-    expect(Object.fromEntries(leftOut)).toEqual({ MachineConfigNode: 1, KubeletConfig: 1 });
+    expect(Object.fromEntries(leftOut)).toEqual({ MachineConfigNode: 1, PinnedImageSet: 1 });
   });
 
   it('of MCO are rendered, with a note that names what its controllers generated', () => {

@@ -1,9 +1,10 @@
 import { readYamlDocument } from '../../../../adapters/manifests';
+import { fieldText } from '../../../../core/field-path';
 import { strictKubeletConfigProblems } from '../../../../core/kubelet';
 
 const problemsOf = (text: string) =>
   strictKubeletConfigProblems(text, readYamlDocument).map(
-    ({ path, problem, fix }) => `${path}: ${problem}: ${fix}`,
+    ({ path, problem, fix }) => `${fieldText(path)}: ${problem}: ${fix}`,
   );
 
 describe('the strict reading of a KubeletConfig', () => {

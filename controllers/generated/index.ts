@@ -1,0 +1,1 @@
+export { GeneratingController, type GeneratingDeps, type Look } from './generating-controller';

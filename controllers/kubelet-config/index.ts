@@ -1,0 +1,1 @@
+export { kubeletConfigController } from './kubelet-config-controller';

@@ -1,0 +1,67 @@
+/** KubeletConfigs, and what the cluster sets for all kubelets. */
+
+import { gunzipSync } from 'node:zlib';
+import { CONFIG_NODES, FEATURE_GATES, KUBELET_CONFIGS } from '../../adapters/kube/resources';
+import { readYamlDocument } from '../../adapters/manifests';
+import { fewSentences } from '../../core/few';
+import { fieldText } from '../../core/field-path';
+import { lookAtKubelets, type KubeletLook } from '../../core/kubelet';
+import { FIELD_MANAGER } from '../../core/names';
+import { GeneratingController, type GeneratingDeps } from '../generated';
+
+export function kubeletConfigController(
+  deps: GeneratingDeps,
+  leading: AbortSignal,
+): GeneratingController<KubeletLook> {
+  const { picture, now, version } = deps;
+  const { kubeletConfigs, featureGates, configNodes, apiServers, controllerConfigs } = picture;
+  return new GeneratingController(
+    deps,
+    {
+      resource: KUBELET_CONFIGS,
+      manager: `${FIELD_MANAGER.CONTROLLERS}-kubelet-config`,
+      watched: [kubeletConfigs, featureGates, configNodes, apiServers, controllerConfigs],
+      concerned: /^01-.+-kubelet$|^9[789]-.+-kubelet(-\d+)?$/,
+      look: () =>
+        lookAtKubelets({
+          origins: kubeletConfigs.list(),
+          pools: picture.pools.list(),
+          machineConfigs: picture.machineConfigs,
+          featureGate: featureGates.get('cluster'),
+          configNode: configNodes.get('cluster'),
+          apiServer: apiServers.get('cluster'),
+          controllerConfig: controllerConfigs.get('machine-config-controller'),
+          version,
+          now: now(),
+          readYaml: readYamlDocument,
+          gunzip: (bytes) => gunzipSync(bytes),
+        }),
+      tell: (look) => tell(deps, look),
+    },
+    leading,
+  );
+}
+
+/** What has no effect, and why. */
+function tell(
+  { events, picture }: GeneratingDeps,
+  { objects, refused }: Pick<KubeletLook, 'objects' | 'refused'>,
+): void {
+  for (const resource of [FEATURE_GATES, CONFIG_NODES]) {
+    const cache = resource === FEATURE_GATES ? picture.featureGates : picture.configNodes;
+    const object = cache.get('cluster');
+    const says = refused.filter(({ kind }) => kind === resource.kind).map((one) => one.says);
+    if (object === undefined) continue;
+    const subject = { resource, object };
+    if (says.length === 0) events.over(subject, 'ActionProhibited');
+    else events.record(subject, 'Warning', 'ActionProhibited', fewSentences(says));
+  }
+  for (const { origin, ignored } of objects) {
+    const subject = { resource: KUBELET_CONFIGS, object: origin };
+    const sentences = ignored.map(
+      ({ path, problem, fix }) => `${fieldText(path)}: ${problem}; ${fix}`,
+    );
+    if (sentences.length === 0) events.over(subject, 'FieldIgnored');
+    else events.record(subject, 'Warning', 'FieldIgnored', fewSentences(sentences));
+  }
+}

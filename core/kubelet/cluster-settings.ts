@@ -1,0 +1,118 @@
+/** What the cluster sets for all kubelets, from objects of config.openshift.io. */
+
+import { isRecord } from '../is-record';
+import type { MachineConfig } from '../machine-config/types';
+import { ANNOTATION } from '../names';
+import { nodeConfigChange } from './node-config-change';
+import { profileOfFrequency } from './node-config';
+import type { TlsSecurityProfile } from './tls-profile';
+import type { FeatureGates, NodeConfigSpec } from './types';
+import { kubeletProblems } from './validation';
+
+export interface ClusterSettings {
+  readonly featureGates?: FeatureGates | undefined;
+  readonly tlsSecurityProfile?: TlsSecurityProfile | undefined;
+  readonly node?: NodeConfigSpec | undefined;
+  /** Why a setting is not taken over, by the kind of its object. */
+  readonly refused: readonly Refused[];
+}
+
+export interface Refused {
+  readonly kind: 'FeatureGate' | 'Node';
+  readonly says: string;
+}
+
+export interface ClusterObjects {
+  readonly featureGate: unknown;
+  readonly configNode: unknown;
+  readonly apiServer: unknown;
+  readonly controllerConfig: unknown;
+}
+
+/** @param frequency - `nodeStatusUpdateFrequency` that workers have now, when this generated it */
+export function clusterSettings(
+  objects: ClusterObjects,
+  frequency: string | undefined,
+): ClusterSettings {
+  const gates = featureGatesOf(objects);
+  const node = nodeOf(objects.configNode, frequency);
+  const profile = at(objects.apiServer, 'spec', 'tlsSecurityProfile');
+  return {
+    featureGates: gates.accepted,
+    node: node.accepted,
+    tlsSecurityProfile: isRecord(profile) ? profile : undefined,
+    refused: [
+      ...(gates.says === undefined ? [] : [{ kind: 'FeatureGate', says: gates.says } as const]),
+      ...(node.says === undefined ? [] : [{ kind: 'Node', says: node.says } as const]),
+    ],
+  };
+}
+
+interface Accepted<T> {
+  readonly accepted?: T;
+  readonly says?: string;
+}
+
+/**
+ * The status wins where somebody keeps it, as on OpenShift, whose kubelets know more gates than
+ * others. Else those that a person lists.
+ */
+function featureGatesOf({ featureGate, controllerConfig }: ClusterObjects): Accepted<FeatureGates> {
+  if (!isRecord(featureGate)) return {};
+  const versions = at(featureGate, 'status', 'featureGates');
+  if (Array.isArray(versions) && versions.length > 0) {
+    const release = at(
+      controllerConfig,
+      'metadata',
+      'annotations',
+      ANNOTATION.RELEASE_IMAGE_VERSION,
+    );
+    const all: readonly unknown[] = versions;
+    const own = all.find((one) => at(one, 'version') === release) ?? all.at(0);
+    return { accepted: { enabled: namesIn(own, 'enabled'), disabled: namesIn(own, 'disabled') } };
+  }
+  const custom = at(featureGate, 'spec', 'customNoUpgrade');
+  const accepted = { enabled: textsIn(custom, 'enabled'), disabled: textsIn(custom, 'disabled') };
+  const featureGates = Object.fromEntries([
+    ...accepted.enabled.map((gate) => [gate, true] as const),
+    ...accepted.disabled.map((gate) => [gate, false] as const),
+  ]);
+  const [problem] = kubeletProblems({ featureGates });
+  if (problem === undefined) return { accepted };
+  const { path, problem: says, fix } = problem;
+  return { says: `spec.customNoUpgrade: ${String(path.at(-1))}: ${says}; ${fix}` };
+}
+
+/** A prohibited change of the latency profile leaves the one that workers have. */
+function nodeOf(configNode: unknown, frequency: string | undefined): Accepted<NodeConfigSpec> {
+  const spec = at(configNode, 'spec');
+  if (!isRecord(spec)) return {};
+  const wanted = spec as NodeConfigSpec;
+  const applied = frequency === undefined ? undefined : profileOfFrequency(frequency);
+  if (applied === undefined) return { accepted: wanted };
+  const before = { ...wanted, workerLatencyProfile: applied };
+  const { prohibited } = nodeConfigChange(
+    { name: 'cluster', spec: before },
+    { name: 'cluster', spec: wanted },
+  );
+  if (prohibited === undefined) return { accepted: wanted };
+  const fix = 'set MediumUpdateAverageReaction first';
+  return { accepted: before, says: `${prohibited}; ${fix}` };
+}
+
+function at(object: unknown, ...path: readonly string[]): unknown {
+  let value = object;
+  for (const field of path) value = isRecord(value) ? value[field] : undefined;
+  return value;
+}
+
+function textsIn(object: unknown, field: string): readonly string[] {
+  const list = at(object, field);
+  return Array.isArray(list) ? list.filter((one): one is string => typeof one === 'string') : [];
+}
+
+function namesIn(object: unknown, field: string): readonly string[] {
+  const list = at(object, field);
+  const all: readonly unknown[] = Array.isArray(list) ? list : [];
+  return all.map((one) => at(one, 'name')).filter((one): one is string => typeof one === 'string');
+}

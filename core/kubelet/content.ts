@@ -1,0 +1,136 @@
+/** The files of a KubeletConfig for one pool, or every reason against it. */
+
+import { decodeDataUrl } from '../encoding';
+import { fewSentences } from '../few';
+import { fieldText } from '../field-path';
+import type { Generated, Origin } from '../generated-configs';
+import { isRecord } from '../is-record';
+import type { IgnitionFile } from '../machine-config/types';
+import type { MachineConfigPool } from '../pool/types';
+import type { KubeletBase } from './base';
+import type { ReadYaml } from './decode';
+import { KUBELET_CONF, NODE_SIZING } from './files';
+import { featureGateFiles, generatedMachineConfig, kubeletConfigFiles } from './machine-config';
+import { staticPodPathError } from './static-pod-path';
+import { strictKubeletConfigProblems, type KubeletConfigProblem } from './strict';
+import { userKubeletConfig, type KubeletConfigSpec, type UserKubeletConfig } from './types';
+import { kubeletProblems, type KubeletProblem, type ReservationsBeside } from './validation';
+import { userKubeletConfigError } from './validate-user';
+
+/** `path` leads to the field from the object. */
+export type KubeletFinding = Pick<KubeletConfigProblem, 'path' | 'problem' | 'fix'>;
+
+/** The pool's own, before the user's settings. */
+export interface PoolBase {
+  readonly base: KubeletBase;
+  /** Text of the file that sizes the reservations of the system; absent = the machines have none. */
+  readonly sizing: string | undefined;
+}
+
+type Content = Generated & { readonly findings?: readonly KubeletFinding[] };
+
+/** Unknown fields have no effect and are no reason; wrong types and forbidden fields are. */
+export function judgeUser(
+  origin: Origin,
+  readYaml: ReadYaml,
+): {
+  readonly refusal?: string;
+  readonly findings: readonly KubeletFinding[];
+  readonly ignored: readonly KubeletFinding[];
+} {
+  const user = userOf(origin);
+  const all = user.text === undefined ? [] : strictKubeletConfigProblems(user.text, readYaml);
+  const findings = all.filter(({ isIgnored }) => !isIgnored);
+  const ignored = all.filter(({ isIgnored }) => isIgnored);
+  if (findings.length > 0) return { refusal: textOf(findings), findings, ignored };
+  const refusal = userKubeletConfigError(user, readYaml);
+  return { findings, ignored, ...(refusal === undefined ? {} : { refusal }) };
+}
+
+export function contentFor(
+  origin: Origin,
+  { metadata, spec }: MachineConfigPool,
+  { base, sizing }: PoolBase,
+  readYaml: ReadYaml,
+): Content {
+  const user = userOf(origin);
+  const { name } = metadata;
+  const staticPods = staticPodPathError(user, { name, nodeSelector: spec.nodeSelector }, readYaml);
+  if (staticPods !== undefined) return { problem: staticPods };
+  const made = kubeletConfigFiles(base, user, readYaml);
+  if ('error' in made) return { problem: `pool ${name}: ${made.error}` };
+  const findings = refusedValues({ base, sizing }, made.files, { user, readYaml });
+  if (findings.length > 0) return { problem: textOf(findings), findings };
+  const { spec: content } = generatedMachineConfig({
+    ...{ name: '', pool: name, files: made.files, controllerVersion: '' },
+  });
+  return { spec: content };
+}
+
+function userOf({ spec }: Origin): UserKubeletConfig {
+  return userKubeletConfig((spec ?? {}) as KubeletConfigSpec);
+}
+
+function textOf(findings: readonly KubeletFinding[]): string {
+  return fewSentences(
+    findings.map(({ path, problem, fix }) => `${fieldText(path)}: ${problem}; ${fix}`),
+  );
+}
+
+/** What is wrong with the file that the machines come with is not the user's: they run with it. */
+function refusedValues(
+  { base, sizing }: PoolBase,
+  files: readonly IgnitionFile[],
+  { user, readYaml }: { readonly user: UserKubeletConfig; readonly readYaml: ReadYaml },
+): readonly KubeletFinding[] {
+  const before = featureGateFiles(base, readYaml);
+  const known = 'error' in before ? [] : problemsIn(before.files, { readYaml, sizing });
+  const isSized = user.autoSizingReserved === true;
+  const problems = problemsIn(files, {
+    readYaml,
+    sizing: textIn(files, NODE_SIZING) ?? sizing,
+    isSized,
+  });
+  return problems
+    .filter((problem) => !known.some((other) => isEqual(problem, other)))
+    .map(({ path, problem, fix }) => ({ path: ['spec', 'kubeletConfig', ...path], problem, fix }));
+}
+
+function problemsIn(
+  files: readonly IgnitionFile[],
+  how: {
+    readonly readYaml: ReadYaml;
+    readonly sizing: string | undefined;
+    readonly isSized?: boolean;
+  },
+): readonly KubeletProblem[] {
+  const read = how.readYaml(textIn(files, KUBELET_CONF) ?? '');
+  const effective = 'value' in read && isRecord(read.value) ? read.value : {};
+  return kubeletProblems(effective, besideIn(how.sizing, how.isSized ?? false));
+}
+
+function besideIn(sizing: string | undefined, sizedByItself: boolean): ReservationsBeside {
+  if (sizing === undefined) return { sizedByItself };
+  const value = (name: string): string => new RegExp(`^${name}=(.*)$`, 'm').exec(sizing)?.[1] ?? '';
+  const reserved = {
+    cpu: value('SYSTEM_RESERVED_CPU'),
+    memory: value('SYSTEM_RESERVED_MEMORY'),
+    'ephemeral-storage': value('SYSTEM_RESERVED_ES'),
+  };
+  const systemReserved = Object.fromEntries(
+    Object.entries(reserved).filter(([, amount]) => amount !== ''),
+  );
+  return { systemReserved, sizedByItself };
+}
+
+function textIn(files: readonly IgnitionFile[], path: string): string | undefined {
+  const source = files.find((file) => file.path === path)?.contents?.source;
+  const decoded = source === undefined ? undefined : decodeDataUrl(source);
+  return decoded?.error === undefined && decoded !== undefined
+    ? new TextDecoder().decode(decoded.bytes)
+    : undefined;
+}
+
+function isEqual(a: KubeletProblem, b: KubeletProblem): boolean {
+  return a.problem === b.problem && a.path.join('\n') === b.path.join('\n');
+}

@@ -1,0 +1,147 @@
+/**
+ * One look at everything that decides what kubelets get: the KubeletConfigs of all pools, and the
+ * feature gates, the TLS profile and nodes.config of the cluster.
+ */
+
+import {
+  baseFile,
+  fileIn,
+  inOrderOfCreation,
+  KUBELET_CONFIG,
+  planRemoval,
+  planSync,
+  Stage,
+  type ConfigWrite,
+  type Generated,
+  type Origin,
+  type Write,
+} from '../generated-configs';
+import { isRecord } from '../is-record';
+import type { MachineConfig } from '../machine-config/types';
+import type { MachineConfigPool } from '../pool/types';
+import { clusterSettings, type ClusterSettings, type Refused } from './cluster-settings';
+import { clusterWrites } from './cluster-writes';
+import { contentFor, judgeUser, type KubeletFinding, type PoolBase } from './content';
+import type { ReadYaml } from './decode';
+import { KUBELET_CONF, NODE_SIZING } from './files';
+import { generatedKubeletName } from './machine-config';
+
+export interface KubeletPicture {
+  readonly origins: readonly Origin[];
+  readonly pools: readonly MachineConfigPool[];
+  readonly machineConfigs: {
+    get(name: string): MachineConfig | undefined;
+    list(): readonly MachineConfig[];
+  };
+  /** Objects of config.openshift.io; absent = their defaults. */
+  readonly featureGate: unknown;
+  readonly configNode: unknown;
+  readonly apiServer: unknown;
+  readonly controllerConfig: unknown;
+  /** Of the controllers, on what they generate. */
+  readonly version: string;
+  /** RFC 3339. */
+  readonly now: string;
+  readonly readYaml: ReadYaml;
+  readonly gunzip: (bytes: Uint8Array) => Uint8Array;
+}
+
+export interface KubeletObject {
+  readonly origin: Origin;
+  readonly writes: readonly Write[];
+  /** Why its pools keep what they have. */
+  readonly problem?: string;
+  /** The same by its fields, where it is about fields. */
+  readonly findings: readonly KubeletFinding[];
+  /** Which no kubelet gets. */
+  readonly ignored: readonly KubeletFinding[];
+}
+
+export interface KubeletLook {
+  /** In the order of creation. */
+  readonly objects: readonly KubeletObject[];
+  /** MachineConfigs of the FeatureGate and of nodes.config. */
+  readonly cluster: readonly ConfigWrite[];
+  /** Why what these say is not taken over, or not for all pools. */
+  readonly refused: readonly Refused[];
+}
+
+export function lookAtKubelets(picture: KubeletPicture): KubeletLook {
+  const settings = clusterSettings(picture, workerFrequency(picture));
+  const baseOf = (pool: string) => poolBase(picture, settings, pool);
+  const cluster = clusterWrites({
+    ...picture,
+    pools: picture.pools.map(({ metadata }) => metadata.name),
+    configNamed: (name) => picture.machineConfigs.get(name),
+    // A refused list of gates is no list without gates.
+    ...(settings.featureGates === undefined ? { featureGate: undefined } : {}),
+    baseOf,
+  });
+  const stage = new Stage(picture.origins, picture.machineConfigs.list());
+  return {
+    objects: inOrderOfCreation(picture.origins).map((origin) =>
+      lookAt(origin, { picture, baseOf, stage }),
+    ),
+    cluster: cluster.writes,
+    refused: [...settings.refused, ...cluster.refused],
+  };
+}
+
+interface Scene {
+  readonly picture: KubeletPicture;
+  readonly baseOf: (pool: string) => PoolBase | { readonly problem: string };
+  readonly stage: Stage;
+}
+
+function lookAt(origin: Origin, { picture, baseOf, stage }: Scene): KubeletObject {
+  const { configs } = stage;
+  if (origin.metadata.deletionTimestamp !== undefined) {
+    const writes = stage.played(origin, planRemoval(KUBELET_CONFIG, origin, configs));
+    return { origin, writes, findings: [], ignored: [] };
+  }
+  const judged = judgeUser(origin, picture.readYaml);
+  const findings = [...judged.findings];
+  const generate = (pool: MachineConfigPool): Generated => {
+    const base = baseOf(pool.metadata.name);
+    if ('problem' in base) return base;
+    const content = contentFor(origin, pool, base, picture.readYaml);
+    findings.push(...(content.findings ?? []));
+    return content;
+  };
+  const plan = planSync({
+    ...{ kind: KUBELET_CONFIG, origin, origins: stage.origins, configs, generate },
+    ...{ pools: picture.pools, version: picture.version, now: picture.now },
+    refusal: judged.refusal,
+    defects: 'corrected',
+  });
+  return {
+    ...{ origin, writes: stage.played(origin, plan.writes), findings, ignored: judged.ignored },
+    ...(plan.problem === undefined ? {} : { problem: plan.problem }),
+  };
+}
+
+function poolBase(
+  { machineConfigs, gunzip }: KubeletPicture,
+  { featureGates, tlsSecurityProfile, node }: ClusterSettings,
+  pool: string,
+): PoolBase | { readonly problem: string } {
+  const ports = { gunzip, configNamed: (name: string) => machineConfigs.get(name) };
+  const of = (path: string) => baseFile(pool, { subject: 'kubelet', path }, ports);
+  const conf = of(KUBELET_CONF);
+  if ('problem' in conf) return conf;
+  const sizing = of(NODE_SIZING);
+  return {
+    base: { pool, text: conf.text, featureGates, tlsSecurityProfile, node },
+    sizing: 'text' in sizing ? sizing.text : undefined,
+  };
+}
+
+/** What nodes.config made of the workers until now. */
+function workerFrequency({ machineConfigs, gunzip, readYaml }: KubeletPicture): string | undefined {
+  const config = machineConfigs.get(generatedKubeletName(97, 'worker'));
+  const conf = config === undefined ? undefined : fileIn(config, KUBELET_CONF, gunzip);
+  const read = conf !== undefined && 'text' in conf ? readYaml(conf.text) : undefined;
+  const value = read !== undefined && 'value' in read && isRecord(read.value) ? read.value : {};
+  const frequency = value['nodeStatusUpdateFrequency'];
+  return typeof frequency === 'string' ? frequency : undefined;
+}
