@@ -8,7 +8,7 @@ import { isAddress } from './ip-address';
 type Config = Facts['config'];
 
 /** Of Go 1.26, the insecure ones and two old names included. */
-export const CIPHER_SUITES: readonly string[] = [
+const CIPHER_SUITES: readonly string[] = [
   ...['TLS_AES_128_GCM_SHA256', 'TLS_AES_256_GCM_SHA384', 'TLS_CHACHA20_POLY1305_SHA256'],
   ...['AES_128_GCM_SHA256', 'AES_256_GCM_SHA384', 'CHACHA20_POLY1305_SHA256'].flatMap(withEcdhe),
   ...['AES_128_CBC_SHA', 'AES_256_CBC_SHA', 'AES_128_CBC_SHA256', 'RC4_128_SHA'].flatMap(withEcdhe),
@@ -27,7 +27,7 @@ function rsa(cipher: string): string {
 }
 
 /** IDs of Go 1.26's curves, the hybrid ones included. */
-export const CURVES: readonly number[] = [23, 24, 25, 29, 4587, 4588, 4589];
+const CURVES: readonly number[] = [23, 24, 25, 29, 4587, 4588, 4589];
 
 /**
  * @see k8s.io/component-base cli/flag/ciphersuites_flag.go and curves_flag.go (v0.36.3);

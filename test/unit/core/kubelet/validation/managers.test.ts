@@ -113,6 +113,17 @@ describe('the CPU manager', () => {
     },
   ]);
 
+  it.each([
+    ['full-pcpus-only', 'true'],
+    ['align-by-socket', 'false'],
+  ])('accepts %s %s on a single NUMA node', (name, value) => {
+    const document = { ...STATIC, ...ALPHA, topologyManagerPolicy: 'single-numa-node' };
+
+    expect(kubeletProblems({ ...document, cpuManagerPolicyOptions: { [name]: value } })).toEqual(
+      [],
+    );
+  });
+
   it('leaves machines alone that size their reservations', () => {
     expect(kubeletProblems({ cpuManagerPolicy: 'static' }, { sizedByItself: true })).toEqual([]);
   });

@@ -105,6 +105,12 @@ describe('the memory manager', () => {
     },
   ]);
 
+  it('reads numbers as quantities', () => {
+    const reservedMemory = [{ numaNode: 0, limits: { memory: 104_857_600 } }];
+
+    expect(kubeletProblems({ memoryManagerPolicy: 'Static', reservedMemory })).toEqual([]);
+  });
+
   it('adds what reaches the kubelet by flag', () => {
     const document = { memoryManagerPolicy: 'Static', reservedMemory: [memory('2148Mi')] };
 
