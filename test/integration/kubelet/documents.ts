@@ -3,7 +3,8 @@
 import { isRecord } from '../../../core/is-record';
 import { drawsOf, type Draws } from './random';
 import { FIELDS, GROUPS } from './fields';
-import { QUANTITIES, RESOURCE_MAPS } from './values';
+import { QUANTITIES } from './amounts';
+import { RESOURCE_MAPS } from './values';
 import type { Question } from './verdicts';
 
 type Document = Readonly<Record<string, unknown>>;

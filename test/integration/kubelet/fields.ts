@@ -1,8 +1,7 @@
 /** What each field of a KubeletConfiguration may be drawn from. */
 
+import { DURATIONS, PERCENTAGES } from './amounts';
 import {
-  DURATIONS,
-  PERCENTAGES,
   NAMES,
   SIGNALS,
   around,
