@@ -1,4 +1,5 @@
 import { candidatesKind } from './candidates';
+import { containerRuntimeKind } from './container-runtime-config';
 import { daemonDiffKind } from './daemon-diff';
 import type { ConformanceKind } from './kind';
 import { kubeletConfigKind } from './kubelet-config';
@@ -11,6 +12,7 @@ const KINDS: readonly ConformanceKind[] = [
   daemonDiffKind,
   serverKind,
   kubeletConfigKind,
+  containerRuntimeKind,
 ];
 
 /** The kind of a parsed file. Throws, with the reason, when no kind fits. */

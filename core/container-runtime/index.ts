@@ -1,0 +1,9 @@
+export {
+  bootstrapContainerRuntime,
+  containerRuntimeFiles,
+  containerRuntimeMachineConfig,
+} from './generate';
+export { containerRuntimeProblems } from './problems';
+export { STORAGE_CONF } from './storage-conf';
+export type * from './types';
+export { containerRuntimeRefusal } from './validate';

@@ -1,0 +1,138 @@
+/** `container-runtime-config.json`: ContainerRuntimeConfigs → files, names, steps of the controller. */
+
+import { parse as parseToml } from 'smol-toml';
+
+import {
+  bootstrapContainerRuntime,
+  containerRuntimeRefusal,
+  type ContainerRuntimeConfig,
+  type ContainerRuntimeConfiguration,
+} from '../../core/container-runtime';
+import { messageOf } from '../../core/errors';
+import {
+  contextOf,
+  knownKeys,
+  metadataOf,
+  objectsOf,
+  poolLabel,
+  poolsOf,
+  shownMachineConfig,
+  textOf,
+  textsOf,
+  type GivenContext,
+} from './generated';
+import {
+  casesOf,
+  isJsonObject,
+  type ConformanceCase,
+  type ConformanceKind,
+  type JsonObject,
+} from './kind';
+
+type Handler = (input: JsonObject, context: GivenContext) => unknown;
+
+/** MCO's function → what answers like it. */
+const HANDLERS: Readonly<Record<string, Handler>> = {
+  validateUserContainerRuntimeConfig: validate,
+  RunContainerRuntimeBootstrap: bootstrap,
+};
+
+/** Functions without a handler are in the file, too; their cases fail loudly. */
+const FUNCTIONS: readonly string[] = [
+  ...Object.keys(HANDLERS),
+  ...['getManagedKeyCtrCfg', 'syncContainerRuntimeConfig'],
+];
+
+export const containerRuntimeKind: ConformanceKind = {
+  name: 'ContainerRuntimeConfigs',
+  matches: (file) => {
+    const input = casesOf(file)?.[0]?.['input'];
+    return isJsonObject(input) && FUNCTIONS.includes(String(input['function']));
+  },
+  cases: (file) => {
+    const context = contextOf(file);
+    return (casesOf(file) ?? []).map((entry, index): ConformanceCase => {
+      const { name, input, expected } = entry;
+      if (typeof name !== 'string' || !isJsonObject(input) || !isJsonObject(expected)) {
+        throw new Error(`case ${index} has no name, no input or no expected`);
+      }
+      return { name, run: () => ({ expected, actual: answer(input, context) }) };
+    });
+  },
+};
+
+function answer(input: JsonObject, context: GivenContext): unknown {
+  const name = textOf(input, 'function');
+  const handler = Object.hasOwn(HANDLERS, name) ? HANDLERS[name] : undefined;
+  if (handler === undefined) throw new Error(`function ${name} has no handler`);
+  return handler(input, context);
+}
+
+function validate(input: JsonObject): unknown {
+  knownKeys('input', input, ['function', 'containerRuntimeConfig']);
+  const error = containerRuntimeRefusal(onlyConfig(input).spec.containerRuntimeConfig);
+  return error === undefined ? { ok: true } : { error };
+}
+
+function bootstrap(input: JsonObject, context: GivenContext): unknown {
+  knownKeys('input', input, [
+    ...['function', 'pool', 'pools', 'containerRuntimeConfig', 'containerRuntimeConfigs'],
+    ...['featureGates', 'storageConf', 'registriesConf', 'policyJSON'],
+  ]);
+  const storageConf = 'storageConf' in input ? textOf(input, 'storageConf') : context.storageConf;
+  const pools = poolsOf(input);
+  const [single] = isJsonObject(input['pool']) ? pools : [];
+  try {
+    const machineConfigs = bootstrapContainerRuntime({
+      configs: configsOf(input, single?.name),
+      pools,
+      gates: gatesOf(input),
+      port: { parseToml },
+      controllerVersion: context.controllerVersion,
+      storageConfOf: () => storageConf,
+    });
+    return { machineConfigs: machineConfigs.map(shownMachineConfig) };
+  } catch (error) {
+    return { error: messageOf(error) };
+  }
+}
+
+function gatesOf(input: JsonObject): { readonly additionalStorage: boolean } {
+  return { additionalStorage: textsOf(input, 'featureGates').includes('AdditionalStorageConfig') };
+}
+
+function onlyConfig(input: JsonObject): ContainerRuntimeConfig {
+  const [config] = configsOf(input);
+  if (config === undefined) throw new Error('no containerRuntimeConfig');
+  return config;
+}
+
+/** @param pool - is selected by a config without a selector */
+function configsOf(input: JsonObject, pool?: string): readonly ContainerRuntimeConfig[] {
+  const { containerRuntimeConfig: single } = input;
+  const given = isJsonObject(single) ? [single] : objectsOf(input, 'containerRuntimeConfigs');
+  return given.map((config) => configOf(config, pool));
+}
+
+function configOf(given: JsonObject, pool?: string): ContainerRuntimeConfig {
+  knownKeys('containerRuntimeConfig', given, ['name', 'annotations', 'finalizers', 'age', 'spec']);
+  const spec = isJsonObject(given['spec']) ? given['spec'] : {};
+  knownKeys('spec', spec, ['machineConfigPoolSelector', 'containerRuntimeConfig']);
+  const { machineConfigPoolSelector: selector, containerRuntimeConfig: configuration } = spec;
+  const selected = selector ?? (pool && { matchLabels: { [poolLabel(pool)]: '' } });
+  return {
+    metadata: metadataOf(given),
+    spec: {
+      ...(isJsonObject(selected) ? { machineConfigPoolSelector: selected } : {}),
+      ...(isJsonObject(configuration) ? { containerRuntimeConfig: fieldsOf(configuration) } : {}),
+    },
+  };
+}
+
+function fieldsOf(given: JsonObject): ContainerRuntimeConfiguration {
+  knownKeys('containerRuntimeConfig', given, [
+    ...['pidsLimit', 'logLevel', 'logSizeMax', 'overlaySize', 'defaultRuntime'],
+    ...['additionalLayerStores', 'additionalImageStores', 'additionalArtifactStores'],
+  ]);
+  return given;
+}
