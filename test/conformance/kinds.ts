@@ -3,6 +3,7 @@ import { containerRuntimeKind } from './container-runtime-config';
 import { daemonDiffKind } from './daemon-diff';
 import type { ConformanceKind } from './kind';
 import { kubeletConfigKind } from './kubelet-config';
+import { registriesKind } from './registries';
 import { renderKind } from './render';
 import { serverKind } from './server';
 
@@ -13,6 +14,7 @@ const KINDS: readonly ConformanceKind[] = [
   serverKind,
   kubeletConfigKind,
   containerRuntimeKind,
+  registriesKind,
 ];
 
 /** The kind of a parsed file. Throws, with the reason, when no kind fits. */

@@ -89,6 +89,11 @@ describe('files', () => {
     expect(contentsOf({ ...stores, overlaySize: '1G' }, OFF)).toContain('["/old"]');
   });
 
+  it('need the feature gate for artifacts', () => {
+    const stores = { additionalArtifactStores: [{ path: '/art' }] };
+    expect(containerRuntimeFiles(stores, { ...input, gates: OFF }).files).toEqual([]);
+  });
+
   it('leave storage.conf out when the base cannot be read, and say why', () => {
     const storageConf = '[storage\n';
     expect(containerRuntimeFiles({ overlaySize: '1G' }, { ...input, storageConf })).toEqual({
@@ -147,6 +152,13 @@ describe('the first MachineConfigs', () => {
         ],
       },
     });
+  });
+
+  it('are refused for a second config of a pool', () => {
+    const one = config({ containerRuntimeConfig: {}, machineConfigPoolSelector: both });
+    expect(() => bootstrap(one, one)).toThrow(
+      'error found multiple ContainerConfig targeting MachineConfigPool worker.',
+    );
   });
 
   it('are refused for a config that says nothing, instead of a crash', () => {

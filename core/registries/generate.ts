@@ -1,0 +1,151 @@
+/** MachineConfigs of the cluster's Image config, mirror sets and image policies. */
+
+import { messageOf } from '../errors';
+import { machineConfigOf } from '../generated-file';
+import type { MachineConfig } from '../machine-config/types';
+import { ANNOTATION } from '../names';
+import type { ObjectMeta, OwnerReference } from '../object-meta';
+import type { TomlPort } from '../toml';
+import { validLists, type ValidLists } from './blocked-registries';
+import { registriesFiles, type BaseFiles, type RegistriesChoice } from './files';
+import { scopedPolicies, type ScopedPolicies } from './image-policies';
+import { registriesConfigName } from './names';
+import type { ImagePolicy, ImageSpec, MirrorSets } from './types';
+
+interface Common {
+  readonly mirrors: MirrorSets;
+  /** Reference of the release that the cluster runs. */
+  readonly releaseImage: string;
+  readonly clusterImagePolicies: readonly ImagePolicy[];
+  readonly imagePolicies: readonly ImagePolicy[];
+  /** Feature gate SigstoreImageVerification: without it, policies are ignored. */
+  readonly sigstoreVerification: boolean;
+  readonly port: TomlPort;
+  readonly pools: readonly { readonly name: string }[];
+  readonly baseFilesOf: (role: string) => BaseFiles;
+}
+
+export interface SyncInput extends Common {
+  readonly image: ImageSpec;
+  readonly owner: OwnerReference;
+  readonly controllerVersion: string;
+}
+
+export interface BootstrapInput extends Common {
+  /** Absent = there is no Image config yet. */
+  readonly image?: ImageSpec;
+}
+
+export interface SyncResult {
+  /** Why entries of the blocked list were left out, in MCO's words; MCO only logs it. */
+  readonly blockError?: string;
+  /** Policies to which a condition is written. */
+  readonly conflicts: ScopedPolicies['conflicts'];
+  /** Absent = `error`. */
+  readonly machineConfigs?: readonly MachineConfig[];
+  /** In MCO's words. Nothing is written then; `conflicts` are. */
+  readonly error?: string;
+}
+
+/**
+ * What the objects of a running cluster ask for.
+ *
+ * @param input - only pools that MCO itself has: custom pools get the worker's
+ * @see MCO pkg/controller/container-runtime-config/container_runtime_config_controller.go (7ff337a4),
+ *   syncImageConfig
+ */
+export function syncRegistries(input: SyncInput): SyncResult {
+  const { image, releaseImage, owner, controllerVersion } = input;
+  const mirrors = inOrder(input.mirrors);
+  let lists: ValidLists = {};
+  let policies: ScopedPolicies | undefined;
+  const result = (): Pick<SyncResult, 'blockError' | 'conflicts'> => ({
+    ...(lists.error === undefined ? {} : { blockError: lists.error }),
+    conflicts: policies?.conflicts ?? [],
+  });
+  try {
+    lists = validLists(releaseImage, image, mirrors);
+  } catch (error) {
+    const message = messageOf(error);
+    return { blockError: message, conflicts: [], error: message };
+  }
+  try {
+    policies = policiesOf(input, byName);
+  } catch (error) {
+    return { ...result(), error: messageOf(error) };
+  }
+  const choice = { ...choiceOf(image), lists, policies, mirrors, releaseImage };
+  const annotations = { [ANNOTATION.GENERATED_BY_CONTROLLER_VERSION]: controllerVersion };
+  try {
+    const machineConfigs = machineConfigsOf(input, choice, { annotations, owner });
+    return { ...result(), machineConfigs };
+  } catch (error) {
+    return { ...result(), error: `could not Create/Update MachineConfig: ${messageOf(error)}` };
+  }
+}
+
+/**
+ * The same for the first machines of a cluster. MCO appends the list of allowed registries twice, so
+ * that the release's repository alone is refused next to blocked ones.
+ *
+ * @throws `InvalidMachineConfig` in MCO's words
+ * @see MCO pkg/controller/container-runtime-config/container_runtime_config_controller.go (7ff337a4),
+ *   RunImageBootstrap
+ */
+export function bootstrapRegistries(input: BootstrapInput): readonly MachineConfig[] {
+  const { image, mirrors, releaseImage } = input;
+  const policies = policiesOf(input, (given) => given);
+  const lists = image === undefined ? {} : validLists(releaseImage, image, mirrors);
+  const again = image?.registrySources?.allowedRegistries ?? [];
+  const allowed = [...(lists.allowed ?? []), ...again];
+  const twice = allowed.length === 0 ? lists : { ...lists, allowed };
+  const choice = { ...choiceOf(image), lists: twice, policies, mirrors, releaseImage };
+  // The controller completes the reference, and adds its version.
+  const owner = { apiVersion: 'config.openshift.io/v1', kind: 'Image', name: '', uid: '' };
+  return machineConfigsOf(input, choice, { owner });
+}
+
+function policiesOf(
+  { clusterImagePolicies, imagePolicies, sigstoreVerification }: Common,
+  ordered: (policies: readonly ImagePolicy[]) => readonly ImagePolicy[],
+): ScopedPolicies {
+  if (!sigstoreVerification) return scopedPolicies([], []);
+  return scopedPolicies(ordered(clusterImagePolicies), ordered(imagePolicies));
+}
+
+function choiceOf(image: ImageSpec | undefined): Pick<RegistriesChoice, 'insecure' | 'search'> {
+  const { insecureRegistries: insecure, containerRuntimeSearchRegistries: search } =
+    image?.registrySources ?? {};
+  return {
+    ...(insecure === undefined ? {} : { insecure }),
+    ...(search === undefined ? {} : { search }),
+  };
+}
+
+function machineConfigsOf(
+  { pools, port, baseFilesOf }: Common,
+  choice: RegistriesChoice,
+  meta: {
+    readonly annotations?: Readonly<Record<string, string>>;
+    readonly owner: OwnerReference;
+  },
+): readonly MachineConfig[] {
+  return pools.map(({ name: role }) => {
+    const files = registriesFiles(choice, baseFilesOf(role), port);
+    return machineConfigOf({ name: registriesConfigName(role), role, files, ...meta });
+  });
+}
+
+/** A cluster lists its objects in any order; by name, the files do not depend on it. */
+function inOrder(mirrors: MirrorSets): MirrorSets {
+  return {
+    contentSourcePolicies: byName(mirrors.contentSourcePolicies),
+    digestMirrorSets: byName(mirrors.digestMirrorSets),
+    tagMirrorSets: byName(mirrors.tagMirrorSets),
+  };
+}
+
+function byName<T extends { readonly metadata: ObjectMeta }>(objects: readonly T[]): readonly T[] {
+  const keyOf = ({ metadata }: T): string => `${metadata.namespace ?? ''}/${metadata.name}`;
+  return [...objects].sort((a, b) => (keyOf(a) < keyOf(b) ? -1 : 1));
+}

@@ -1,0 +1,12 @@
+export { validLists, type ValidLists } from './blocked-registries';
+export { containerdRegistries, CONTAINERD_HOSTS } from './containerd';
+export { updateCredentialProviders, type CredentialProviders } from './credential-provider';
+export { SEARCH_REGISTRIES, type BaseFiles } from './files';
+export { bootstrapRegistries, syncRegistries, type SyncResult } from './generate';
+export { legacyRegistriesConfigName, registriesConfigName } from './names';
+export { POLICY_JSON } from './policy-json';
+export { registriesProblems } from './problems';
+export { REGISTRIES_CONF } from './registries-conf';
+export { isNestedScope } from './scopes';
+export { SIGSTORE_REGISTRIES } from './sigstore-registries';
+export type * from './types';
