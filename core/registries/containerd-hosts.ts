@@ -13,11 +13,14 @@
  * | mirrors of a repository      | by digest and under the same path: the mirror is asked for          |
  * |                              | everything of the host. Otherwise a problem, and no file            |
  * | wildcards, search registries | a problem, and no file                                              |
+ *
+ * To CRI-O, an entry without a port is for all ports of the host that have no entry of their own; to
+ * containerd, it is not.
  */
 
 import type { ConfigProblem } from '../config-problem';
-import type { Endpoint, RegistriesConf, Registry } from './registries-conf';
-import { scopeOf } from './registries-conf';
+import { oneOrder } from './mirror-order';
+import { scopeOf, type Endpoint, type RegistriesConf, type Registry } from './registries-conf';
 import { isNestedScope, isWildcard } from './scopes';
 
 /** Where images of a host are pulled from. */
@@ -96,7 +99,14 @@ class Planner {
     const draft = this.#draft(scopeOf(registry));
     draft.isAsked = !registry.blocked;
     draft.insecure = registry.insecure;
-    for (const mirror of registry.mirrors) this.#addMirror(draft, mirror, mirror.location);
+    const { mirrors, areOrdered } = oneOrder(registry.mirrors);
+    for (const mirror of mirrors) this.#addMirror(draft, mirror, mirror.location);
+    if (areOrdered) return;
+    this.#report(
+      scopeOf(registry),
+      'containerd tries mirrors in one order, and those for digests and for tags are in two',
+      'name the mirrors in the same order in ImageDigestMirrorSets and ImageTagMirrorSets',
+    );
   }
 
   addOther(registry: Registry): void {

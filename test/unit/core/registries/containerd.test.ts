@@ -38,6 +38,21 @@ describe('files for containerd', () => {
     expect(files['s.test']).toContain('capabilities = ["pull", "resolve"]');
   });
 
+  it('keep the order of mirrors for digests and for tags, if there is one', () => {
+    const both = (...places: string[]) => ({
+      ...digestMirrors({ source: 's.test', mirrors: ['b.test', 'a.test'] }),
+      tagMirrorSets: tagMirrors({ source: 's.test', mirrors: places }).tagMirrorSets,
+    });
+    const orderOf = ({ files }: ReturnType<typeof made>) =>
+      [...(files['s.test'] ?? '').matchAll(/host\."https:\/\/(.)\.test"/g)].map(([, name]) => name);
+    const ordered = made({}, both('c.test', 'b.test', 'd.test'));
+    expect(orderOf(ordered)).toEqual(['c', 'b', 'a', 'd']);
+    expect(ordered.problems).toEqual([]);
+    expect(made({}, both('a.test', 'b.test')).problems).toEqual([
+      expect.stringContaining('registry s.test: containerd tries mirrors in one order'),
+    ]);
+  });
+
   it.each([
     [{ blockedRegistries: ['s.test'] }, NO_MIRRORS],
     [
