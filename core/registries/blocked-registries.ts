@@ -1,6 +1,6 @@
 /** Which blocked and allowed registries apply, so that the cluster can still pull its own release. */
 
-import { fail } from '../errors';
+import { fail, messageOf } from '../errors';
 import { goQuote } from '../pool/go-quote';
 import { editRegistries } from './edit-registries';
 import { findRegistry, pullSources } from './pull-sources';
@@ -29,7 +29,8 @@ export function payloadReference(releaseImage: string): ImageReference {
 
 /**
  * The lists without entries that would block the repository of the release. It may be blocked when
- * a mirror for digests serves it; then policies allow it.
+ * a mirror for digests serves it; then policies allow it. No lists at all when that cannot be found
+ * out.
  *
  * @throws `InvalidMachineConfig` when the release image is no full reference
  * @see MCO pkg/controller/container-runtime-config/helpers.go (7ff337a4),
@@ -42,9 +43,17 @@ export function validLists(releaseImage: string, spec: ImageSpec, mirrors: Mirro
   const policyBlocked: string[] = [];
   const allowed: string[] = [];
   const refused: string[] = [];
+  let canBlock: boolean | undefined;
   for (const scope of sources.blockedRegistries ?? []) {
     const coversPayload = isNestedScope(payload.name, scope);
-    if (coversPayload && !hasUnblockedMirror(payload, spec, mirrors)) {
+    if (coversPayload) {
+      try {
+        canBlock ??= hasUnblockedMirror(payload, spec, mirrors);
+      } catch (error) {
+        return { error: messageOf(error) };
+      }
+    }
+    if (coversPayload && canBlock !== true) {
       refused.push(scope);
       continue;
     }

@@ -18,9 +18,9 @@ export interface PullSource {
 export function findRegistry(conf: RegistriesConf, text: string): Registry | undefined {
   let found: Registry | undefined;
   for (const registry of conf.registries) {
-    if (prefixLength(text, scopeOf(registry)) === undefined) continue;
+    if (prefixLength(text, prefixOf(registry)) === undefined) continue;
     // Of equal prefixes, the first one counts.
-    if (found === undefined || scopeOf(registry).length > scopeOf(found).length) found = registry;
+    if (found === undefined || prefixOf(registry).length > prefixOf(found).length) found = registry;
   }
   return found;
 }
@@ -36,7 +36,7 @@ export function pullSources(registry: Registry, reference: ImageReference): read
   const endpoints = [...registry.mirrors.filter(servesFor(registry, reference)), registry];
   return endpoints.map((endpoint) => ({
     endpoint,
-    reference: rewritten(endpoint, reference, scopeOf(registry)),
+    reference: rewritten(endpoint, reference, prefixOf(registry)),
   }));
 }
 
@@ -63,6 +63,11 @@ function rewritten(
     throw new Error(`rewriting reference: ${location}${text.slice(length)} is no full reference`);
   }
   return moved;
+}
+
+/** A slash at the end means nothing. */
+function prefixOf(registry: Registry): string {
+  return scopeOf(registry).replace(/\/+$/, '');
 }
 
 /** How much of the text the prefix covers; undefined = it does not fit. */

@@ -2,7 +2,7 @@
 
 const LABEL = '(?:[a-zA-Z0-9]|[a-zA-Z0-9][a-zA-Z0-9-]*[a-zA-Z0-9])';
 const HOST = `${LABEL}(?:\\.${LABEL})*(?::[0-9]+)?`;
-const SEGMENT = '[a-z0-9]+(?:(?:[._]|__|-*)[a-z0-9]+)*';
+const SEGMENT = '[a-z0-9]+(?:(?:[._]|__|-+)[a-z0-9]+)*';
 const PLACE = `${HOST}(?:/${SEGMENT})*`;
 
 const SOURCE = new RegExp(`^(?:\\*(?:\\.${LABEL})+|${PLACE})$`);

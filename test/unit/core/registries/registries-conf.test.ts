@@ -100,6 +100,10 @@ describe('pulling', () => {
     expect(sources(conf, text)).toEqual(expected);
   });
 
+  it('does not mind a slash at the end of an entry', () => {
+    expect(sources(edit({ insecure: ['s.test/'] }), 's.test/a:1')).toEqual(['s.test/a']);
+  });
+
   it('of a wildcard asks the host itself behind the mirrors', () => {
     const conf = edit({ mirrors: digestMirrors({ source: '*.test', mirrors: ['m.org/x'] }) });
     expect(sources(conf, `s.test/a${DIGEST}`)).toEqual(['m.org/x/a', 's.test/a']);
@@ -131,6 +135,13 @@ describe('lists of registries', () => {
 
   it.each(['m.test/x', 'm.test', '*.test'])('do not count a mirror in %s', (blocked) => {
     expect(lists(['r.test', blocked], mirrored).error).toContain('["r.test"');
+  });
+
+  it('are none when an entry inside of a mirrored wildcard covers the release', () => {
+    const wildcard = digestMirrors({ source: '*.test', mirrors: ['m.org'] });
+    expect(lists(['bad.org', 'r.test'], wildcard)).toEqual({
+      error: 'internal error: mirrorsAdjustedForNestedScope for a wildcard scope "*.test"',
+    });
   });
 
   it('need the name of the release', () => {

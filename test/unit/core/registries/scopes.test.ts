@@ -38,6 +38,10 @@ describe('places', () => {
     },
   );
 
+  it('are told apart at once, also a long one that is wrong at its end', () => {
+    expect(isSource(`a/${'b'.repeat(10_000)}!`)).toBe(false);
+  });
+
   it('a wildcard is a source only', () => {
     expect([isSource('*.example.com'), isMirror('*.example.com')]).toEqual([true, false]);
   });
