@@ -5,7 +5,7 @@
 
 import { messageOf } from '../../../core/errors';
 import { ensureBinary } from '../../../tools/binaries';
-import { ensureRegistry } from '../../../tools/registry';
+import { ensureRegistry, ensureVerifyingSkopeo } from '../../../tools/registry';
 import { storyDisk } from '../qemu/first-config';
 import { osImages } from './images';
 
@@ -13,6 +13,7 @@ async function main(): Promise<string> {
   await ensureBinary('ignition');
   await ensureBinary('butane');
   await ensureRegistry();
+  await ensureVerifyingSkopeo();
   const layout = await osImages();
   await storyDisk();
   return layout;
