@@ -39,7 +39,12 @@ export interface SyncPlan {
 
 /** The content for one pool, or why there is none. */
 export type Generated =
-  { readonly spec: MachineConfigSpec } | { readonly problem: string; readonly says?: string };
+  | {
+      readonly spec: MachineConfigSpec;
+      /** What is left out and why. MCO says so, and in the same breath that all is well. */
+      readonly leavesOut?: string;
+    }
+  | { readonly problem: string; readonly says?: string };
 
 export interface SyncInput<P extends SelectedPool> {
   readonly kind: OriginKind;
@@ -82,9 +87,11 @@ export function planSync<P extends SelectedPool>(input: SyncInput<P>): SyncPlan 
     return refused(input, named.problem, `${kind.nameProblem}: ${named.problem}`);
   }
   const wanted: { readonly config: MachineConfig; readonly legacy?: string }[] = [];
+  const passing: string[] = [];
   for (const { pool, name, legacy } of named) {
     const content = input.generate(pool);
     if ('problem' in content) return refused(input, content.problem, content.says);
+    if (content.leavesOut !== undefined) passing.push(content.leavesOut);
     const config = configOf(input, pool, { name, spec: content.spec });
     wanted.push({ config, ...(legacy === undefined ? {} : { legacy }) });
   }
@@ -97,7 +104,7 @@ export function planSync<P extends SelectedPool>(input: SyncInput<P>): SyncPlan 
         ...(legacy === undefined ? [] : [{ do: 'remove', name: legacy } as const]),
       ]),
       ...strays(input, names).map((name) => ({ do: 'remove', name }) as const),
-      ...said(input, undefined),
+      ...said(input, [...passing, undefined]),
     ],
   };
 }
@@ -231,17 +238,20 @@ function refused<P extends SelectedPool>(
   problem: string,
   says = problem,
 ): SyncPlan {
-  return { problem, writes: said(input, says) };
+  return { problem, writes: said(input, [says]) };
 }
 
-/** None when the object says so already. */
+/** None when the object says so already. @param problems - one after the other; undefined = all is well */
 function said<P extends SelectedPool>(
   { kind, origin, now, defects }: SyncInput<P>,
-  problem: string | undefined,
+  problems: readonly (string | undefined)[],
 ): readonly Write[] {
   const { generation = 0 } = origin.metadata;
   const { conditions = [], observedGeneration = 0 } = origin.status ?? {};
-  const recorded = recordOutcome(kind, conditions, { problem, now });
+  const recorded = problems.reduce<readonly OriginCondition[]>(
+    (all, problem) => recordOutcome(kind, all, { problem, now }),
+    conditions,
+  );
   const after = defects === 'corrected' && !kind.hasAccepted ? newest(recorded) : recorded;
   if (observedGeneration === generation && isSameHistory(conditions, after)) return [];
   return [{ do: 'status', conditions: after, observedGeneration: generation }];

@@ -4,11 +4,14 @@ import { parse as parseToml } from 'smol-toml';
 
 import {
   bootstrapContainerRuntime,
+  containerRuntimeFiles,
+  containerRuntimeMachineConfig,
   containerRuntimeRefusal,
   type ContainerRuntimeConfig,
   type ContainerRuntimeConfiguration,
 } from '../../core/container-runtime';
 import { messageOf } from '../../core/errors';
+import { CONTAINER_RUNTIME_CONFIG, type Origin } from '../../core/generated-configs';
 import {
   contextOf,
   knownKeys,
@@ -21,6 +24,13 @@ import {
   textsOf,
   type GivenContext,
 } from './generated';
+import {
+  nameAnswer,
+  syncAnswer,
+  type NameCase,
+  type SyncCase,
+  type SyncedKind,
+} from './generated-sync';
 import {
   casesOf,
   isJsonObject,
@@ -35,19 +45,15 @@ type Handler = (input: JsonObject, context: GivenContext) => unknown;
 const HANDLERS: Readonly<Record<string, Handler>> = {
   validateUserContainerRuntimeConfig: validate,
   RunContainerRuntimeBootstrap: bootstrap,
+  getManagedKeyCtrCfg: name,
+  syncContainerRuntimeConfig: sync,
 };
-
-/** Functions without a handler are in the file, too; their cases fail loudly. */
-const FUNCTIONS: readonly string[] = [
-  ...Object.keys(HANDLERS),
-  ...['getManagedKeyCtrCfg', 'syncContainerRuntimeConfig'],
-];
 
 export const containerRuntimeKind: ConformanceKind = {
   name: 'ContainerRuntimeConfigs',
   matches: (file) => {
     const input = casesOf(file)?.[0]?.['input'];
-    return isJsonObject(input) && FUNCTIONS.includes(String(input['function']));
+    return isJsonObject(input) && Object.hasOwn(HANDLERS, String(input['function']));
   },
   cases: (file) => {
     const context = contextOf(file);
@@ -95,6 +101,43 @@ function bootstrap(input: JsonObject, context: GivenContext): unknown {
   } catch (error) {
     return { error: messageOf(error) };
   }
+}
+
+function name(input: JsonObject): unknown {
+  knownKeys('input', input, [
+    ...['function', 'pool', 'containerRuntimeConfigs', 'for', 'machineConfigs'],
+  ]);
+  const { containerRuntimeConfigs, ...rest } = input;
+  const given = { ...rest, origins: containerRuntimeConfigs } as unknown as NameCase;
+  return nameAnswer(CONTAINER_RUNTIME_CONFIG, given);
+}
+
+function sync(input: JsonObject, context: GivenContext): unknown {
+  knownKeys('input', input, [
+    ...['function', 'pools', 'machineConfigs', 'steps', 'storageConf', 'featureGates'],
+  ]);
+  const storageConf = 'storageConf' in input ? textOf(input, 'storageConf') : context.storageConf;
+  const synced: SyncedKind = {
+    ...{ kind: CONTAINER_RUNTIME_CONFIG, key: 'containerRuntimeConfig', saysRetried: false },
+    version: context.controllerVersion,
+    refusalOf: (origin) => containerRuntimeRefusal(configurationIn(origin)),
+    generate: (origin) => {
+      const how = { gates: gatesOf(input), port: { parseToml }, storageConf };
+      const { files, storageError } = containerRuntimeFiles(configurationIn(origin) ?? {}, how);
+      const made = { name: '', pool: '', files, controllerVersion: '', owner: NOBODY };
+      const { spec } = containerRuntimeMachineConfig(made);
+      return storageError === undefined ? { spec } : { spec, leavesOut: storageError };
+    },
+    contentOf: ({ metadata, spec }) => ({ files: shownMachineConfig({ metadata, spec })['files'] }),
+  };
+  return syncAnswer(synced, input as unknown as SyncCase);
+}
+
+const NOBODY = { apiVersion: '', kind: '', name: '', uid: '' };
+
+/** Of an object in a step. */
+function configurationIn({ metadata, spec }: Origin): ContainerRuntimeConfiguration | undefined {
+  return configOf({ name: metadata.name, spec }).spec.containerRuntimeConfig;
 }
 
 function gatesOf(input: JsonObject): { readonly additionalStorage: boolean } {
