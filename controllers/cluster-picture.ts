@@ -6,12 +6,21 @@ import {
 } from '../adapters/kube/cluster-caches';
 import {
   API_SERVERS,
+  CLUSTER_IMAGE_POLICIES,
   CONFIG_NODES,
+  CONTAINER_RUNTIME_CONFIGS,
   CONTROLLER_CONFIGS,
   FEATURE_GATES,
+  IMAGE_CONFIGS,
+  IMAGE_CONTENT_SOURCE_POLICIES,
+  IMAGE_DIGEST_MIRROR_SETS,
+  IMAGE_POLICIES,
+  IMAGE_TAG_MIRROR_SETS,
   KUBELET_CONFIGS,
   MACHINE_CONFIGS,
+  type ImageConfig,
   type KubeObject,
+  type Resource,
 } from '../adapters/kube/resources';
 import type { Log } from '../adapters/kube/transport';
 import type { MachineConfiguration } from '../core/disruption/types';
@@ -19,6 +28,12 @@ import type { Origin } from '../core/generated-configs';
 import type { MachineConfig } from '../core/machine-config/types';
 import type { MachineConfigNode, Node } from '../core/node/types';
 import type { MachineConfigPool, RolloutPolicy } from '../core/pool/types';
+import type {
+  ImageContentSourcePolicy,
+  ImageDigestMirrorSet,
+  ImagePolicy,
+  ImageTagMirrorSet,
+} from '../core/registries';
 
 export interface ClusterPicture {
   readonly nodes: CacheView<Node>;
@@ -32,6 +47,14 @@ export interface ClusterPicture {
   readonly featureGates: CacheView<KubeObject>;
   readonly configNodes: CacheView<KubeObject>;
   readonly apiServers: CacheView<KubeObject>;
+  readonly containerRuntimeConfigs: CacheView<Origin>;
+  /** The registries of the cluster: one object, `cluster`. */
+  readonly images: CacheView<ImageConfig>;
+  readonly imageDigestMirrorSets: CacheView<ImageDigestMirrorSet>;
+  readonly imageTagMirrorSets: CacheView<ImageTagMirrorSet>;
+  readonly imageContentSourcePolicies: CacheView<ImageContentSourcePolicy>;
+  readonly clusterImagePolicies: CacheView<ImagePolicy>;
+  readonly imagePolicies: CacheView<ImagePolicy>;
 }
 
 export interface ControllerCaches extends PoolCaches {
@@ -42,12 +65,21 @@ export interface ControllerCaches extends PoolCaches {
   readonly featureGates: WatchCache<KubeObject>;
   readonly configNodes: WatchCache<KubeObject>;
   readonly apiServers: WatchCache<KubeObject>;
+  readonly containerRuntimeConfigs: WatchCache<Origin>;
+  readonly images: WatchCache<ImageConfig>;
+  readonly imageDigestMirrorSets: WatchCache<ImageDigestMirrorSet>;
+  readonly imageTagMirrorSets: WatchCache<ImageTagMirrorSet>;
+  readonly imageContentSourcePolicies: WatchCache<ImageContentSourcePolicy>;
+  readonly clusterImagePolicies: WatchCache<ImagePolicy>;
+  readonly imagePolicies: WatchCache<ImagePolicy>;
 }
 
 /** Index of `machineConfigs`: rendered configs by their pool. */
 export const BY_POOL = 'pool';
 
 export function createControllerCaches(log: Log): ControllerCaches {
+  const optional = <T extends KubeObject>(resource: Resource<T>): WatchCache<T> =>
+    new WatchCache<T>({ resource, log, optional: true });
   return {
     ...createPoolCaches(log),
     machineConfigs: new WatchCache({
@@ -57,10 +89,17 @@ export function createControllerCaches(log: Log): ControllerCaches {
     }),
     controllerConfigs: new WatchCache({ resource: CONTROLLER_CONFIGS, log }),
     machineConfigurations: machineConfigurationCache(log),
-    kubeletConfigs: new WatchCache({ resource: KUBELET_CONFIGS, log, optional: true }),
-    featureGates: new WatchCache({ resource: FEATURE_GATES, log, optional: true }),
-    configNodes: new WatchCache({ resource: CONFIG_NODES, log, optional: true }),
-    apiServers: new WatchCache({ resource: API_SERVERS, log, optional: true }),
+    kubeletConfigs: optional(KUBELET_CONFIGS),
+    featureGates: optional(FEATURE_GATES),
+    configNodes: optional(CONFIG_NODES),
+    apiServers: optional(API_SERVERS),
+    containerRuntimeConfigs: optional(CONTAINER_RUNTIME_CONFIGS),
+    images: optional(IMAGE_CONFIGS),
+    imageDigestMirrorSets: optional(IMAGE_DIGEST_MIRROR_SETS),
+    imageTagMirrorSets: optional(IMAGE_TAG_MIRROR_SETS),
+    imageContentSourcePolicies: optional(IMAGE_CONTENT_SOURCE_POLICIES),
+    clusterImagePolicies: optional(CLUSTER_IMAGE_POLICIES),
+    imagePolicies: optional(IMAGE_POLICIES),
   };
 }
 

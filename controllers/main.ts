@@ -20,6 +20,7 @@ import { untilAvailable } from '../process/until-available';
 import { VERSION } from '../process/version';
 import { whenAborted } from '../process/when-aborted';
 import { CertificateController } from './certificates';
+import { containerRuntimeController } from './container-runtime';
 import { createControllerCaches, type ControllerCaches } from './cluster-picture';
 import { createEventRecorder } from './event-recorder';
 import { fencedWriter } from './fenced-writer';
@@ -161,15 +162,22 @@ async function lead(standing: Standing, leadership: Leadership): Promise<void> {
     { ...shared, log: of('kubelet-config'), version },
     leading,
   );
+  const runtimes = containerRuntimeController(
+    { ...shared, log: of('container-runtime'), version },
+    leading,
+  );
+  const generating = [kubelets, runtimes];
   const controllers = [
-    kubelets,
+    ...generating,
     new RenderController(
       {
         ...shared,
         readConfig: (name) => kube.get(MACHINE_CONFIGS, { name }),
         log: of('render'),
         version,
-        settled: () => kubelets.idle(),
+        settled: async () => {
+          await Promise.all(generating.map((one) => one.idle()));
+        },
       },
       leading,
     ),

@@ -18,6 +18,11 @@ export function rootAuthorityOf(config: unknown): string | undefined {
   return encoded === undefined ? undefined : Buffer.from(encoded, 'base64').toString();
 }
 
+/** Image of the release that the cluster runs. */
+export function releaseImageOf(config: unknown): string | undefined {
+  return textAt(config, ['spec', 'releaseImage']);
+}
+
 function textAt(object: unknown, path: readonly string[]): string | undefined {
   let value = object;
   for (const field of path) value = isRecord(value) ? value[field] : undefined;

@@ -64,6 +64,8 @@ export const OBJECT_NAME = /^[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?$/;
 export const LABEL = {
   /** On MachineConfigs: the role that decides the merge order. */
   ROLE: `${MCO_GROUP}/role`,
+  /** On pools that MCO itself makes. */
+  BUILT_IN_POOL: `${MCO_GROUP}/mco-built-in`,
   ZONE: 'topology.kubernetes.io/zone',
   OS: 'kubernetes.io/os',
   CONTROL_PLANE: 'node-role.kubernetes.io/control-plane',

@@ -4,7 +4,16 @@
  */
 
 export { APIServer, ConfigNode, FeatureGate } from './cluster-settings';
+export { ContainerRuntimeConfig } from './container-runtime-config';
 export { ControllerConfig } from './controller-config';
+export {
+  ClusterImagePolicy,
+  Image,
+  ImageContentSourcePolicy,
+  ImageDigestMirrorSet,
+  ImagePolicy,
+  ImageTagMirrorSet,
+} from './image-sources';
 export { KubeletConfig } from './kubelet-config';
 export { MachineConfig } from './machine-config';
 export { MachineConfigNode } from './machine-config-node';

@@ -13,6 +13,13 @@ import {
 import type { MachineConfigNode, Node } from '../../core/node/types';
 import type { ObjectMeta } from '../../core/object-meta';
 import type { MachineConfigPool, RolloutPolicy } from '../../core/pool/types';
+import type {
+  ImageContentSourcePolicy,
+  ImageDigestMirrorSet,
+  ImagePolicy,
+  ImageSpec,
+  ImageTagMirrorSet,
+} from '../../core/registries';
 import type { PoolRollout } from '../../core/rollout/pool-rollout';
 import { withReport } from './host-report';
 
@@ -42,6 +49,10 @@ function resource<T extends KubeObject>(
   namespaced = false,
 ): Resource<T> {
   return { group, version, plural, kind, namespaced };
+}
+
+export interface ImageConfig extends KubeObject {
+  readonly spec?: ImageSpec;
 }
 
 export interface Lease extends KubeObject {
@@ -118,6 +129,45 @@ export const FEATURE_GATES = resource<KubeObject>(
 /** Settings of all machines; not the Node of one. */
 export const CONFIG_NODES = resource<KubeObject>(CONFIG_GROUP, 'v1', 'nodes', 'Node');
 export const API_SERVERS = resource<KubeObject>(CONFIG_GROUP, 'v1', 'apiservers', 'APIServer');
+export const CONTAINER_RUNTIME_CONFIGS = resource<Origin>(
+  MCO_GROUP,
+  MCO_VERSION,
+  'containerruntimeconfigs',
+  'ContainerRuntimeConfig',
+);
+/** Of the registries of the cluster; not one image. */
+export const IMAGE_CONFIGS = resource<ImageConfig>(CONFIG_GROUP, 'v1', 'images', 'Image');
+export const IMAGE_DIGEST_MIRROR_SETS = resource<ImageDigestMirrorSet>(
+  CONFIG_GROUP,
+  'v1',
+  'imagedigestmirrorsets',
+  'ImageDigestMirrorSet',
+);
+export const IMAGE_TAG_MIRROR_SETS = resource<ImageTagMirrorSet>(
+  CONFIG_GROUP,
+  'v1',
+  'imagetagmirrorsets',
+  'ImageTagMirrorSet',
+);
+export const IMAGE_CONTENT_SOURCE_POLICIES = resource<ImageContentSourcePolicy>(
+  OPERATOR_GROUP,
+  'v1alpha1',
+  'imagecontentsourcepolicies',
+  'ImageContentSourcePolicy',
+);
+export const CLUSTER_IMAGE_POLICIES = resource<ImagePolicy>(
+  CONFIG_GROUP,
+  'v1',
+  'clusterimagepolicies',
+  'ClusterImagePolicy',
+);
+export const IMAGE_POLICIES = resource<ImagePolicy>(
+  CONFIG_GROUP,
+  'v1',
+  'imagepolicies',
+  'ImagePolicy',
+  true,
+);
 export const ROLLOUT_POLICIES = resource<RolloutPolicy>(
   SLIPWAY_GROUP,
   SLIPWAY_VERSION,

@@ -54,6 +54,8 @@ export interface Generator<L extends Look> {
   look(): L;
   /** Says what is no problem of one object; called at each look. */
   tell?(look: L): void;
+  /** After the MachineConfigs. */
+  writeMore?(look: L): Promise<void>;
 }
 
 export class GeneratingController<L extends Look> {
@@ -122,6 +124,7 @@ export class GeneratingController<L extends Look> {
       }
     }
     if (failures.length > 0) throw failures[0];
+    await this.#generator.writeMore?.(look);
   }
 
   get #target() {

@@ -1,7 +1,6 @@
 /** What the cluster sets for all kubelets, from objects of config.openshift.io. */
 
 import { isRecord } from '../is-record';
-import type { MachineConfig } from '../machine-config/types';
 import { ANNOTATION } from '../names';
 import { nodeConfigChange } from './node-config-change';
 import { profileOfFrequency } from './node-config';
@@ -48,6 +47,15 @@ export function clusterSettings(
   };
 }
 
+/** Whether the cluster turns a gate of its own components on. */
+export function hasFeatureGate(
+  gate: string,
+  objects: Pick<ClusterObjects, 'featureGate' | 'controllerConfig'>,
+): boolean {
+  const listed = gatesOfStatus(objects) ?? gatesOfSpec(objects);
+  return listed.enabled.includes(gate);
+}
+
 interface Accepted<T> {
   readonly accepted?: T;
   readonly says?: string;
@@ -57,22 +65,11 @@ interface Accepted<T> {
  * The status wins where somebody keeps it, as on OpenShift, whose kubelets know more gates than
  * others. Else those that a person lists.
  */
-function featureGatesOf({ featureGate, controllerConfig }: ClusterObjects): Accepted<FeatureGates> {
-  if (!isRecord(featureGate)) return {};
-  const versions = at(featureGate, 'status', 'featureGates');
-  if (Array.isArray(versions) && versions.length > 0) {
-    const release = at(
-      controllerConfig,
-      'metadata',
-      'annotations',
-      ANNOTATION.RELEASE_IMAGE_VERSION,
-    );
-    const all: readonly unknown[] = versions;
-    const own = all.find((one) => at(one, 'version') === release) ?? all.at(0);
-    return { accepted: { enabled: namesIn(own, 'enabled'), disabled: namesIn(own, 'disabled') } };
-  }
-  const custom = at(featureGate, 'spec', 'customNoUpgrade');
-  const accepted = { enabled: textsIn(custom, 'enabled'), disabled: textsIn(custom, 'disabled') };
+function featureGatesOf(objects: ClusterObjects): Accepted<FeatureGates> {
+  if (!isRecord(objects.featureGate)) return {};
+  const ofStatus = gatesOfStatus(objects);
+  if (ofStatus !== undefined) return { accepted: ofStatus };
+  const accepted = gatesOfSpec(objects);
   const featureGates = Object.fromEntries([
     ...accepted.enabled.map((gate) => [gate, true] as const),
     ...accepted.disabled.map((gate) => [gate, false] as const),
@@ -81,6 +78,23 @@ function featureGatesOf({ featureGate, controllerConfig }: ClusterObjects): Acce
   if (problem === undefined) return { accepted };
   const { path, problem: says, fix } = problem;
   return { says: `spec.customNoUpgrade: ${String(path.at(-1))}: ${says}; ${fix}` };
+}
+
+function gatesOfStatus({
+  featureGate,
+  controllerConfig,
+}: Pick<ClusterObjects, 'featureGate' | 'controllerConfig'>): FeatureGates | undefined {
+  const versions = at(featureGate, 'status', 'featureGates');
+  if (!Array.isArray(versions) || versions.length === 0) return undefined;
+  const release = at(controllerConfig, 'metadata', 'annotations', ANNOTATION.RELEASE_IMAGE_VERSION);
+  const all: readonly unknown[] = versions;
+  const own = all.find((one) => at(one, 'version') === release) ?? all.at(0);
+  return { enabled: namesIn(own, 'enabled'), disabled: namesIn(own, 'disabled') };
+}
+
+function gatesOfSpec({ featureGate }: Pick<ClusterObjects, 'featureGate'>): FeatureGates {
+  const custom = at(featureGate, 'spec', 'customNoUpgrade');
+  return { enabled: textsIn(custom, 'enabled'), disabled: textsIn(custom, 'disabled') };
 }
 
 /** A prohibited change of the latency profile leaves the one that workers have. */

@@ -14,6 +14,7 @@ export {
   type BootstrapPool,
   type BootstrapResult,
 } from './bootstrap';
+export { hasFeatureGate } from './cluster-settings';
 export {
   decodeKubeletConfiguration,
   type DecodedKubeletConfiguration,

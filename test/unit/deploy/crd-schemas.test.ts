@@ -34,6 +34,13 @@ const KINDS: Readonly<Record<string, z.ZodType>> = {
   FeatureGate: schemas.FeatureGate,
   Node: schemas.ConfigNode,
   APIServer: schemas.APIServer,
+  ContainerRuntimeConfig: schemas.ContainerRuntimeConfig,
+  Image: schemas.Image,
+  ImageDigestMirrorSet: schemas.ImageDigestMirrorSet,
+  ImageTagMirrorSet: schemas.ImageTagMirrorSet,
+  ImageContentSourcePolicy: schemas.ImageContentSourcePolicy,
+  ClusterImagePolicy: schemas.ClusterImagePolicy,
+  ImagePolicy: schemas.ImagePolicy,
 };
 
 describe('the zod schemas and the CRDs', () => {

@@ -1,0 +1,112 @@
+/** ContainerRuntimeConfigs, and where machines may pull images from. */
+
+import { gunzipSync } from 'node:zlib';
+import { parse as parseToml } from 'smol-toml';
+import {
+  CONTAINER_RUNTIME_CONFIGS,
+  IMAGE_CONFIGS,
+  type KubeObject,
+  type Resource,
+} from '../../adapters/kube/resources';
+import { describeConfigProblem } from '../../core/config-problem';
+import { lookAtRuntimes, type RuntimeObject } from '../../core/container-runtime';
+import { CONTROLLER_CONFIG, releaseImageOf } from '../../core/controller-config';
+import { fewSentences } from '../../core/few';
+import { hasFeatureGate } from '../../core/kubelet';
+import { FIELD_MANAGER } from '../../core/names';
+import { lookAtRegistries, type RegistriesLook } from '../../core/registries';
+import { GeneratingController, type GeneratingDeps, type Look } from '../generated';
+import { policyStatusWrites } from './policy-status';
+
+const MANAGER = `${FIELD_MANAGER.CONTROLLERS}-container-runtime`;
+
+interface RuntimeLook extends Look {
+  readonly objects: readonly RuntimeObject[];
+  readonly registries: RegistriesLook;
+}
+
+export function containerRuntimeController(
+  deps: GeneratingDeps,
+  leading: AbortSignal,
+): GeneratingController<RuntimeLook> {
+  const { picture, now } = deps;
+  return new GeneratingController(
+    deps,
+    {
+      resource: CONTAINER_RUNTIME_CONFIGS,
+      manager: MANAGER,
+      watched: [
+        ...[picture.containerRuntimeConfigs, picture.images, picture.imageDigestMirrorSets],
+        ...[picture.imageTagMirrorSets, picture.imageContentSourcePolicies],
+        ...[picture.clusterImagePolicies, picture.imagePolicies],
+        ...[picture.featureGates, picture.controllerConfigs],
+      ],
+      concerned: /^01-.+-container-runtime$|^99-.+-(containerruntime|registries)(-\d+)?$/,
+      look: () => look(deps),
+      tell: (seen) => tell(deps, seen),
+      writeMore: ({ registries }) =>
+        policyStatusWrites(deps, { manager: MANAGER, now: now() }, registries.conflicts),
+    },
+    leading,
+  );
+}
+
+function look({ picture, now, version }: GeneratingDeps): RuntimeLook {
+  const shared = {
+    pools: picture.pools.list(),
+    machineConfigs: picture.machineConfigs,
+    version,
+    toml: { parseToml: (text: string): unknown => parseToml(text) },
+    gunzip: (bytes: Uint8Array): Uint8Array => gunzipSync(bytes),
+  };
+  const controllerConfig = picture.controllerConfigs.get(CONTROLLER_CONFIG);
+  const objects = lookAtRuntimes({
+    ...shared,
+    origins: picture.containerRuntimeConfigs.list(),
+    additionalStorage: hasFeatureGate('AdditionalStorageConfig', {
+      featureGate: picture.featureGates.get('cluster'),
+      controllerConfig,
+    }),
+    now: now(),
+  });
+  const registries = lookAtRegistries({
+    ...shared,
+    image: picture.images.get('cluster'),
+    mirrors: {
+      contentSourcePolicies: picture.imageContentSourcePolicies.list(),
+      digestMirrorSets: picture.imageDigestMirrorSets.list(),
+      tagMirrorSets: picture.imageTagMirrorSets.list(),
+    },
+    clusterImagePolicies: picture.clusterImagePolicies.list(),
+    imagePolicies: picture.imagePolicies.list(),
+    releaseImage: releaseImageOf(controllerConfig),
+  });
+  return { objects, cluster: registries.writes, registries };
+}
+
+/** What is refused or has no effect, on the objects that say it. */
+function tell(
+  { events, picture, log }: GeneratingDeps,
+  { objects, registries }: Pick<RuntimeLook, 'objects' | 'registries'>,
+): void {
+  const say = (
+    resource: Resource,
+    object: KubeObject,
+    reason: string,
+    texts: readonly string[],
+  ) => {
+    const subject = { resource, object };
+    if (texts.length === 0) events.over(subject, reason);
+    else events.record(subject, 'Warning', reason, fewSentences(texts));
+  };
+  for (const { origin, ignored } of objects) {
+    const texts = ignored.map(describeConfigProblem);
+    say(CONTAINER_RUNTIME_CONFIGS, origin, 'FieldIgnored', texts);
+  }
+  const { refused, ignored } = registries;
+  if (refused.length > 0) log.warn({ reason: fewSentences(refused) }, 'registries are refused');
+  const image = picture.images.get('cluster');
+  if (image === undefined) return;
+  say(IMAGE_CONFIGS, image, 'Refused', refused);
+  say(IMAGE_CONFIGS, image, 'FieldIgnored', ignored.map(describeConfigProblem));
+}

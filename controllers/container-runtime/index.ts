@@ -1,0 +1,1 @@
+export { containerRuntimeController } from './container-runtime-controller';

@@ -1,0 +1,115 @@
+/** One look at all ContainerRuntimeConfigs. */
+
+import {
+  CONTAINER_RUNTIME_CONFIG,
+  inOrderOfCreation,
+  planRemoval,
+  planSync,
+  Stage,
+  type Generated,
+  type Origin,
+  type Write,
+} from '../generated-configs';
+import { messageOf } from '../errors';
+import type { MachineConfig } from '../machine-config/types';
+import type { MachineConfigPool } from '../pool/types';
+import type { TomlPort } from '../toml';
+import { containerRuntimeFiles, containerRuntimeMachineConfig } from './generate';
+import { machineRuntime } from './machine-runtime';
+import { containerRuntimeProblems } from './problems';
+import type { ContainerRuntimeConfig, ContainerRuntimeConfiguration } from './types';
+import { containerRuntimeRefusal } from './validate';
+
+export interface RuntimePicture {
+  readonly origins: readonly Origin[];
+  readonly pools: readonly MachineConfigPool[];
+  readonly machineConfigs: {
+    get(name: string): MachineConfig | undefined;
+    list(): readonly MachineConfig[];
+  };
+  /** Feature gate AdditionalStorageConfig: without it the additional stores are not written. */
+  readonly additionalStorage: boolean;
+  readonly version: string;
+  /** RFC 3339. */
+  readonly now: string;
+  readonly toml: TomlPort;
+  readonly gunzip: (bytes: Uint8Array) => Uint8Array;
+}
+
+export interface RuntimeObject {
+  readonly origin: Origin;
+  readonly writes: readonly Write[];
+  /** Why its pools keep what they have. */
+  readonly problem?: string;
+  /** Values without the effect that they seem to have. */
+  readonly ignored: ReturnType<typeof containerRuntimeProblems>;
+}
+
+/** In the order of creation. */
+export function lookAtRuntimes(picture: RuntimePicture): readonly RuntimeObject[] {
+  const stage = new Stage(picture.origins, picture.machineConfigs.list());
+  return inOrderOfCreation(picture.origins).map((origin) => lookAt(origin, picture, stage));
+}
+
+function lookAt(origin: Origin, picture: RuntimePicture, stage: Stage): RuntimeObject {
+  const { configs, origins } = stage;
+  const kind = CONTAINER_RUNTIME_CONFIG;
+  if (origin.metadata.deletionTimestamp !== undefined) {
+    return {
+      origin,
+      writes: stage.played(origin, planRemoval(kind, origin, configs)),
+      ignored: [],
+    };
+  }
+  const configuration = (origin as ContainerRuntimeConfig).spec.containerRuntimeConfig;
+  const refusal = refusalOf(configuration);
+  const plan = planSync({
+    ...{ kind, origin, origins, configs, pools: picture.pools, refusal },
+    ...{ version: picture.version, now: picture.now },
+    generate: (pool) => contentFor(configuration ?? {}, pool, picture),
+    defects: 'corrected',
+  });
+  const gates = { additionalStorage: picture.additionalStorage };
+  return {
+    ...{ origin, writes: stage.played(origin, plan.writes) },
+    ignored: refusal === undefined ? containerRuntimeProblems(configuration ?? {}, gates) : [],
+    ...(plan.problem === undefined ? {} : { problem: plan.problem }),
+  };
+}
+
+function refusalOf(configuration: ContainerRuntimeConfiguration | undefined): string | undefined {
+  if (configuration === undefined) {
+    return 'spec.containerRuntimeConfig is missing; write what to change, for example pidsLimit: 4096';
+  }
+  try {
+    return containerRuntimeRefusal(configuration);
+  } catch (error) {
+    return messageOf(error);
+  }
+}
+
+function contentFor(
+  configuration: ContainerRuntimeConfiguration,
+  { metadata: { name } }: MachineConfigPool,
+  { machineConfigs, gunzip, toml, additionalStorage }: RuntimePicture,
+): Generated {
+  const runtime = machineRuntime(name, { gunzip, configNamed: (one) => machineConfigs.get(one) });
+  if ('problem' in runtime) return runtime;
+  if (runtime.containers === undefined) return { problem: ofContainerd(name) };
+  const { files, storageError } = containerRuntimeFiles(configuration, {
+    ...{ gates: { additionalStorage }, port: toml },
+    storageConf: runtime.containers.storageConf,
+  });
+  if (storageError !== undefined) return { problem: `pool ${name}: ${storageError}` };
+  const owner = { apiVersion: '', kind: '', name: '', uid: '' };
+  const made = { name: '', pool: name, files, controllerVersion: '', owner };
+  return { spec: containerRuntimeMachineConfig(made).spec };
+}
+
+/** The kubelet has what containerd has not. */
+function ofContainerd(pool: string): string {
+  return (
+    `the machines of pool ${pool} run containerd, and a ContainerRuntimeConfig is for CRI-O; ` +
+    'set podPidsLimit for pidsLimit and containerLogMaxSize for logSizeMax in a KubeletConfig'
+  );
+}

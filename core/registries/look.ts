@@ -1,0 +1,178 @@
+/** One look at everything that says where machines may pull images from. */
+
+import { machineRuntime, type MachineRuntime } from '../container-runtime/machine-runtime';
+import type { ConfigProblem } from '../config-problem';
+import { messageOf } from '../errors';
+import { storedConfig, type ConfigWrite } from '../generated-configs';
+import { machineConfigOf } from '../generated-file';
+import type { IgnitionConfig, MachineConfig } from '../machine-config/types';
+import { ANNOTATION, CONFIG_GROUP, LABEL } from '../names';
+import type { ObjectMeta } from '../object-meta';
+import type { MachineConfigPool } from '../pool/types';
+import type { TomlPort } from '../toml';
+import { containerdRegistries } from './containerd';
+import { syncRegistries, type SyncResult } from './generate';
+import { registriesConfigName } from './names';
+import { registriesProblems } from './problems';
+import type { ImagePolicy, ImageSpec, MirrorSets } from './types';
+
+/** Of a cluster without a release: nobody pulls from there. */
+const NO_RELEASE = 'release.invalid/none';
+
+export interface RegistriesPicture {
+  readonly pools: readonly MachineConfigPool[];
+  readonly machineConfigs: { get(name: string): MachineConfig | undefined };
+  /** The Image `cluster` of config.openshift.io. */
+  readonly image: { readonly metadata: ObjectMeta; readonly spec?: ImageSpec } | undefined;
+  readonly mirrors: MirrorSets;
+  readonly clusterImagePolicies: readonly ImagePolicy[];
+  readonly imagePolicies: readonly ImagePolicy[];
+  /** Image of the release that the cluster runs, which may not be blocked. */
+  readonly releaseImage: string | undefined;
+  readonly version: string;
+  readonly toml: TomlPort;
+  readonly gunzip: (bytes: Uint8Array) => Uint8Array;
+}
+
+export interface RegistriesLook {
+  readonly writes: readonly ConfigWrite[];
+  /** Why pools keep what they have. */
+  readonly refused: readonly string[];
+  /** ImagePolicies of which some scopes do not apply. */
+  readonly conflicts: SyncResult['conflicts'];
+  /** Values without the effect that they seem to have. */
+  readonly ignored: readonly ConfigProblem[];
+}
+
+/** Nothing is written for any pool when one is refused. */
+export function lookAtRegistries(picture: RegistriesPicture): RegistriesLook {
+  const pools = picture.pools.filter(hasOwnRegistries).map(({ metadata }) => metadata.name);
+  if (!isAsked(picture))
+    return { ...NOTHING, writes: pools.flatMap((pool) => removed(pool, picture)) };
+  const made = pools.map((pool) => madeFor(pool, picture));
+  const refused = [...new Set(made.flatMap((one) => ('problem' in one ? [one.problem] : [])))];
+  const [first] = made.flatMap((one) => ('conflicts' in one ? [one] : []));
+  const conflicts = first?.conflicts ?? [];
+  if (refused.length > 0) return { ...NOTHING, refused, conflicts };
+  const good = made.flatMap((one) => ('config' in one ? [one] : []));
+  return {
+    ...{ refused, conflicts },
+    writes: good.flatMap(({ config }) =>
+      storedConfig(picture.machineConfigs.get(config.metadata.name), config),
+    ),
+    ignored: [...problemsOf(picture), ...good.flatMap((one) => one.ignored)],
+  };
+}
+
+const NOTHING: RegistriesLook = { writes: [], refused: [], conflicts: [], ignored: [] };
+
+/**
+ * Custom pools have those of worker, by its MachineConfig.
+ *
+ * @see MCO pkg/controller/container-runtime-config/container_runtime_config_controller.go (7ff337a4)
+ */
+function hasOwnRegistries({ metadata: { name, labels } }: MachineConfigPool): boolean {
+  const isBuiltIn = labels !== undefined && Object.hasOwn(labels, LABEL.BUILT_IN_POOL);
+  return isBuiltIn || ['master', 'worker', 'arbiter'].includes(name);
+}
+
+function isAsked({
+  image,
+  mirrors,
+  clusterImagePolicies,
+  imagePolicies,
+}: RegistriesPicture): boolean {
+  const { contentSourcePolicies, digestMirrorSets, tagMirrorSets } = mirrors;
+  const lists: readonly (readonly unknown[])[] = [
+    ...[contentSourcePolicies, digestMirrorSets, tagMirrorSets],
+    ...[clusterImagePolicies, imagePolicies],
+  ];
+  return image !== undefined || lists.some((list) => list.length > 0);
+}
+
+/** What another controller generated stays. */
+function removed(
+  pool: string,
+  { machineConfigs, version }: RegistriesPicture,
+): readonly ConfigWrite[] {
+  const name = registriesConfigName(pool);
+  const by = machineConfigs.get(name)?.metadata.annotations;
+  const isOwn = by?.[ANNOTATION.GENERATED_BY_CONTROLLER_VERSION] === version;
+  return isOwn ? [{ do: 'remove', name }] : [];
+}
+
+type Made =
+  | { readonly problem: string }
+  | {
+      readonly config: MachineConfig;
+      readonly conflicts: SyncResult['conflicts'];
+      readonly ignored: readonly ConfigProblem[];
+    };
+
+function madeFor(pool: string, picture: RegistriesPicture): Made {
+  const { machineConfigs, gunzip } = picture;
+  const ports = { gunzip, configNamed: (name: string) => machineConfigs.get(name) };
+  const runtime = machineRuntime(pool, ports);
+  if ('problem' in runtime) return runtime;
+  try {
+    return together(pool, runtime, picture);
+  } catch (error) {
+    return { problem: messageOf(error) };
+  }
+}
+
+/** @throws `InvalidMachineConfig` in MCO's words */
+function together(pool: string, runtime: MachineRuntime, picture: RegistriesPicture): Made {
+  const { image, mirrors, version } = picture;
+  const ofContainers = synced(pool, runtime, picture);
+  if (ofContainers?.error !== undefined) return { problem: ofContainers.error };
+  const ofContainerd = runtime.isContainerd
+    ? containerdRegistries(image?.spec ?? {}, mirrors)
+    : { files: [], problems: [] };
+  const own = machineConfigOf({
+    ...{ name: registriesConfigName(pool), role: pool, files: ofContainerd.files },
+    annotations: { [ANNOTATION.GENERATED_BY_CONTROLLER_VERSION]: version },
+    owner: ownerOf(image),
+  });
+  const files = [own, ...(ofContainers?.machineConfigs ?? [])].flatMap(
+    ({ spec }) => (spec.config as IgnitionConfig).storage?.files ?? [],
+  );
+  const config = {
+    ...own,
+    metadata: { ...own.metadata, ownerReferences: image === undefined ? [] : [ownerOf(image)] },
+    spec: { config: { ignition: { version: '3.5.0' }, storage: { files } } },
+  };
+  return { config, conflicts: ofContainers?.conflicts ?? [], ignored: ofContainerd.problems };
+}
+
+function synced(
+  pool: string,
+  { containers }: MachineRuntime,
+  picture: RegistriesPicture,
+): SyncResult | undefined {
+  if (containers === undefined) return undefined;
+  return syncRegistries({
+    ...picture,
+    image: picture.image?.spec ?? {},
+    releaseImage: picture.releaseImage ?? NO_RELEASE,
+    sigstoreVerification: true,
+    port: picture.toml,
+    pools: [{ name: pool }],
+    baseFilesOf: () => containers,
+    owner: ownerOf(picture.image),
+    controllerVersion: picture.version,
+  });
+}
+
+function problemsOf(picture: RegistriesPicture): readonly ConfigProblem[] {
+  const { image, mirrors, clusterImagePolicies, imagePolicies, releaseImage } = picture;
+  return registriesProblems({
+    ...{ image: image?.spec ?? {}, mirrors, clusterImagePolicies, imagePolicies },
+    ...(releaseImage === undefined ? {} : { releaseImage }),
+  });
+}
+
+function ownerOf(image: RegistriesPicture['image']) {
+  const { name = '', uid = '' } = image?.metadata ?? {};
+  return { apiVersion: `${CONFIG_GROUP}/v1`, kind: 'Image', name, uid };
+}
