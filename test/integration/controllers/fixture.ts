@@ -19,7 +19,8 @@ import { runControllers, type ControllerParts } from '../../../controllers/main'
 import type { ControllerMetrics } from '../../../controllers/metrics';
 import type { RolloutGateway } from '../../../controllers/rollout';
 import { controllerSettings } from '../../../controllers/settings';
-import type { MachineConfig } from '../../../core/machine-config/types';
+import { decodeDataUrl } from '../../../core/encoding';
+import type { IgnitionConfig, MachineConfig } from '../../../core/machine-config/types';
 import type { MachineConfigNode, Node } from '../../../core/node/types';
 import type { Condition } from '../../../core/object-meta';
 import type { MachineConfigPool } from '../../../core/pool/types';
@@ -317,6 +318,15 @@ export function aFile(path: string, text: string, more: object = {}): object {
     contents: { source: `data:,${encodeURIComponent(text)}` },
     ...more,
   };
+}
+
+/** The text of a file in a MachineConfig; empty when it has none. */
+export function textOfFile(config: MachineConfig | undefined, path: string): string {
+  const files = (config?.spec.config as IgnitionConfig | undefined)?.storage?.files ?? [];
+  const decoded = decodeDataUrl(
+    files.find((file) => file.path === path)?.contents?.source ?? 'data:,',
+  );
+  return decoded.error === undefined ? new TextDecoder().decode(decoded.bytes) : '';
 }
 
 export function aConfig(

@@ -6,11 +6,9 @@ import {
   MACHINE_CONFIGS,
   type KubeObject,
 } from '../../../adapters/kube/resources';
-import { decodeDataUrl } from '../../../core/encoding';
 import type { Origin } from '../../../core/generated-configs';
-import type { IgnitionConfig, MachineConfig } from '../../../core/machine-config';
 import { QUIET } from '../crds/api-server';
-import { aConfig, aFile, aPool, useControllers } from './fixture';
+import { aConfig, aFile, aPool, textOfFile, useControllers } from './fixture';
 
 jest.setTimeout(60_000);
 
@@ -51,15 +49,8 @@ const object = (name: string, kubeletConfig: object): Origin => ({
     object,
 });
 
-/** The text of kubelet.conf in a MachineConfig; empty when that does not exist. */
-function fileIn(config: MachineConfig | undefined): string {
-  const files = (config?.spec.config as IgnitionConfig | undefined)?.storage?.files ?? [];
-  const file = files.find(({ path }) => path === '/etc/kubernetes/kubelet.conf');
-  const decoded = decodeDataUrl(file?.contents?.source ?? 'data:,');
-  return decoded.error === undefined ? new TextDecoder().decode(decoded.bytes) : '';
-}
-
-const generated = (name: string): string => fileIn(fixture.observer.configs.get(name));
+const generated = (name: string): string =>
+  textOfFile(fixture.observer.configs.get(name), '/etc/kubernetes/kubelet.conf');
 
 async function untilFile(name: string, holds: (text: string) => boolean): Promise<void> {
   const { observer } = fixture;

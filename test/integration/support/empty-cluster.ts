@@ -7,14 +7,17 @@ interface Listed {
   readonly items: readonly { readonly metadata: { readonly name: string } }[];
 }
 
+interface Definition {
+  readonly spec: {
+    readonly group: string;
+    readonly scope: string;
+    readonly names: { readonly plural: string };
+    readonly versions: readonly { readonly name: string }[];
+  };
+}
+
 interface Definitions {
-  readonly items: readonly {
-    readonly spec: {
-      readonly group: string;
-      readonly names: { readonly plural: string };
-      readonly versions: readonly { readonly name: string }[];
-    };
-  }[];
+  readonly items: readonly Definition[];
 }
 
 /** The owners first, so that nobody makes their objects again. */
@@ -60,12 +63,21 @@ export async function emptyCluster({ server, authority, admin }: ClusterLayout):
     }
     const definitions = '/apis/apiextensions.k8s.io/v1/customresourcedefinitions';
     const { items } = await api.call<Definitions>('GET', definitions);
-    for (const { spec } of items) {
-      const { group, names, versions } = spec;
-      await api.call('DELETE', `/apis/${group}/${versions[0]?.name ?? ''}/${names.plural}`);
-    }
+    for (const { spec } of items) await removeAllOf(api, spec);
   } finally {
     api.close();
+  }
+}
+
+async function removeAllOf(api: ApiClient, definition: Definition['spec']): Promise<void> {
+  const { group, names, versions, scope } = definition;
+  // Those of other namespaces went with them.
+  const place = scope === 'Namespaced' ? 'namespaces/default/' : '';
+  const path = `/apis/${group}/${versions[0]?.name ?? ''}/${place}${names.plural}`;
+  await api.call('DELETE', path);
+  // Whoever would take its finalizer off has ended.
+  for (const name of await namesIn(api, path)) {
+    await api.call('PATCH', `${path}/${name}`, { metadata: { finalizers: null } });
   }
 }
 
