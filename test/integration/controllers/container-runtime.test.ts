@@ -14,6 +14,7 @@ import type { MachineConfig } from '../../../core/machine-config';
 import type { ImagePolicy } from '../../../core/registries';
 import { QUIET } from '../crds/api-server';
 import { aConfig, aFile, aPool, textOfFile, useControllers } from './fixture';
+import { withOwnRights } from './rights';
 
 jest.setTimeout(60_000);
 
@@ -25,7 +26,7 @@ const LABELS = { [`pools.operator.machineconfiguration.openshift.io/${POOL}`]: '
 const PIDS = '/etc/crio/crio.conf.d/01-ctrcfg-pidsLimit';
 const CONF = '/etc/containers/registries.conf';
 
-const fixture = useControllers();
+const fixture = useControllers(withOwnRights);
 let runtimeConfigs: WatchCache<Origin>;
 let imagePolicies: WatchCache<ImagePolicy>;
 const ended = new AbortController();

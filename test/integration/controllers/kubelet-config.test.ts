@@ -9,6 +9,7 @@ import {
 import type { Origin } from '../../../core/generated-configs';
 import { QUIET } from '../crds/api-server';
 import { aConfig, aFile, aPool, textOfFile, useControllers } from './fixture';
+import { withOwnRights } from './rights';
 
 jest.setTimeout(60_000);
 
@@ -22,7 +23,7 @@ const POOL = 'worker';
 const NAME = `99-${POOL}-generated-kubelet`;
 const LABELS = { [`pools.operator.machineconfiguration.openshift.io/${POOL}`]: '' };
 
-const fixture = useControllers();
+const fixture = useControllers(withOwnRights);
 let kubeletConfigs: WatchCache<Origin>;
 const ended = new AbortController();
 

@@ -22,3 +22,9 @@ export async function installRights(api: TestApiServer): Promise<void> {
     if (!isThere) expect({ name, answer }).toMatchObject({ name, answer: { ok: true } });
   }
 }
+
+/** The controllers with the rights in deploy/rbac. */
+export async function withOwnRights(api: TestApiServer): Promise<{ readonly kubeconfig: string }> {
+  await installRights(api);
+  return { kubeconfig: await api.kubeconfigFor('slipway-controllers') };
+}
