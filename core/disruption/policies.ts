@@ -29,6 +29,8 @@ export const DEFAULT_DISRUPTION_POLICIES: DisruptionPolicies = {
     { path: REGISTRIES_CONF, actions: [{ type: 'Special' }] },
     { path: '/etc/containers/registries.d', actions: [reload('crio.service')] },
     { path: '/etc/crio/policies', actions: [reload('crio.service')] },
+    // Slipway's own: containerd reads it at each pull.
+    { path: '/etc/containerd/certs.d', actions: [{ type: 'None' }] },
     { path: '/etc/nmstate/openshift', actions: [{ type: 'None' }] },
     {
       path: `${ANCHORS}/openshift-config-user-ca-bundle.crt`,

@@ -27,7 +27,7 @@ const restart = (serviceName: string): DisruptionAction => ({
 describe('policies', () => {
   it('keep every default that the user does not name', () => {
     expect(mergeDisruptionPolicies()).toEqual(mergeDisruptionPolicies({ sshkey: { actions: [] } }));
-    expect(mergeDisruptionPolicies().files).toHaveLength(13);
+    expect(mergeDisruptionPolicies().files).toHaveLength(14);
   });
 
   it("put the user's in the place of a default with the same path or name", () => {

@@ -125,7 +125,7 @@ describe('with a wrong spec', () => {
           actions: [{ type: 'Reboot' }],
           field: `${IN_STATUS}.files[2]`,
         },
-        { path: '/etc/mine', actions: none, field: `${IN_STATUS}.files[13]` },
+        { path: '/etc/mine', actions: none, field: `${IN_STATUS}.files[14]` },
       ],
       units: [],
       sshkey: { actions: [{ type: 'Drain' }], field: `${IN_STATUS}.sshkey` },

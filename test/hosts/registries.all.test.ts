@@ -1,0 +1,102 @@
+/** A pod is pulled through a mirror of its registry, without a reboot; a blocked registry is not asked. */
+
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { repositoryRoot } from '../../tools/repository-root';
+import { execute } from './execute';
+import { REGISTRY } from './machine/os-registry';
+import { hostConfig, plainFile } from './support/configs';
+import { POOL } from './support/fleet';
+import { rootOf } from './support/picture';
+import { hostNetworkPods } from './support/pods';
+import { START_MS, startWorld, STOP_MS, STORY_MS, type World } from './support/world';
+
+const CONFIG = 'config.openshift.io/v1';
+/** No machine knows an address of it. */
+const SOURCE = 'quay.test';
+const IMAGE = 'team/workload';
+const RUNTIME = `01-${POOL}-container-runtime`;
+const HOSTS = `/etc/containerd/certs.d/${SOURCE}/hosts.toml`;
+/** As a person turns the folder on. */
+const CONTAINERD = `${readFileSync(
+  join(repositoryRoot(), 'test/hosts/image/common/etc/containerd/config.toml'),
+  'utf8',
+)}
+  [plugins."io.containerd.grpc.v1.cri".registry]
+    config_path = "/etc/containerd/certs.d"
+`;
+
+let world: World;
+
+beforeAll(async () => {
+  world = await startWorld({ hosts: 1, policy: { verify: { readySeconds: 1 } } });
+  for (const tag of ['1', '2']) await push(tag);
+  const config = await world.roll(
+    hostConfig(RUNTIME, { files: [plainFile('/etc/containerd/config.toml', CONTAINERD)] }),
+  );
+  await world.allUpdatedTo(config);
+}, START_MS);
+
+afterAll(() => world?.stop(), STOP_MS);
+
+/** The image of the suite's pods, which only the mirror has under this name. */
+async function push(tag: string): Promise<void> {
+  const archive = join(rootOf(world.machine), 'usr/lib/node/images/images-test-workload-.tar');
+  await execute('skopeo', [
+    ...['copy', '--quiet', '--dest-tls-verify=false'],
+    ...[`oci-archive:${archive}`, `docker://${REGISTRY}/${IMAGE}:${tag}`],
+  ]);
+}
+
+const object = (kind: string, name: string, spec: object) => ({
+  ...{ apiVersion: CONFIG, kind, metadata: { name }, spec },
+});
+
+/** As containerd pulls for a kubelet. */
+function pull(tag: string) {
+  return world.machine.run(
+    ...['ctr', '-n', 'k8s.io', 'images', 'pull', '--hosts-dir', '/etc/containerd/certs.d'],
+    `${SOURCE}/${IMAGE}:${tag}`,
+  );
+}
+
+test(
+  'mirrors cost no reboot, and the next pod is pulled through them',
+  async () => {
+    const { fleet, machine } = world;
+    const boots = machine.launcher.boots();
+    await fleet.manifests.applyObject(
+      object('Image', 'cluster', { registrySources: { insecureRegistries: [REGISTRY] } }),
+    );
+    const config = await world.roll(
+      object('ImageTagMirrorSet', 'mirrors', {
+        imageTagMirrors: [{ source: SOURCE, mirrors: [REGISTRY] }],
+      }),
+    );
+    await world.allUpdatedTo(config);
+    expect(await machine.output('cat', HOSTS)).toContain(REGISTRY);
+
+    const pods = JSON.stringify(hostNetworkPods('mirrored'));
+    const image = `${SOURCE}/${IMAGE}:1`;
+    await fleet.manifests.applyObject(
+      JSON.parse(pods.replace('images.test/workload:1', image)) as object,
+    );
+    await world.until('the pod is ready', () => world.record.pods.some(({ ready }) => ready));
+    expect(machine.launcher.boots()).toBe(boots);
+  },
+  STORY_MS,
+);
+
+test(
+  'a registry that is blocked then is not asked, nor are its mirrors',
+  async () => {
+    const boots = world.machine.launcher.boots();
+    const registrySources = { insecureRegistries: [REGISTRY], blockedRegistries: [SOURCE] };
+    const config = await world.roll(object('Image', 'cluster', { registrySources }));
+    await world.allUpdatedTo(config);
+
+    expect((await pull('2')).status).not.toBe(0);
+    expect(world.machine.launcher.boots()).toBe(boots);
+  },
+  STORY_MS,
+);
