@@ -236,7 +236,7 @@ describe('what the commands print, and how they end', () => {
       expect(itemsOf(nodes)).toHaveLength(4);
       expect(rollouts.out.split('\n')[0]).toMatch(/^POOL +STATUS +CONFIG/);
       expect(watched).toMatchObject({ code: 0 });
-      expect(watched.out).toMatch(/^worker-0 +worker .* no +Simulated host \(Slipway\)$/m);
+      expect(watched.out).toMatch(/^worker-0 +worker .* no +Simulated host \(Slipway\) +\d\S+$/m);
       expect(watched.err).toMatch(/^simulated hosts: all of \d+; no machines are behind them$/m);
       expect(JSON.parse(node.out)).toMatchObject({
         node: 'worker-0',
