@@ -1,9 +1,16 @@
 import type { z } from 'zod';
 import {
   APIServer,
+  ClusterImagePolicy,
   ConfigNode,
+  ContainerRuntimeConfig,
   ControllerConfig,
   FeatureGate,
+  Image,
+  ImageContentSourcePolicy,
+  ImageDigestMirrorSet,
+  ImagePolicy,
+  ImageTagMirrorSet,
   KubeletConfig,
   MachineConfig,
   MachineConfigPool,
@@ -38,6 +45,8 @@ export interface OfflineKind {
   /** Beside the shape, for objects of that shape. */
   readonly refusals?: Refusals;
   readonly onlyName?: string;
+  /** Another controller of the cluster keeps what Slipway reads there. */
+  readonly readsStatus?: true;
 }
 
 /** All other problems of an example that was not filled in follow from that. */
@@ -97,7 +106,20 @@ export const OFFLINE_KINDS: readonly OfflineKind[] = [
     schema: FeatureGate,
     keeps: ['spec', 'status'],
     onlyName: 'cluster',
+    readsStatus: true,
   },
+  { apiVersion: MCO, kind: 'ContainerRuntimeConfig', schema: ContainerRuntimeConfig, keeps: [] },
+  { apiVersion: CONFIG, kind: 'Image', schema: Image, keeps: ['spec'], onlyName: 'cluster' },
+  { apiVersion: CONFIG, kind: 'ImageDigestMirrorSet', schema: ImageDigestMirrorSet, keeps: [] },
+  { apiVersion: CONFIG, kind: 'ImageTagMirrorSet', schema: ImageTagMirrorSet, keeps: [] },
+  {
+    apiVersion: `${OPERATOR_GROUP}/v1alpha1`,
+    kind: 'ImageContentSourcePolicy',
+    schema: ImageContentSourcePolicy,
+    keeps: [],
+  },
+  { apiVersion: CONFIG, kind: 'ClusterImagePolicy', schema: ClusterImagePolicy, keeps: [] },
+  { apiVersion: CONFIG, kind: 'ImagePolicy', schema: ImagePolicy, keeps: [] },
   { apiVersion: CONFIG, kind: 'Node', schema: ConfigNode, keeps: ['spec'], onlyName: 'cluster' },
   {
     apiVersion: CONFIG,

@@ -6,7 +6,8 @@ import type { CompiledSelector, Labels } from '../../core/selectors';
 import type { RenderView } from '../render/render-pool';
 import type { Rest } from './check';
 import type { Findings } from './findings';
-import { generatedOffline, type OfflineObjects } from './generated';
+import { generatedOffline } from './generated';
+import type { OfflineObjects } from './generated-input';
 import { OFFLINE_KINDS } from './kinds';
 import { kindOf, readObject } from './read-object';
 
@@ -92,7 +93,7 @@ export class OfflineView implements RenderView {
   }
 
   #isFirst(object: ManifestObject, findings: Findings): boolean {
-    const key = `${object.kind}/${object.name}`;
+    const key = `${object.kind}/${placeOf(object)}`;
     const first = this.#written.get(key);
     if (first === undefined || object.name === '') {
       this.#written.set(key, object);
@@ -108,6 +109,12 @@ export class OfflineView implements RenderView {
     );
     return false;
   }
+}
+
+/** Two namespaces may have one name. */
+function placeOf({ name, value }: ManifestObject): string {
+  const { namespace } = (value['metadata'] ?? {}) as { readonly namespace?: unknown };
+  return typeof namespace === 'string' ? `${namespace}/${name}` : name;
 }
 
 function onEarlier(pool: MachineConfigPool, earlier: MachineConfig | undefined): MachineConfigPool {

@@ -36,7 +36,7 @@ export function readObject(
     refuse(['apiVersion'], 'this version is not served', `write ${kind.apiVersion}`);
   }
   refuseName(object, kind, refuse);
-  const written = withoutStatus(object.value);
+  const written = kind.readsStatus === true ? object.value : withoutStatus(object.value);
   const stored = storedForm(kind.schema, written, (path) => isKept(kind, path.join('.')));
   for (const path of stored.unknown) {
     const fix = 'correct its name or indentation, or remove it';

@@ -3,7 +3,7 @@ export { containerdRegistries, CONTAINERD_HOSTS } from './containerd';
 export { updateCredentialProviders, type CredentialProviders } from './credential-provider';
 export { SEARCH_REGISTRIES, type BaseFiles } from './files';
 export { bootstrapRegistries, syncRegistries, type SyncResult } from './generate';
-export { lookAtRegistries, type RegistriesLook } from './look';
+export { lookAtRegistries, type RegistriesLook, type RegistriesPicture } from './look';
 export { legacyRegistriesConfigName, registriesConfigName } from './names';
 export { POLICY_JSON } from './policy-json';
 export { registriesProblems } from './problems';

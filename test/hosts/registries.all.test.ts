@@ -1,6 +1,7 @@
 /** A pod is pulled through a mirror of its registry, without a reboot; a blocked registry is not asked. */
 
 import { readFileSync } from 'node:fs';
+import { copyFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { repositoryRoot } from '../../tools/repository-root';
 import { execute } from './execute';
@@ -15,6 +16,7 @@ const CONFIG = 'config.openshift.io/v1';
 /** No machine knows an address of it. */
 const SOURCE = 'quay.test';
 const IMAGE = 'team/workload';
+const ARCHIVE = 'usr/lib/node/images/images-test-workload-.tar';
 const RUNTIME = `01-${POOL}-container-runtime`;
 const HOSTS = `/etc/containerd/certs.d/${SOURCE}/hosts.toml`;
 /** As a person turns the folder on. */
@@ -41,7 +43,8 @@ afterAll(() => world?.stop(), STOP_MS);
 
 /** The image of the suite's pods, which only the mirror has under this name. */
 async function push(tag: string): Promise<void> {
-  const archive = join(rootOf(world.machine), 'usr/lib/node/images/images-test-workload-.tar');
+  const archive = join(world.fleet.registry.directory, `workload-${tag}.tar`);
+  await copyFile(join(rootOf(world.machine), ARCHIVE), archive);
   await execute('skopeo', [
     ...['copy', '--quiet', '--dest-tls-verify=false'],
     ...[`oci-archive:${archive}`, `docker://${REGISTRY}/${IMAGE}:${tag}`],

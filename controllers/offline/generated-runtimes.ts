@@ -1,0 +1,90 @@
+import { parse as parseToml } from 'smol-toml';
+import { lookAtRuntimes } from '../../core/container-runtime';
+import { CONTROLLER_CONFIG, releaseImageOf } from '../../core/controller-config';
+import {
+  CONTAINER_RUNTIME_CONFIG,
+  type ConfigWrite,
+  type Write,
+} from '../../core/generated-configs';
+import { hasFeatureGate } from '../../core/kubelet';
+import { lookAtRegistries, type RegistriesPicture } from '../../core/registries';
+import { fieldPath, type Findings } from './findings';
+import {
+  gunzip,
+  NO_TIME,
+  originsOf,
+  refuseUnnumbered,
+  reportProblem,
+  singleOf,
+  viewOf,
+  type GeneratedInput,
+} from './generated-input';
+
+/** Of ContainerRuntimeConfigs, and of what says where images come from. */
+export function generatedRuntimes(
+  input: GeneratedInput,
+  findings: Findings,
+): readonly (Write | ConfigWrite)[] {
+  return [...ofRuntimes(input, findings), ...ofRegistries(input, findings)];
+}
+
+const toml = { parseToml: (text: string): unknown => parseToml(text) };
+
+function ofRuntimes(input: GeneratedInput, findings: Findings): readonly Write[] {
+  const origins = originsOf(input, CONTAINER_RUNTIME_CONFIG);
+  refuseUnnumbered(input, CONTAINER_RUNTIME_CONFIG, { origins, findings });
+  const { pools, configs, version, objects } = input;
+  const looked = lookAtRuntimes({
+    ...{ origins, pools, version, now: NO_TIME, gunzip, toml },
+    machineConfigs: viewOf(configs),
+    additionalStorage: hasFeatureGate('AdditionalStorageConfig', {
+      featureGate: singleOf(input, 'FeatureGate'),
+      controllerConfig: singleOf(input, 'ControllerConfig', CONTROLLER_CONFIG),
+    }),
+  });
+  for (const { origin, problem, ignored } of looked) {
+    const written = objects.written(CONTAINER_RUNTIME_CONFIG.kind, origin.metadata.name);
+    for (const { path, problem: says, fix } of ignored) {
+      if (written !== undefined) findings.warning(written, fieldPath(path), says, fix);
+    }
+    reportProblem(input, written, { problem, findings });
+  }
+  return looked.flatMap(({ writes }) => writes);
+}
+
+type Of<K extends keyof RegistriesPicture> = RegistriesPicture[K];
+
+function ofRegistries(input: GeneratedInput, findings: Findings): readonly ConfigWrite[] {
+  const { pools, configs, version, objects } = input;
+  const list = <T>(kind: string): readonly T[] => objects.of(kind) as unknown as readonly T[];
+  const controllerConfig = singleOf(input, 'ControllerConfig', CONTROLLER_CONFIG);
+  const { writes, refused, ignored } = lookAtRegistries({
+    ...{ pools, version, toml, gunzip, machineConfigs: viewOf(configs) },
+    image: singleOf(input, 'Image') as Of<'image'>,
+    mirrors: {
+      contentSourcePolicies: list('ImageContentSourcePolicy'),
+      digestMirrorSets: list('ImageDigestMirrorSet'),
+      tagMirrorSets: list('ImageTagMirrorSet'),
+    },
+    clusterImagePolicies: list('ClusterImagePolicy'),
+    imagePolicies: list('ImagePolicy'),
+    releaseImage: releaseImageOf(controllerConfig),
+  });
+  const [first] = SOURCES.flatMap((kind) =>
+    objects.of(kind).map(({ metadata }) => ({ kind, metadata })),
+  );
+  const of = first && objects.written(first.kind, first.metadata.name);
+  for (const problem of refused) reportProblem(input, of, { problem, findings });
+  for (const { path, problem, fix } of ignored) {
+    const [, kind = '', name = '', field = ''] = /^(\w+) (\S+): (.*)$/.exec(path) ?? [];
+    const written = objects.written(kind, name.slice(name.indexOf('/') + 1)) ?? of;
+    if (written !== undefined) findings.warning(written, fieldPath(field), problem, fix);
+  }
+  return writes;
+}
+
+/** The first of them is named where all together are refused. */
+const SOURCES = [
+  ...['Image', 'ImageDigestMirrorSet', 'ImageTagMirrorSet', 'ImageContentSourcePolicy'],
+  ...['ClusterImagePolicy', 'ImagePolicy'],
+];
