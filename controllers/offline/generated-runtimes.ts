@@ -7,7 +7,7 @@ import {
   type Write,
 } from '../../core/generated-configs';
 import { hasFeatureGate } from '../../core/kubelet';
-import { lookAtRegistries, type RegistriesPicture } from '../../core/registries';
+import { lookAtRegistries } from '../../core/registries';
 import { fieldPath, type Findings } from './findings';
 import {
   gunzip,
@@ -52,15 +52,13 @@ function ofRuntimes(input: GeneratedInput, findings: Findings): readonly Write[]
   return looked.flatMap(({ writes }) => writes);
 }
 
-type Of<K extends keyof RegistriesPicture> = RegistriesPicture[K];
-
 function ofRegistries(input: GeneratedInput, findings: Findings): readonly ConfigWrite[] {
   const { pools, configs, version, objects } = input;
   const list = <T>(kind: string): readonly T[] => objects.of(kind) as unknown as readonly T[];
   const controllerConfig = singleOf(input, 'ControllerConfig', CONTROLLER_CONFIG);
   const { writes, refused, ignored } = lookAtRegistries({
     ...{ pools, version, toml, gunzip, machineConfigs: viewOf(configs) },
-    image: singleOf(input, 'Image') as Of<'image'>,
+    image: singleOf(input, 'Image'),
     mirrors: {
       contentSourcePolicies: list('ImageContentSourcePolicy'),
       digestMirrorSets: list('ImageDigestMirrorSet'),
