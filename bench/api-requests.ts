@@ -25,6 +25,7 @@ const USERS = ['slipway-controllers', 'slipway-cluster-worker', 'slipway-server'
 const GROUPS = [
   '',
   'apps',
+  'config.openshift.io',
   'policy',
   'machineconfiguration.openshift.io',
   'operator.openshift.io',

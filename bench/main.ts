@@ -8,6 +8,7 @@ import { runChurn } from './churn';
 import { runEvictionsBench } from './evictions';
 import { figureLines, rowLines } from './figures';
 import { tooShort } from './growth';
+import { runGeneratedBench } from './generated-configs';
 import { runHostBench } from './host';
 import { runRenderBench } from './render';
 import { runRolloutBench } from './rollout';
@@ -71,6 +72,22 @@ async function main(): Promise<void> {
     .option('--kills <count>', 'workers that are killed, one after the other', wholeNumber(1), 4)
     .option('--cancels <count>', 'updates that are cancelled', wholeNumber(1), 50)
     .action(twoWorkers);
+  program
+    .command('generated-configs')
+    .description(
+      'change the feature gates of all kubelets, with three KubeletConfigs for three pools',
+    )
+    .option('--nodes <count>', 'Nodes of the largest pool', wholeNumber(1), 5000)
+    .option('--json', 'one JSON object on standard output', false)
+    .action(async ({ nodes, json }: { nodes: number; json: boolean }) => {
+      print(
+        await runGeneratedBench({
+          nodes,
+          onStep: (text) => process.stderr.write(`bench: ${text}\n`),
+        }),
+        json,
+      );
+    });
   program
     .command('render')
     .description('render 60 × 4 KiB and 1,000 × 256 B MachineConfigs')
