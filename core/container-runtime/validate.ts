@@ -1,7 +1,7 @@
 /** What MCO refuses in a ContainerRuntimeConfig. */
 
+import { parseQuantity, type Quantity } from '../encoding/quantity';
 import { goQuote } from '../pool/go-quote';
-import { parseQuantity, type Quantity } from '../quantity';
 import type { ContainerRuntimeConfiguration, Store } from './types';
 
 /** In bytes; exactly this many are refused, too. */
@@ -39,8 +39,8 @@ export function quantityOf(
   source: string | number | undefined,
 ): Quantity | undefined {
   if (source === undefined) return undefined;
-  const quantity = parseQuantity(source);
-  if (quantity !== undefined) return quantity;
+  const quantity = parseQuantity(String(source));
+  if (!('error' in quantity)) return quantity;
   throw new Error(
     `spec.containerRuntimeConfig.${field}: ${JSON.stringify(source)} is not a quantity; write for example 10G`,
   );

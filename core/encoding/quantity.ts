@@ -1,31 +1,54 @@
 /** Kubernetes' quantities: `1Gi`, `500m`, `1e3`. */
 
+export interface Quantity {
+  /** Billionths; nothing is smaller than one of them. */
+  readonly nanos: bigint;
+  /** Whole units, rounded away from zero. */
+  readonly value: bigint;
+  /**
+   * Absent where Kubernetes finds no whole number that fits into 64 bits, or does not look for one:
+   * it also fails for large binary values such as 100Ti.
+   */
+  readonly whole?: bigint;
+  /** As the API server writes it: `1024Mi` is `1Gi`, `1.5Mi` is `1536Ki`. */
+  readonly text: string;
+}
+
 const FORMAT =
   "quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'";
 const SUFFIX = "unable to parse quantity's suffix";
+const NUMERIC = 'unable to parse numeric part of quantity';
 
-/** Powers of 10; `BINARY` of 1024. */
+const SHAPE = /^([+-]?)0*(\d*)(?:\.(\d*))?([eEinumkKMGTP]*[-+]?\d*)$/;
+/** Powers of 10. */
 const DECIMAL: ReadonlyMap<string, number> = new Map([
-  ['n', -9],
-  ['u', -6],
-  ['m', -3],
-  ['', 0],
-  ['k', 3],
-  ['M', 6],
-  ['G', 9],
-  ['T', 12],
-  ['P', 15],
-  ['E', 18],
+  ...([
+    ['n', -9],
+    ['u', -6],
+    ['m', -3],
+    ['', 0],
+    ['k', 3],
+  ] as const),
+  ...([
+    ['M', 6],
+    ['G', 9],
+    ['T', 12],
+    ['P', 15],
+    ['E', 18],
+  ] as const),
 ]);
-const BINARY = ['', 'Ki', 'Mi', 'Gi', 'Ti', 'Pi', 'Ei'];
+/** Powers of 1024. */
+const BINARY: readonly string[] = ['', 'Ki', 'Mi', 'Gi', 'Ti', 'Pi', 'Ei'];
 
+const NANO = 1_000_000_000n;
 const MAX_INT64 = 2n ** 63n - 1n;
-/** Beyond it, the text would be longer than any resource is large. */
-const MAX_EXPONENT = 1000;
+/** Nobody has more than this power of ten; it keeps numbers short. */
+const LARGEST_POWER = 400;
 
-/** `digits × 10^exponent`, and how it is to be written. */
+/** `digits × 10^exponent`, without the sign, and how it is to be written. */
 interface Amount {
   readonly digits: bigint;
+  /** At least -9. */
   readonly exponent: number;
   readonly format: 'decimal' | 'exponent' | 'binary';
 }
@@ -36,30 +59,8 @@ interface Parts {
   readonly whole: string;
   readonly fraction: string;
   readonly suffix: string;
-}
-
-/**
- * The quantity as the API server writes it (`1024Mi` is `1Gi`), or the error in Kubernetes' words.
- *
- * @see apimachinery resource.ParseQuantity, Quantity.MarshalJSON
- */
-export function canonicalQuantity(
-  text: string,
-): { readonly quantity: string } | { readonly error: string } {
-  const parts = partsOf(text);
-  if (parts === undefined) return { error: FORMAT };
-  const unit = unitOf(parts.suffix);
-  if (unit === undefined) return { error: SUFFIX };
-  if (text === '0' || isWrittenAsGiven(parts, unit)) return { quantity: text };
-  return { quantity: write(amountOf(parts, unit)) };
-}
-
-function partsOf(text: string): Parts | undefined {
-  if (text === '') return undefined;
-  const match = /^([+-]?)0*(\d*)(?:\.(\d*))?([eEinumkKMGTP]*[-+]?\d*)$/.exec(text);
-  if (match === null) return undefined;
-  const [, sign, whole = '', fraction = '', suffix = ''] = match;
-  return { negative: sign === '-', whole: whole === '' ? '0' : whole, fraction, suffix };
+  /** False for a text such as "Gi", in which zero is left out. */
+  readonly hasDigit: boolean;
 }
 
 interface Unit {
@@ -68,54 +69,106 @@ interface Unit {
   readonly power: number;
 }
 
+/**
+ * Reads a quantity, or gives the error in Kubernetes' words.
+ *
+ * @see k8s.io/apimachinery pkg/api/resource/quantity.go (v0.36.3), ParseQuantity
+ */
+export function parseQuantity(text: string): Quantity | { readonly error: string } {
+  const parts = partsOf(text);
+  if (parts === undefined) return { error: FORMAT };
+  const unit = unitOf(parts.suffix);
+  if (unit === undefined) return { error: SUFFIX };
+  const small = smallAmount(parts, unit);
+  if (small === undefined && !parts.hasDigit) return { error: NUMERIC };
+  const amount = small ?? largeAmount(parts, unit);
+  const nanos = amount.digits * powerOfTen(amount.exponent + 9);
+  const whole = nanos / NANO;
+  const signed = (value: bigint): bigint => (parts.negative ? -value : value);
+  const fits = small !== undefined && small.exponent >= 0 && whole <= MAX_INT64;
+  return {
+    nanos: signed(nanos),
+    value: signed(nanos % NANO === 0n ? whole : whole + 1n),
+    ...(fits ? { whole: signed(whole) } : {}),
+    text:
+      small !== undefined && isCanonical(parts, unit)
+        ? text
+        : write({ ...amount, digits: signed(amount.digits) }),
+  };
+}
+
+/** Undefined where Kubernetes reports an error. */
+export function quantityOf(text: string): Quantity | undefined {
+  const quantity = parseQuantity(text);
+  return 'error' in quantity ? undefined : quantity;
+}
+
+function partsOf(text: string): Parts | undefined {
+  const match = text === '' ? null : SHAPE.exec(text);
+  if (match === null) return undefined;
+  const [, sign, number = '', fraction = '', suffix = ''] = match;
+  const hasDigit = /\d/.test(text.slice(0, text.length - suffix.length));
+  const whole = number === '' ? '0' : number;
+  return { negative: sign === '-', whole, fraction, suffix, hasDigit };
+}
+
 function unitOf(suffix: string): Unit | undefined {
-  const power = DECIMAL.get(suffix);
-  if (power !== undefined) return { format: 'decimal', power };
+  const decimal = DECIMAL.get(suffix);
+  if (decimal !== undefined) return { format: 'decimal', power: decimal };
   const binary = BINARY.indexOf(suffix);
   if (binary > 0) return { format: 'binary', power: binary * 10 };
-  const exponent = /^[eE]([-+]?\d+)$/.exec(suffix)?.[1];
-  if (exponent === undefined || Math.abs(Number(exponent)) > MAX_EXPONENT) return undefined;
-  return { format: 'exponent', power: Number(exponent) };
+  const exponent = BigInt(/^[eE]([-+]?\d+)$/.exec(suffix)?.[1]?.replace('+', '') ?? MAX_INT64 + 1n);
+  if (exponent !== BigInt.asIntN(64, exponent)) return undefined;
+  // Kubernetes keeps its lowest 32 bits.
+  return { format: 'exponent', power: Number(BigInt.asIntN(32, exponent)) };
 }
 
-/** Small numbers that look canonical keep their text, as in Kubernetes. */
-function isWrittenAsGiven({ whole, fraction }: Parts, { format, power }: Unit): boolean {
-  const shifted = whole + fraction;
+/** What Kubernetes can tell to fit into 64 bits; undefined = it takes the long way. */
+function smallAmount({ whole, fraction }: Parts, { format, power }: Unit): Amount | undefined {
   if (format === 'binary') {
-    if (fraction !== '' || 14 - whole.length - Math.trunc((power * 3) / 10) < 0) return false;
-    const value = BigInt(whole);
-    return value * 2n ** BigInt(power) <= MAX_INT64 && value % 8n !== 0n;
+    if (fraction !== '' || 14 - whole.length - Math.trunc((power * 3) / 10) < 0) return undefined;
+    const digits = BigInt(whole) << BigInt(power);
+    return digits > MAX_INT64 ? undefined : { digits, exponent: 0, format };
   }
-  const scale = power - fraction.length;
-  if (shifted.length > 18 || scale < -9) return false;
-  return scale % 3 === 0 && !shifted.endsWith('000') && !shifted.startsWith('0');
+  const [digits, exponent] = [whole + fraction, power - fraction.length];
+  if (digits.length > 18 || exponent < -9) return undefined;
+  return { digits: BigInt(digits), exponent, format };
 }
 
-function amountOf(parts: Parts, { format, power }: Unit): Amount {
-  const digits = BigInt(parts.whole + parts.fraction);
-  const scale = -parts.fraction.length;
-  const plain =
-    format === 'binary'
-      ? { digits: digits * 2n ** BigInt(power), exponent: scale, format }
-      : { digits, exponent: scale + power, format };
-  const capped = capped64(roundedUp(plain));
-  return parts.negative ? { ...capped, digits: -capped.digits } : capped;
+/** Whether Kubernetes keeps the text of a small amount: `+3`, `1E3` and `1.500k` stay. */
+function isCanonical({ whole, fraction }: Parts, { format, power }: Unit): boolean {
+  if (format === 'binary') return BigInt(whole) % 8n !== 0n;
+  const digits = whole + fraction;
+  const isStep = (power - fraction.length) % 3 === 0;
+  return isStep && !digits.endsWith('000') && !digits.startsWith('0');
 }
 
-/** Nothing is smaller than `1n`. */
-function roundedUp(amount: Amount): Amount {
-  if (amount.exponent >= -9) return amount;
-  const divisor = 10n ** BigInt(-9 - amount.exponent);
-  return { ...amount, digits: (amount.digits + divisor - 1n) / divisor, exponent: -9 };
-}
-
-function capped64(amount: Amount): Amount {
-  if (amount.format !== 'binary') return amount;
-  const divisor = 10n ** BigInt(-amount.exponent);
-  if (amount.digits > MAX_INT64 * divisor) return { ...amount, digits: MAX_INT64, exponent: 0 };
+function largeAmount({ whole, fraction }: Parts, { format, power }: Unit): Amount {
+  const digits = BigInt(whole + fraction);
+  const scale = -fraction.length;
+  if (format !== 'binary') return roundedUp({ digits, exponent: scale + power, format });
+  const exact = { digits: digits << BigInt(power), exponent: scale, format };
+  const amount = roundedUp(exact);
+  const divisor = powerOfTen(-amount.exponent);
+  if (amount.digits > MAX_INT64 * divisor) return { digits: MAX_INT64, exponent: 0, format };
   return amount.digits < divisor ? { ...amount, format: 'decimal' } : amount;
 }
 
+function roundedUp(amount: Amount): Amount {
+  if (amount.exponent >= -9) return amount;
+  const text = String(amount.digits);
+  // The rest is lost if any digit is not zero.
+  const kept = Math.max(0, text.length - (-9 - amount.exponent));
+  const isExact = /^0*$/.test(text.slice(kept));
+  const digits = BigInt(text.slice(0, kept) || '0') + (isExact ? 0n : 1n);
+  return { ...amount, digits, exponent: -9 };
+}
+
+function powerOfTen(power: number): bigint {
+  return 10n ** BigInt(Math.min(power, LARGEST_POWER));
+}
+
+/** @see k8s.io/apimachinery pkg/api/resource/quantity.go (v0.36.3), CanonicalizeBytes */
 function write(amount: Amount): string {
   if (amount.digits === 0n) return '0';
   const whole = amount.format === 'binary' ? wholeOf(amount) : undefined;

@@ -3,7 +3,7 @@
 import { parseGoDuration } from '../encoding/go-duration';
 import type { GoJson } from '../encoding/go-json-text';
 import { parseGoTime } from '../encoding/go-time';
-import { canonicalQuantity } from '../encoding/quantity';
+import { parseQuantity } from '../encoding/quantity';
 import { goQuote } from '../pool/go-quote';
 import type { GoType, GoValue } from './schema-types';
 
@@ -68,8 +68,8 @@ function int64(literal: string): bigint | undefined {
 
 function quantity(json: GoJson): Own {
   if (json.kind === 'null') return { value: '0' };
-  const parsed = canonicalQuantity(json.kind === 'string' ? json.value.trim() : rawOf(json));
-  return 'error' in parsed ? parsed : { value: parsed.quantity };
+  const parsed = parseQuantity(json.kind === 'string' ? json.value.trim() : rawOf(json));
+  return 'error' in parsed ? parsed : { value: parsed.text };
 }
 
 function rawOf(json: GoJson): string {

@@ -1,8 +1,8 @@
 /** What a kubelet reserves for itself and the system. */
 
+import { quantityOf } from '../../encoding/quantity';
 import { parseCpuSet } from './cpu-set';
 import type { Facts } from './problem';
-import { parseQuantity } from './quantity';
 import { textAt, textEntriesAt } from './read';
 
 export type Amounts = Readonly<Record<string, string>>;
@@ -38,5 +38,5 @@ export function reservedCpus(config: Facts['config']): number {
 /** In billionths, of kubeReserved and systemReserved; invalid amounts count as nothing. */
 export function reservedNanos({ system, kube }: Reservations, resource: string): bigint {
   const amounts = [system[resource], kube[resource]];
-  return amounts.reduce((sum, text) => sum + (parseQuantity(text ?? '0')?.nanos ?? 0n), 0n);
+  return amounts.reduce((sum, text) => sum + (quantityOf(text ?? '0')?.nanos ?? 0n), 0n);
 }

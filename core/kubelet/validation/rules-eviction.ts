@@ -1,9 +1,9 @@
 /** Eviction thresholds and what belongs to them. */
 
+import { quantityOf } from '../../encoding/quantity';
 import { parseGoDuration } from './go-duration';
 import { parseGoFloat32 } from './go-numbers';
 import { anyOf, type Facts, type KubeletProblem, problemAt, shown } from './problem';
-import { parseQuantity } from './quantity';
 import { recordAt, textEntriesAt, flagAt } from './read';
 import { DURATION_FIX } from './rules-durations';
 
@@ -65,7 +65,7 @@ function entryProblems(
 function thresholdProblem(value: string): ReturnType<Check> {
   if (value === '0%' || value === '100%') return undefined;
   if (!value.endsWith('%')) {
-    const quantity = parseQuantity(value);
+    const quantity = quantityOf(value);
     if (quantity === undefined) return ['which is neither a quantity nor a percentage', AMOUNT_FIX];
     return quantity.nanos > 0n ? undefined : ['which is not above zero', AMOUNT_FIX];
   }
@@ -87,7 +87,7 @@ function reclaimProblem(value: string): ReturnType<Check> {
     if (percentage === undefined) return ['which is no percentage', AMOUNT_FIX];
     return percentage > 0 ? undefined : ['which is not above zero', AMOUNT_FIX];
   }
-  const quantity = parseQuantity(value);
+  const quantity = quantityOf(value);
   if (quantity === undefined) return ['which is neither a quantity nor a percentage', AMOUNT_FIX];
   return quantity.nanos < 0n ? ['which is negative', AMOUNT_FIX] : undefined;
 }

@@ -1,8 +1,8 @@
 /** Logs of the kubelet, of containers and of pods. */
 
 import { isRecord } from '../../is-record';
+import { quantityOf } from '../../encoding/quantity';
 import { type Facts, type KubeletProblem, problemAt, shown } from './problem';
-import { parseQuantity } from './quantity';
 import { flagAt, listAt, textAt, valueAt } from './read';
 import { needsGate } from './rules-durations';
 
@@ -67,7 +67,7 @@ function outputProblems({ config, isEnabled }: Facts, name: string): readonly Ku
   const gate = 'LoggingAlphaOptions';
   const size = valueAt(config, ...path, 'infoBufferSize');
   const text = typeof size === 'number' ? String(size) : size;
-  const quantity = typeof text === 'string' ? parseQuantity(text.trim()) : { nanos: 0n };
+  const quantity = typeof text === 'string' ? quantityOf(text.trim()) : { nanos: 0n };
   const isSplit = flagAt(config, ...path, 'splitStream') === true;
   const sizePath = [...path, 'infoBufferSize'];
   return [
@@ -90,7 +90,7 @@ export function logFileProblems({ config }: Facts): readonly KubeletProblem[] {
 /** A negative size = logs are not rotated. */
 function maxSizeProblems(config: Config): readonly KubeletProblem[] {
   const size = textAt(config, 'containerLogMaxSize') ?? '';
-  if (size === '' || parseQuantity(size)?.whole !== undefined) return [];
+  if (size === '' || quantityOf(size)?.whole !== undefined) return [];
   const problem = `is ${shown(size)}, which the kubelet cannot read as whole bytes`;
   return [problemAt(['containerLogMaxSize'], problem, 'write a quantity such as 10Mi')];
 }

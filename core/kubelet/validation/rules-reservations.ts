@@ -1,9 +1,9 @@
 /** Reserved resources, and the cgroups that enforce them. */
 
+import { quantityOf } from '../../encoding/quantity';
 import { parseCpuSet } from './cpu-set';
 import { parseGoInteger } from './go-numbers';
 import { anyOf, type Facts, type KubeletProblem, problemAt, shown } from './problem';
-import { parseQuantity } from './quantity';
 import { flagAt, textAt, textEntriesAt, textsAt } from './read';
 import { type Amounts, type Reservations, reservationsOf } from './reservations';
 
@@ -30,7 +30,7 @@ function amountProblems(field: string, amounts: Amounts): readonly KubeletProble
       return [problemAt(path, problem, `use ${anyOf(RESOURCES)}`)];
     }
     const fix = `write a quantity such as ${resource === 'cpu' ? '500m' : '1Gi'}`;
-    const quantity = parseQuantity(amount);
+    const quantity = quantityOf(amount);
     if (quantity === undefined) {
       return [problemAt(path, `is ${shown(amount)}, which is no quantity`, fix)];
     }

@@ -1,8 +1,8 @@
 /** Memory that is reserved on NUMA nodes. */
 
 import { isRecord } from '../../is-record';
+import { quantityOf, type Quantity } from '../../encoding/quantity';
 import { type Facts, type KubeletProblem, problemAt, shown } from './problem';
-import { parseQuantity, type Quantity } from './quantity';
 import { listAt, textAt } from './read';
 import { reservationsOf, reservedNanos } from './reservations';
 import { hardThresholds } from './rules-eviction';
@@ -41,7 +41,7 @@ function limitsOf(config: Facts['config']): readonly Limit[] {
       const text = typeof value === 'number' ? String(value) : value;
       const path = [FIELD, i, 'limits', resource];
       if (typeof text !== 'string') return { path, node, resource, text: '', quantity: undefined };
-      return { path, node, resource, text, quantity: parseQuantity(text.trim()) };
+      return { path, node, resource, text, quantity: quantityOf(text.trim()) };
     });
   });
 }
@@ -95,7 +95,7 @@ function wantedNanos(facts: Facts): bigint | undefined {
   const threshold = hardThresholds(facts.config)['memory.available'] ?? '0%';
   const isIgnored = threshold === '0%' || threshold === '100%';
   if (!isIgnored && threshold.endsWith('%')) return undefined;
-  const hard = isIgnored ? 0n : (parseQuantity(threshold)?.nanos ?? 0n);
+  const hard = isIgnored ? 0n : (quantityOf(threshold)?.nanos ?? 0n);
   return reservedNanos(reservationsOf(facts), 'memory') + hard;
 }
 

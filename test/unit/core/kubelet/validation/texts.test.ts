@@ -1,6 +1,5 @@
 import { parseCpuSet } from '../../../../../core/kubelet/validation/cpu-set';
 import { goDuration, parseGoDuration } from '../../../../../core/kubelet/validation/go-duration';
-import { parseQuantity } from '../../../../../core/kubelet/validation/quantity';
 
 const BILLION = 1_000_000_000n;
 
@@ -39,39 +38,6 @@ describe('durations', () => {
     [1n, '1ns'],
   ])('prints %i ns', (nanoseconds, text) => {
     expect(goDuration(nanoseconds)).toBe(text);
-  });
-});
-
-describe('quantities', () => {
-  it.each([
-    ['1', BILLION, 1n],
-    ['100m', 100_000_000n, undefined],
-    ['1Ki', 1024n * BILLION, 1024n],
-    ['-1k', -1000n * BILLION, -1000n],
-    ['1.5Gi', 1_610_612_736n * BILLION, undefined],
-    ['1e3', 1000n * BILLION, 1000n],
-    ['1E', 10n ** 18n * BILLION, 10n ** 18n],
-    ['10E', 10n ** 19n * BILLION, undefined],
-    ['0.0000000001', 1n, undefined],
-    ['-0.0000000001', -1n, undefined],
-    ['1Ti', 1_099_511_627_776n * BILLION, 1_099_511_627_776n],
-    ['100Ti', 109_951_162_777_600n * BILLION, undefined],
-    ['16Ei', ((1n << 63n) - 1n) * BILLION, undefined],
-    ['.', 0n, 0n],
-    ['Ki', 0n, 0n],
-  ])('reads %j', (text, nanos, whole) => {
-    expect(parseQuantity(text)).toEqual(whole === undefined ? { nanos } : { nanos, whole });
-  });
-
-  it.each([
-    ...['', ' ', 'x', '1x', '1 ', '1MB', '1ki', '1K', '1e', '1e3.5', '1..5', '--1', '1m5', 'Pi'],
-    ...['1e99999999999999999999', '1constructor', '1,5'],
-  ])('refuses %j', (text) => {
-    expect(parseQuantity(text)).toBeUndefined();
-  });
-
-  it('stays quick with a large exponent', () => {
-    expect(parseQuantity('1e2147483647')?.nanos).toBeGreaterThan(0n);
   });
 });
 
