@@ -2,18 +2,21 @@
 
 import { goTimeQuote } from './go-time';
 
+export const MILLISECOND = 1_000_000n;
+export const SECOND = 1_000_000_000n;
+export const MINUTE = 60n * SECOND;
+
 const UNITS: ReadonlyMap<string, bigint> = new Map([
   ['ns', 1n],
   ['us', 1_000n],
   ['\u00b5s', 1_000n],
   ['\u03bcs', 1_000n],
-  ['ms', 1_000_000n],
-  ['s', 1_000_000_000n],
-  ['m', 60_000_000_000n],
-  ['h', 3_600_000_000_000n],
+  ['ms', MILLISECOND],
+  ['s', SECOND],
+  ['m', MINUTE],
+  ['h', 60n * MINUTE],
 ]);
 
-const SECOND = 1_000_000_000n;
 /** Of a negative duration; of a positive one it is one less. */
 const LARGEST = 2n ** 63n;
 
@@ -54,6 +57,12 @@ export function parseGoDuration(text: string): Parsed {
   return sum === LARGEST ? invalid : { nanoseconds: sum };
 }
 
+/** Nanoseconds; undefined where Go reports an error. */
+export function goDurationOf(text: string): bigint | undefined {
+  const parsed = parseGoDuration(text);
+  return 'error' in parsed ? undefined : parsed.nanoseconds;
+}
+
 /** Go computes it in floating point, and stops at digits that no int64 holds. */
 function fractionOf(digits: string, factor: bigint): bigint {
   let value = 0n;
@@ -73,9 +82,9 @@ export function formatGoDuration(nanoseconds: bigint): string {
   if (nanoseconds < 0n) return `-${formatGoDuration(-nanoseconds)}`;
   if (nanoseconds < 1_000n) return `${nanoseconds}ns`;
   if (nanoseconds < 1_000_000n) return `${decimal(nanoseconds, 1_000n)}\u00b5s`;
-  if (nanoseconds < SECOND) return `${decimal(nanoseconds, 1_000_000n)}ms`;
-  const minutes = nanoseconds / (60n * SECOND);
-  const seconds = `${decimal(nanoseconds % (60n * SECOND), SECOND)}s`;
+  if (nanoseconds < SECOND) return `${decimal(nanoseconds, MILLISECOND)}ms`;
+  const minutes = nanoseconds / MINUTE;
+  const seconds = `${decimal(nanoseconds % MINUTE, SECOND)}s`;
   if (minutes === 0n) return seconds;
   if (minutes < 60n) return `${minutes}m${seconds}`;
   return `${minutes / 60n}h${minutes % 60n}m${seconds}`;

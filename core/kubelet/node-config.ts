@@ -1,16 +1,14 @@
 /** The Node `cluster` of config.openshift.io: cgroup mode and latency of workers. */
 
-import { parseGoDuration } from '../encoding/go-duration';
+import { goDurationOf, MINUTE, SECOND } from '../encoding/go-duration';
 import type { GoFields } from './schema-types';
 import type { NodeConfigSpec } from './types';
-
-const SECOND = 1_000_000_000n;
 
 /** How often the kubelet reports its status, in nanoseconds. */
 const FREQUENCY: ReadonlyMap<string, bigint> = new Map([
   ['Default', 10n * SECOND],
   ['MediumUpdateAverageReaction', 20n * SECOND],
-  ['LowUpdateSlowReaction', 60n * SECOND],
+  ['LowUpdateSlowReaction', MINUTE],
 ]);
 
 /**
@@ -34,8 +32,7 @@ export function withLatencyProfile(
 
 /** The latency profile whose kubelets report so often, a duration of Go; undefined = none. */
 export function profileOfFrequency(frequency: string): string | undefined {
-  const parsed = parseGoDuration(frequency);
-  const found = 'error' in parsed ? undefined : parsed.nanoseconds;
+  const found = goDurationOf(frequency);
   return [...FREQUENCY].find(([, each]) => each === found)?.[0];
 }
 

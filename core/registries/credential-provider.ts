@@ -3,10 +3,10 @@
  * namespace of a pod.
  */
 
+import { formatGoDuration, goDurationOf } from '../encoding/go-duration';
 import { fail } from '../errors';
 import { isRecord } from '../is-record';
 import { toYaml, type YamlValue } from '../yaml/write-yaml';
-import { parseDuration } from './go-duration';
 
 export interface CredentialProviders {
   /** YAML; absent = CRI-O's provider has no images to match, and the file needs no change. */
@@ -126,11 +126,11 @@ function textsOf(value: unknown): readonly string[] {
 }
 
 function durationOf(value: unknown, path: string): string {
-  const text = typeof value === 'string' ? parseDuration(value) : undefined;
-  if (text === undefined) {
+  const duration = typeof value === 'string' ? goDurationOf(value) : undefined;
+  if (duration === undefined) {
     throw refused(`${path}.defaultCacheDuration is no duration such as 12h`);
   }
-  return text;
+  return formatGoDuration(duration);
 }
 
 function refused(reason: string): Error {

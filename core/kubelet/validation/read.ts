@@ -4,7 +4,7 @@
  */
 
 import { isRecord } from '../../is-record';
-import { parseGoDuration } from './go-duration';
+import { goDurationOf } from '../../encoding/go-duration';
 
 type Json = Readonly<Record<string, unknown>>;
 
@@ -56,5 +56,5 @@ export function textEntriesAt(
 /** In nanoseconds; undefined also for a text that is no duration. */
 export function durationAt(config: Json, ...path: readonly string[]): bigint | undefined {
   const text = textAt(config, ...path);
-  return text === undefined ? undefined : parseGoDuration(text);
+  return text === undefined ? undefined : goDurationOf(text);
 }

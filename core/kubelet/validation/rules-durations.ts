@@ -1,8 +1,8 @@
 /** Durations: how they are written, and their ranges. */
 
-import { goDuration, MILLISECOND, MINUTE, parseGoDuration, SECOND } from './go-duration';
+import { goDurationOf, MILLISECOND, MINUTE, SECOND } from '../../encoding/go-duration';
 import { type Facts, type KubeletProblem, problemAt, shown } from './problem';
-import { durationAt, valueAt } from './read';
+import { durationAt, textAt, valueAt } from './read';
 
 type Config = Facts['config'];
 
@@ -26,7 +26,7 @@ export const DURATION_FIX = 'write a number with a unit, such as 30s, 5m or 1h30
 export function durationSyntax({ config }: Facts): readonly KubeletProblem[] {
   return DURATIONS.flatMap((path) => {
     const value = valueAt(config, ...path);
-    if (typeof value !== 'string' || parseGoDuration(value) !== undefined) return [];
+    if (typeof value !== 'string' || goDurationOf(value) !== undefined) return [];
     return [problemAt(path, `is ${shown(value)}, which is no duration`, DURATION_FIX)];
   });
 }
@@ -57,11 +57,12 @@ function imageAges({ config, isEnabled }: Facts): readonly KubeletProblem[] {
   const path = ['imageMaximumGCAge'];
   const most = durationAt(config, ...path) ?? 0n;
   const written = durationAt(config, 'imageMinimumGCAge') ?? 0n;
-  const least = written === 0n ? 2n * MINUTE : written;
+  const [least, leastText] =
+    written === 0n ? [2n * MINUTE, '2m'] : [written, textAt(config, 'imageMinimumGCAge') ?? ''];
   const text = shown(valueAt(config, ...path));
   if (most !== 0n && !isEnabled('ImageMaximumGCAge')) return [needsGate(path, 'ImageMaximumGCAge')];
   if (most <= 0n || most > least) return [];
-  const problem = `is ${text}, not above imageMinimumGCAge (${goDuration(least)})`;
+  const problem = `is ${text}, not above imageMinimumGCAge (${leastText})`;
   return [problemAt(path, problem, 'raise it, or write 0s for no maximum')];
 }
 

@@ -1,7 +1,7 @@
 /** Eviction thresholds and what belongs to them. */
 
 import { quantityOf } from '../../encoding/quantity';
-import { parseGoDuration } from './go-duration';
+import { goDurationOf } from '../../encoding/go-duration';
 import { parseGoFloat32 } from './go-numbers';
 import { anyOf, type Facts, type KubeletProblem, problemAt, shown } from './problem';
 import { recordAt, textEntriesAt, flagAt } from './read';
@@ -76,7 +76,7 @@ function thresholdProblem(value: string): ReturnType<Check> {
 }
 
 function gracePeriodProblem(value: string): ReturnType<Check> {
-  const period = parseGoDuration(value);
+  const period = goDurationOf(value);
   if (period === undefined) return ['which is no duration', DURATION_FIX];
   return period < 0n ? ['which is negative', DURATION_FIX] : undefined;
 }

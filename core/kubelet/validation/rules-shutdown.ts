@@ -1,6 +1,6 @@
 /** Graceful shutdown of the node. */
 
-import { parseGoDuration, SECOND } from './go-duration';
+import { goDurationOf, SECOND } from '../../encoding/go-duration';
 import { type Facts, type KubeletProblem, problemAt, shown } from './problem';
 import { durationAt, listAt, textAt } from './read';
 import { needsGate } from './rules-durations';
@@ -27,7 +27,7 @@ function periodProblems({ config }: Facts): readonly KubeletProblem[] {
     return [problemAt([name], problem, 'write 0s, or 1s or more')];
   });
   const given = textAt(config, TOTAL) ?? '0s';
-  const isComparable = total >= 0n && parseGoDuration(given) !== undefined;
+  const isComparable = total >= 0n && goDurationOf(given) !== undefined;
   if (critical <= total || !isComparable) return short;
   const problem = `is ${shown(textAt(config, CRITICAL))}, above ${TOTAL} (${given})`;
   return [...short, problemAt([CRITICAL], problem, `lower it, or raise ${TOTAL}`)];

@@ -1,4 +1,8 @@
-import { formatGoDuration, parseGoDuration } from '../../../../core/encoding/go-duration';
+import {
+  formatGoDuration,
+  goDurationOf,
+  parseGoDuration,
+} from '../../../../core/encoding/go-duration';
 
 describe('durations of Go', () => {
   test.each([
@@ -15,6 +19,8 @@ describe('durations of Go', () => {
     ['5.s', '5s'],
     ['1.000000001s', '1.000000001s'],
     ['1m1m', '2m0s'],
+    ['12h', '12h0m0s'],
+    ['1500ns', '1.5\u00b5s'],
     ['9223372036854775807ns', '2562047h47m16.854775807s'],
     ['-9223372036854775808ns', '-2562047h47m16.854775808s'],
   ])('%s is %s', (text, canonical) => {
@@ -33,5 +39,27 @@ describe('durations of Go', () => {
     ['9223372036854775808ns', 'time: invalid duration "9223372036854775808ns"'],
   ])('refuses %j as Go does', (text, error) => {
     expect(parseGoDuration(text)).toEqual({ error });
+  });
+
+  test.each([
+    ['0', 0n],
+    ['+0', 0n],
+    ['1h30m', 5_400_000_000_000n],
+    ['1.s', 1_000_000_000n],
+    ['-2m', -120_000_000_000n],
+    ['1us', 1000n],
+    ['1\u00b5s', 1000n],
+    ['0.1ns', 0n],
+    ['1ms1s', 1_001_000_000n],
+    ['-9223372036854775808ns', -(1n << 63n)],
+  ])('%s has %d nanoseconds', (text, nanoseconds) => {
+    expect(goDurationOf(text)).toBe(nanoseconds);
+  });
+
+  test.each([
+    ...['-', '+', 's', '1 s', ' 1s', '1S', '--1s', '1s-', '1.5.5s', '1e3s', 'constructor'],
+    ...['-9223372036854775809ns', '9999999999999999999h'],
+  ])('%j is none', (text) => {
+    expect(goDurationOf(text)).toBeUndefined();
   });
 });

@@ -1,6 +1,5 @@
 import { updateCredentialProviders } from '../../../../core/registries';
 import { patternCovers } from '../../../../core/registries/credential-provider';
-import { parseDuration } from '../../../../core/registries/go-duration';
 
 const base = {
   kind: 'CredentialProviderConfig',
@@ -90,25 +89,5 @@ describe('a pattern covers another', () => {
     ['a.test', 'axtest', false],
   ])('%s %s: %s', (outer, inner, expected) => {
     expect(patternCovers(outer, inner)).toBe(expected);
-  });
-});
-
-describe('a duration', () => {
-  it.each([
-    ['12h', '12h0m0s'],
-    ['90s', '1m30s'],
-    ['1.5s', '1.5s'],
-    ['1500ms', '1.5s'],
-    ['0', '0s'],
-    ['2ms', '2ms'],
-    ['1500ns', '1.5µs'],
-    ['-1h', '-1h0m0s'],
-    ['1h0m1s', '1h0m1s'],
-  ])('%s is %s', (text, canonical) => {
-    expect(parseDuration(text)).toBe(canonical);
-  });
-
-  it.each(['', '1', '1d', 'h', '1h ', 's'])('is not %j', (text) => {
-    expect(parseDuration(text)).toBeUndefined();
   });
 });

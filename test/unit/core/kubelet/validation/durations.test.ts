@@ -58,7 +58,7 @@ judged([
     about: 'a greatest age of images that is not above the written least one',
     refused: { imageMaximumGCAge: '1h', imageMinimumGCAge: '60m' },
     at: 'imageMaximumGCAge',
-    says: 'is "1h", not above imageMinimumGCAge (1h)',
+    says: 'is "1h", not above imageMinimumGCAge (60m)',
     accepted: { imageMaximumGCAge: '1h', imageMinimumGCAge: '59m' },
   },
   {
