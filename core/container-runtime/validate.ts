@@ -1,7 +1,7 @@
 /** What MCO refuses in a ContainerRuntimeConfig. */
 
+import { goQuote } from '../encoding/go-quote';
 import { parseQuantity, type Quantity } from '../encoding/quantity';
-import { goQuote } from '../pool/go-quote';
 import type { ContainerRuntimeConfiguration, Store } from './types';
 
 /** In bytes; exactly this many are refused, too. */

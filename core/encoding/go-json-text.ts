@@ -3,7 +3,7 @@
  * order of its members and repeated ones, and Go's words for what is no JSON.
  */
 
-import { goQuote } from '../pool/go-quote';
+import { goQuoteRune } from './go-quote';
 
 export type GoJson =
   | { readonly kind: 'null' }
@@ -172,12 +172,7 @@ class Scanner {
     if (this.#at >= this.#text.length) return new Refused({ error: 'unexpected EOF' });
     const before = Buffer.byteLength(this.#text.slice(0, this.#at));
     const [byte = 0] = Buffer.from(this.#text.slice(this.#at, this.#at + 2));
-    const error = `invalid character ${quoted(String.fromCharCode(byte))} ${place}`;
+    const error = `invalid character ${goQuoteRune(String.fromCharCode(byte))} ${place}`;
     return new Refused({ error, offset: before + 1 });
   }
-}
-
-function quoted(character: string): string {
-  if (character === "'") return "'\\''";
-  return character === '"' ? `'"'` : `'${goQuote(character).slice(1, -1)}'`;
 }

@@ -1,5 +1,7 @@
 /** Times in RFC 3339, with the errors of Go's package time. */
 
+import { goTimeQuote } from './go-quote';
+
 const LAYOUT = '2006-01-02T15:04:05Z07:00';
 
 /** Fields in order: the text that Go's layout has for them, and what they match. */
@@ -69,16 +71,4 @@ function utcOf(parts: readonly string[]): string {
   const local = date.getTime();
   const utc = new Date(zone?.[1] === '-' ? local + minutes * 60_000 : local - minutes * 60_000);
   return utc.toISOString().replace(/\.\d+Z$/, 'Z');
-}
-
-/** The quotes of package time: bytes outside ASCII as `\xNN`. */
-export function goTimeQuote(text: string): string {
-  const body = [...text].map((character) => {
-    if (character === '"' || character === '\\') return `\\${character}`;
-    if (/^[ -\x7f]$/.test(character)) return character;
-    return [...Buffer.from(character)]
-      .map((byte) => `\\x${byte.toString(16).padStart(2, '0')}`)
-      .join('');
-  });
-  return `"${body.join('')}"`;
 }

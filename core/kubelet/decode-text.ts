@@ -2,9 +2,9 @@
 
 import { parseGoDuration } from '../encoding/go-duration';
 import type { GoJson } from '../encoding/go-json-text';
+import { goQuote } from '../encoding/go-quote';
 import { parseGoTime } from '../encoding/go-time';
 import { parseQuantity } from '../encoding/quantity';
-import { goQuote } from '../pool/go-quote';
 import type { GoType, GoValue } from './schema-types';
 
 type Own =

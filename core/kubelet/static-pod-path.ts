@@ -1,8 +1,8 @@
 /** Static pods run the control plane: their folder may only be turned off, and only elsewhere. */
 
+import { goQuote } from '../encoding/go-quote';
 import { LABEL } from '../names';
 import type { LabelSelector } from '../object-meta';
-import { goQuote } from '../pool/go-quote';
 import { decodeKubeletConfiguration, type ReadYaml } from './decode';
 import type { UserKubeletConfig } from './types';
 

@@ -1,7 +1,7 @@
 /** How many nodes of a pool may be unavailable at once. */
 
+import { goQuote } from '../encoding/go-quote';
 import { fail, failureName, messageOf } from '../errors';
-import { goQuote } from './go-quote';
 import type { MachineConfigPool } from './types';
 
 /** The pool of arbiter nodes, which MCO always rolls one by one. */

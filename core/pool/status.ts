@@ -4,6 +4,7 @@
  * @see MCO pkg/controller/node/status.go, calculateStatus (7ff337a4; image mode reporting off)
  */
 
+import { goQuote } from '../encoding/go-quote';
 import { ANNOTATION, NodeCondition, PoolCondition } from '../names';
 import {
   annotationOf,
@@ -16,7 +17,6 @@ import {
 import type { MachineConfigNode, Node } from '../node/types';
 import type { Condition } from '../object-meta';
 import { setCondition, type ConditionValue } from './conditions';
-import { goQuote } from './go-quote';
 import {
   buildDegradedCleared,
   isBuildOpen,

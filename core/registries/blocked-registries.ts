@@ -1,7 +1,7 @@
 /** Which blocked and allowed registries apply, so that the cluster can still pull its own release. */
 
+import { goQuote } from '../encoding/go-quote';
 import { fail, messageOf } from '../errors';
-import { goQuote } from '../pool/go-quote';
 import { editRegistries } from './edit-registries';
 import { findRegistry, pullSources } from './pull-sources';
 import { parseNamed, type ImageReference } from './reference';

@@ -1,6 +1,6 @@
 /** Which requirements apply to which scope, for the cluster and for each namespace. */
 
-import { goQuote } from '../pool/go-quote';
+import { goQuote } from '../encoding/go-quote';
 import { requirementOf, type Requirement } from './policy-requirement';
 import { isNestedScope } from './scopes';
 import type { ImagePolicy } from './types';

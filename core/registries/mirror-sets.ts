@@ -1,6 +1,6 @@
 /** Mirror sets: their refusals, and the merge of all rules for one source. */
 
-import { goQuote } from '../pool/go-quote';
+import { goQuote } from '../encoding/go-quote';
 import { isMirror, isSource } from './scopes';
 import { topologicalOrder } from './topological';
 import { NEVER_CONTACT_SOURCE, type MirrorRule, type MirrorSets } from './types';

@@ -1,8 +1,8 @@
 /** `policy.json` as containers/image reads and writes it. */
 
+import { goQuote } from '../encoding/go-quote';
 import { fail, messageOf } from '../errors';
 import { isRecord } from '../is-record';
-import { goQuote } from '../pool/go-quote';
 import type { Requirement } from './policy-requirement';
 
 /** Requirements by scope; the empty scope is everything else of the transport. */

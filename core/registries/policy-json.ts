@@ -1,7 +1,7 @@
 /** What registries and image policies change in `policy.json`, for the cluster and per namespace. */
 
+import { goQuote } from '../encoding/go-quote';
 import { fail } from '../errors';
-import { goQuote } from '../pool/go-quote';
 import { payloadReference, type ValidLists } from './blocked-registries';
 import type { ScopePolicies } from './image-policies';
 import {

@@ -1,7 +1,7 @@
 /** What an image policy demands of an image: one requirement of `policy.json`. */
 
+import { goQuote } from '../encoding/go-quote';
 import { fail } from '../errors';
-import { goQuote } from '../pool/go-quote';
 import { HOST_PATTERN, LONGEST_NAME, parseReference, PATH_PATTERN, splitHost } from './reference';
 import type { Policy } from './types';
 

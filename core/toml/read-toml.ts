@@ -1,8 +1,8 @@
 /** Reading TOML with the messages of BurntSushi/toml where MCO shows them. */
 
+import { goQuote, goQuoteRune } from '../encoding/go-quote';
 import { messageOf } from '../errors';
 import { isRecord } from '../is-record';
-import { goQuote } from '../pool/go-quote';
 import { tomlFields, type TomlFields, type TomlPort } from './fields';
 
 /**
@@ -68,18 +68,18 @@ function faultOfLine(text: string, number: number): string | undefined {
 function keyFault(found: string): string | undefined {
   if (found === '=') return undefined;
   if (found === '\0') return "unexpected EOF; expected key separator '='";
-  return `expected '.' or '=', but got ${quoteRune(found)} instead`;
+  return `expected '.' or '=', but got ${goQuoteRune(found)} instead`;
 }
 
 /** The character that is wrong, and what is. */
 function headerFault(header: string, rest: string): readonly [string, string] | undefined {
   const [first = '', second = ''] = [rest.charAt(0), rest.charAt(1)];
   if (first !== ']') {
-    return [first, `expected '.' or ']' to end table name, but got ${quoteRune(first)} instead`];
+    return [first, `expected '.' or ']' to end table name, but got ${goQuoteRune(first)} instead`];
   }
   if (header === '[' || second === ']') return undefined;
   const expected = "expected end of table array name delimiter ']'";
-  return [second, `${expected}, but got ${quoteRune(second)} instead`];
+  return [second, `${expected}, but got ${goQuoteRune(second)} instead`];
 }
 
 /** The table in which that line stands; undefined = none. */
@@ -96,11 +96,4 @@ function behindKeys(text: string): string {
   let rest = text.replace(KEY, '');
   while (rest.startsWith('.')) rest = rest.slice(1).replace(KEY, '');
   return rest;
-}
-
-/** Go's `%q` of one character. */
-function quoteRune(character: string): string {
-  if (character === "'") return "'\\''";
-  if (character === '"') return "'\"'";
-  return `'${goQuote(character).slice(1, -1)}'`;
 }

@@ -1,6 +1,6 @@
 /** Sets of CPUs: "0-3,8". */
 
-import { parseGoInteger } from './go-numbers';
+import { parseGoInteger } from '../../encoding/go-numbers';
 
 /** No kernel that Kubernetes runs on has more. */
 const MOST_CPUS = 8192n;

@@ -2,7 +2,7 @@
 
 import { quantityOf } from '../../encoding/quantity';
 import { goDurationOf } from '../../encoding/go-duration';
-import { parseGoFloat32 } from './go-numbers';
+import { parseGoFloat32 } from '../../encoding/go-numbers';
 import { anyOf, type Facts, type KubeletProblem, problemAt, shown } from './problem';
 import { recordAt, textEntriesAt, flagAt } from './read';
 import { DURATION_FIX } from './rules-durations';

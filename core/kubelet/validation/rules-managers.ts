@@ -1,6 +1,6 @@
 /** CPU, memory and topology managers. */
 
-import { parseGoBoolean, parseGoInteger } from './go-numbers';
+import { parseGoBoolean, parseGoInteger } from '../../encoding/go-numbers';
 import { anyOf, type Facts, type KubeletProblem, problemAt, shown } from './problem';
 import { textAt, textEntriesAt } from './read';
 import { reservationsOf, reservedNanos } from './reservations';

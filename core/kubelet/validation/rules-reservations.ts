@@ -1,8 +1,8 @@
 /** Reserved resources, and the cgroups that enforce them. */
 
 import { quantityOf } from '../../encoding/quantity';
+import { parseGoInteger } from '../../encoding/go-numbers';
 import { parseCpuSet } from './cpu-set';
-import { parseGoInteger } from './go-numbers';
 import { anyOf, type Facts, type KubeletProblem, problemAt, shown } from './problem';
 import { flagAt, textAt, textEntriesAt, textsAt } from './read';
 import { type Amounts, type Reservations, reservationsOf } from './reservations';

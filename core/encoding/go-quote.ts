@@ -1,4 +1,4 @@
-/** Go's `%q`, for MCO's status messages and errors. */
+/** Texts in quotes as Go writes them, for MCO's status messages and errors. */
 
 const ESCAPES: Readonly<Record<string, string>> = {
   '\u0007': '\\a',
@@ -15,9 +15,27 @@ const ESCAPES: Readonly<Record<string, string>> = {
 /** Go's unicode.IsPrint: of all spaces only the ASCII one. */
 const PRINTABLE = /^[\p{L}\p{M}\p{N}\p{P}\p{S} ]$/u;
 
-/** A string in double quotes with Go's escapes (strconv.Quote). */
+/** A text in double quotes with Go's escapes (strconv.Quote, `%q`). */
 export function goQuote(text: string): string {
   return `"${[...text].map(quoted).join('')}"`;
+}
+
+/** One character in single quotes (strconv.QuoteRune, `%q`). */
+export function goQuoteRune(character: string): string {
+  if (character === "'") return "'\\''";
+  return character === '"' ? `'"'` : `'${quoted(character)}'`;
+}
+
+/** The quotes of package time: bytes outside ASCII as `\xNN`. */
+export function goTimeQuote(text: string): string {
+  const body = [...text].map((character) => {
+    if (character === '"' || character === '\\') return `\\${character}`;
+    if (/^[ -\x7f]$/.test(character)) return character;
+    return [...Buffer.from(character)]
+      .map((byte) => `\\x${byte.toString(16).padStart(2, '0')}`)
+      .join('');
+  });
+  return `"${body.join('')}"`;
 }
 
 function quoted(character: string): string {

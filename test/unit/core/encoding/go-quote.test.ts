@@ -1,4 +1,4 @@
-import { goQuote } from '../../../../core/pool/go-quote';
+import { goQuote, goQuoteRune } from '../../../../core/encoding/go-quote';
 
 describe('quoting as Go does', () => {
   it.each([
@@ -13,5 +13,15 @@ describe('quoting as Go does', () => {
     ['\u{e0001}', '"\\U000e0001"'],
   ])('%j', (text, expected) => {
     expect(goQuote(text)).toBe(expected);
+  });
+
+  it.each([
+    ['a', "'a'"],
+    ["'", "'\\''"],
+    ['"', `'"'`],
+    ['\n', "'\\n'"],
+    ['\u0000', "'\\x00'"],
+  ])('the character %j', (character, expected) => {
+    expect(goQuoteRune(character)).toBe(expected);
   });
 });
