@@ -1,6 +1,6 @@
 /** Drop-ins of CRI-O: one file per field, so that a field that is not set keeps CRI-O's default. */
 
-import type { GeneratedFile } from '../generated-file';
+import type { GeneratedFile } from '../generated-configs';
 import { tomlEntry, tomlTable, toToml, type TomlTable } from '../toml';
 import type { ContainerRuntimeConfiguration, RuntimeGates, Store } from './types';
 import { quantityOf } from './validate';

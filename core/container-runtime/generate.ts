@@ -1,10 +1,15 @@
 /** MachineConfigs of ContainerRuntimeConfigs. */
 
 import { fail, messageOf } from '../errors';
-import { machineConfigOf, type GeneratedFile } from '../generated-file';
+import {
+  baseName,
+  bootstrapOwner,
+  CONTAINER_RUNTIME_CONFIG,
+  generatedMachineConfig,
+  generatedSpec,
+  type GeneratedFile,
+} from '../generated-configs';
 import type { MachineConfig } from '../machine-config/types';
-import { ANNOTATION, MCO_GROUP, MCO_VERSION } from '../names';
-import type { OwnerReference } from '../object-meta';
 import { compileSelector } from '../selectors';
 import type { TomlPort } from '../toml';
 import { crioDropIns } from './drop-ins';
@@ -44,25 +49,6 @@ export function containerRuntimeFiles(
     const storageError = `could not update container runtime config with new changes: ${messageOf(error)}`;
     return { files: dropIns, storageError };
   }
-}
-
-interface MachineConfigInput {
-  readonly name: string;
-  readonly pool: string;
-  readonly files: readonly GeneratedFile[];
-  readonly controllerVersion: string;
-  readonly owner: OwnerReference;
-}
-
-export function containerRuntimeMachineConfig(input: MachineConfigInput): MachineConfig {
-  const { name, pool, files, controllerVersion, owner } = input;
-  return machineConfigOf({
-    name,
-    role: pool,
-    files,
-    annotations: { [ANNOTATION.GENERATED_BY_CONTROLLER_VERSION]: controllerVersion },
-    owner,
-  });
 }
 
 interface BootstrapInput {
@@ -105,19 +91,12 @@ function bootstrapMachineConfig(
   { gates, port, storageConfOf, controllerVersion }: BootstrapInput,
 ): MachineConfig {
   const storageConf = storageConfOf(pool);
-  const { files } = containerRuntimeFiles(configuration, { gates, port, storageConf });
-  return containerRuntimeMachineConfig({
-    name: `99-${pool}-generated-containerruntime`,
+  return generatedMachineConfig({
+    name: baseName(CONTAINER_RUNTIME_CONFIG.word, pool),
     pool,
-    files,
+    spec: generatedSpec(containerRuntimeFiles(configuration, { gates, port, storageConf })),
     controllerVersion,
-    // The object of the cluster has no UID yet; the controller writes the reference anew.
-    owner: {
-      apiVersion: `${MCO_GROUP}/${MCO_VERSION}`,
-      kind: 'ContainerRuntimeConfig',
-      name: '',
-      uid: '',
-    },
+    owner: bootstrapOwner(CONTAINER_RUNTIME_CONFIG),
   });
 }
 

@@ -1,8 +1,4 @@
-export {
-  bootstrapContainerRuntime,
-  containerRuntimeFiles,
-  containerRuntimeMachineConfig,
-} from './generate';
+export { bootstrapContainerRuntime, containerRuntimeFiles } from './generate';
 export { lookAtRuntimes, type RuntimeObject } from './look';
 export { containerRuntimeProblems } from './problems';
 export { STORAGE_CONF } from './storage-conf';

@@ -2,6 +2,7 @@
 
 import {
   CONTAINER_RUNTIME_CONFIG,
+  generatedSpec,
   inOrderOfCreation,
   planRemoval,
   planSync,
@@ -14,7 +15,7 @@ import { messageOf } from '../errors';
 import type { MachineConfig } from '../machine-config/types';
 import type { MachineConfigPool } from '../pool/types';
 import type { TomlPort } from '../toml';
-import { containerRuntimeFiles, containerRuntimeMachineConfig } from './generate';
+import { containerRuntimeFiles } from './generate';
 import { machineRuntime } from './machine-runtime';
 import { containerRuntimeProblems } from './problems';
 import type { ContainerRuntimeConfig, ContainerRuntimeConfiguration } from './types';
@@ -101,9 +102,7 @@ function contentFor(
     storageConf: runtime.containers.storageConf,
   });
   if (storageError !== undefined) return { problem: `pool ${name}: ${storageError}` };
-  const owner = { apiVersion: '', kind: '', name: '', uid: '' };
-  const made = { name: '', pool: name, files, controllerVersion: '', owner };
-  return { spec: containerRuntimeMachineConfig(made).spec };
+  return { spec: generatedSpec({ files }) };
 }
 
 /** The kubelet has what containerd has not. */

@@ -2,7 +2,15 @@
 
 export { baseFile, fileIn, roleOf, type BaseFile } from './base-file';
 export { newest, recordOutcome, withOutcome } from './conditions';
-export { baseName, generatedName, ofPool, prefixedName, selectedPools } from './names';
+export {
+  bootstrapOwner,
+  generatedMachineConfig,
+  generatedSpec,
+  originOwner,
+  type GeneratedContent,
+  type GeneratedFile,
+} from './machine-config';
+export { baseName, generatedName, legacyName, ofPool, selectedPools } from './names';
 export { inOrderOfCreation, Stage } from './stage';
 export { storedConfig, type ConfigWrite } from './stored-config';
 export { planRemoval, planSync, type Generated, type SyncPlan, type Write } from './sync';

@@ -1,6 +1,7 @@
 /**
  * Names of generated MachineConfigs: `99-<pool>-generated-<word>`, and with `-1` to `-9` for the
  * second to tenth object of a pool. The number is on the object as an annotation, so that it stays.
+ * `98-…` is of the FeatureGate, `97-…` of nodes.config.
  *
  * @see MCO pkg/controller/kubelet-config/helpers.go (7ff337a4), getManagedKubeletConfigKey
  * @see MCO pkg/controller/common/helpers.go (7ff337a4), GetManagedKey
@@ -31,13 +32,24 @@ export type NameVerdict =
     }
   | { readonly problem: string };
 
-export function baseName(pool: SelectedPool, { word }: OriginKind): string {
-  return `99-${pool.metadata.name}-generated-${word}`;
+type Word = OriginKind['word'] | 'registries';
+
+/** The name without a number. */
+export function baseName(word: Word, pool: string, prefix: 97 | 98 | 99 = 99): string {
+  return `${prefix}-${pool}-generated-${word}`;
 }
 
-/** Of what MCO generated for the feature gates and for nodes.config, `98` and `97`. */
-export function prefixedName(prefix: '97' | '98', pool: SelectedPool, word: string): string {
-  return `${prefix}-${pool.metadata.name}-generated-${word}`;
+/** The name before OpenShift 4.7. */
+export function legacyName(
+  word: Word,
+  { name, uid = '' }: { readonly name: string; readonly uid?: string | undefined },
+): string {
+  return `99-${name}-${uid}-${word}`;
+}
+
+/** The pool in a name, with or without a number; undefined = not a name of this word. */
+export function poolInName(word: Word, name: string): string | undefined {
+  return new RegExp(`^99-(.+)-generated-${word}(-\\d+)?$`).exec(name)?.[1];
 }
 
 /** The name for this pool. */
@@ -50,7 +62,7 @@ export function generatedName(kind: OriginKind, input: NameInput): NameVerdict {
   const own = rivals.found.find(({ metadata }) => metadata.name === origin.metadata.name);
   const suffix = own?.metadata.annotations?.[ANNOTATION.NAME_SUFFIX];
   if (suffix !== undefined) {
-    return suffix === '' ? first : { name: `${baseName(pool, kind)}-${suffix}` };
+    return suffix === '' ? first : { name: `${baseName(kind.word, pool.metadata.name)}-${suffix}` };
   }
   if (rivals.found.length === 1) return first;
   const rendered = isNewest(rivals.found, origin) ? undefined : nameInFinalizers(kind, input);
@@ -96,8 +108,8 @@ export function selectedPools<P extends SelectedPool>(
 }
 
 function firstName(kind: OriginKind, { pool, exists }: NameInput): NameVerdict {
-  const name = baseName(pool, kind);
-  const legacy = `99-${pool.metadata.name}-${pool.metadata.uid ?? ''}-${kind.word}`;
+  const name = baseName(kind.word, pool.metadata.name);
+  const legacy = legacyName(kind.word, pool.metadata);
   return !exists(name) && exists(legacy) ? { name, legacy } : { name };
 }
 
@@ -118,7 +130,7 @@ function nameInFinalizers(
   kind: OriginKind,
   { pool, origin, exists }: NameInput,
 ): string | undefined {
-  const base = baseName(pool, kind);
+  const base = baseName(kind.word, pool.metadata.name);
   const numbered = (origin.metadata.finalizers ?? [])
     .filter((name) => exists(name) && name.startsWith(base))
     .flatMap((name) => {
@@ -145,5 +157,5 @@ function nextName(kind: OriginKind, pool: SelectedPool, rivals: readonly Origin[
     highest = Math.max(highest, Number(suffix));
   }
   if (highest + 1 > MOST) return { problem: kind.tooMany };
-  return { name: `${baseName(pool, kind)}-${highest + 1}` };
+  return { name: `${baseName(kind.word, pool.metadata.name)}-${highest + 1}` };
 }

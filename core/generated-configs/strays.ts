@@ -7,6 +7,7 @@
  */
 
 import { ANNOTATION } from '../names';
+import { poolInName } from './names';
 import type { KnownConfig, Origin, OriginKind, SelectedPool } from './types';
 
 interface StraysInput {
@@ -39,9 +40,9 @@ function unclaimed({ kind, origin, origins, pools }: StraysInput, claimed: reado
   );
   const uids = new Set(origins.flatMap(({ metadata: { uid } }) => uid ?? []));
   const existing = new Set(pools.map(({ metadata }) => metadata.name));
-  const selected = new Set(claimed.map((name) => poolIn(name, kind)));
+  const selected = new Set(claimed.map((name) => poolInName(kind.word, name)));
   return ({ metadata: { name, ownerReferences = [] } }: KnownConfig): boolean => {
-    const pool = poolIn(name, kind);
+    const pool = poolInName(kind.word, name);
     if (pool === undefined || claimed.includes(name) || others.has(name)) return false;
     const owner = ownerReferences.find((reference) => reference.kind === kind.kind)?.uid;
     if (owner !== undefined && owner === origin.metadata.uid) return true;
@@ -56,9 +57,4 @@ function ofOtherVersion({ kind, version }: StraysInput, claimed: readonly string
     name.includes(`generated-${kind.word}`) &&
     !claimed.includes(name) &&
     annotations?.[ANNOTATION.GENERATED_BY_CONTROLLER_VERSION] !== version;
-}
-
-/** Undefined = not a name of this generator. */
-function poolIn(name: string, { word }: OriginKind): string | undefined {
-  return new RegExp(`^99-(.+)-generated-${word}(-\\d+)?$`).exec(name)?.[1];
 }

@@ -8,9 +8,10 @@
  */
 
 import type { MachineConfig, MachineConfigSpec } from '../machine-config/types';
-import { ANNOTATION, LABEL, MCO_GROUP, MCO_VERSION } from '../names';
+import { ANNOTATION } from '../names';
 import { isSameHistory, newest, recordOutcome } from './conditions';
-import { generatedName, selectedPools, suffixOf, type NameVerdict } from './names';
+import { generatedMachineConfig, originOwner } from './machine-config';
+import { baseName, generatedName, selectedPools, suffixOf, type NameVerdict } from './names';
 import { storedConfig, type ConfigWrite } from './stored-config';
 import { strays } from './strays';
 import type { KnownConfig, Origin, OriginCondition, OriginKind, SelectedPool } from './types';
@@ -150,7 +151,7 @@ function nameAll<P extends SelectedPool>(
   if (highest === 0) return named;
   return named.map(({ pool }) => ({
     pool,
-    name: `99-${pool.metadata.name}-generated-${kind.word}-${highest}`,
+    name: `${baseName(kind.word, pool.metadata.name)}-${highest}`,
   }));
 }
 
@@ -159,25 +160,10 @@ function configOf<P extends SelectedPool>(
   pool: P,
   { name, spec }: { readonly name: string; readonly spec: MachineConfigSpec },
 ): MachineConfig {
-  const { name: of, uid = '' } = origin.metadata;
-  return {
-    metadata: {
-      name,
-      labels: { [LABEL.ROLE]: pool.metadata.name },
-      annotations: { [ANNOTATION.GENERATED_BY_CONTROLLER_VERSION]: version },
-      ownerReferences: [
-        {
-          apiVersion: `${MCO_GROUP}/${MCO_VERSION}`,
-          kind: kind.kind,
-          name: of,
-          uid,
-          controller: true,
-          blockOwnerDeletion: true,
-        },
-      ],
-    },
-    spec,
-  };
+  return generatedMachineConfig({
+    ...{ name, pool: pool.metadata.name, spec, controllerVersion: version },
+    owner: originOwner(kind, origin.metadata),
+  });
 }
 
 function stored<P extends SelectedPool>(

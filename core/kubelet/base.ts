@@ -10,17 +10,12 @@ import { fieldsAt } from './values';
 /** Objects of config.openshift.io that do not exist are absent. */
 export interface KubeletBase {
   readonly pool: string;
-  /** Text of /etc/kubernetes/kubelet.conf in the MachineConfig `01-<role>-kubelet`: `baseRole`. */
+  /** Text of /etc/kubernetes/kubelet.conf in the MachineConfig `01-<role>-kubelet`. */
   readonly text: string;
   readonly featureGates?: FeatureGates | undefined;
   /** Of the APIServer `cluster`. */
   readonly tlsSecurityProfile?: TlsSecurityProfile | undefined;
   readonly node?: NodeConfigSpec | undefined;
-}
-
-/** The role whose kubelet.conf a pool begins with: custom pools have that of workers. */
-export function baseRole(pool: string): 'master' | 'arbiter' | 'worker' {
-  return pool === 'master' || pool === 'arbiter' ? pool : 'worker';
 }
 
 type Result = { readonly configuration: GoFields } | { readonly error: string };

@@ -1,19 +1,20 @@
 /** The MachineConfigs that a cluster is installed with, all pools at once. */
 
 import { messageOf } from '../errors';
+import {
+  baseName,
+  bootstrapOwner,
+  generatedMachineConfig,
+  generatedSpec,
+  KUBELET_CONFIG,
+  type GeneratedContent,
+} from '../generated-configs';
 import type { MachineConfig } from '../machine-config/types';
 import type { LabelSelector } from '../object-meta';
 import { compileSelector, type Labels } from '../selectors';
 import type { KubeletBase } from './base';
 import type { ReadYaml } from './decode';
-import {
-  featureGateFiles,
-  generatedKubeletName,
-  generatedMachineConfig,
-  BOOTSTRAP_OWNER,
-  kubeletConfigFiles,
-  nodeConfigParts,
-} from './machine-config';
+import { featureGateFiles, kubeletConfigFiles, nodeConfigParts } from './machine-config';
 import { staticPodPathError } from './static-pod-path';
 import type { UserKubeletConfig } from './types';
 import { userKubeletConfigError } from './validate-user';
@@ -89,13 +90,12 @@ function machineConfigOf(
   if (error !== undefined) return { error };
   const made = kubeletConfigFiles(baseOf(pool.name), user, readYaml);
   if ('error' in made) return made;
-  const name = generatedKubeletName(99, pool.name);
   const machineConfig = generatedMachineConfig({
-    ...made,
-    name,
+    name: baseName(KUBELET_CONFIG.word, pool.name),
     pool: pool.name,
+    spec: generatedSpec(made),
     controllerVersion,
-    owner: BOOTSTRAP_OWNER,
+    owner: bootstrapOwner(KUBELET_CONFIG),
   });
   return { machineConfig };
 }
@@ -117,19 +117,18 @@ export function bootstrapNodeConfig(input: BootstrapInput): BootstrapResult {
   });
 }
 
-type Parts = Pick<Parameters<typeof generatedMachineConfig>[0], 'files' | 'kernelArguments'>;
-
 function forEachPool(
   { pools, baseOf, controllerVersion }: BootstrapInput,
   prefix: 97 | 98,
-  partsOf: (base: KubeletBase) => Parts | { readonly error: string },
+  partsOf: (base: KubeletBase) => GeneratedContent | { readonly error: string },
 ): BootstrapResult {
   const machineConfigs: MachineConfig[] = [];
   for (const { name: pool } of pools) {
     const parts = partsOf(baseOf(pool));
     if ('error' in parts) return parts;
-    const name = generatedKubeletName(prefix, pool);
-    machineConfigs.push(generatedMachineConfig({ ...parts, name, pool, controllerVersion }));
+    const name = baseName(KUBELET_CONFIG.word, pool, prefix);
+    const spec = generatedSpec(parts);
+    machineConfigs.push(generatedMachineConfig({ name, pool, spec, controllerVersion }));
   }
   return { machineConfigs };
 }

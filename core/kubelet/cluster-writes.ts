@@ -8,21 +8,23 @@
  * @see MCO pkg/controller/kubelet-config/kubelet_config_nodes.go (7ff337a4), syncNodeConfigHandler
  */
 
-import { storedConfig, type ConfigWrite } from '../generated-configs';
+import {
+  baseName,
+  generatedMachineConfig,
+  generatedSpec,
+  KUBELET_CONFIG,
+  storedConfig,
+  type ConfigWrite,
+} from '../generated-configs';
 import { isRecord } from '../is-record';
 import type { MachineConfig } from '../machine-config/types';
 import { CONFIG_GROUP } from '../names';
 import type { OwnerReference } from '../object-meta';
 import type { KubeletBase } from './base';
-import { takesCgroupArguments } from './node-config';
-import {
-  featureGateFiles,
-  generatedKubeletName,
-  generatedMachineConfig,
-  nodeConfigParts,
-} from './machine-config';
-import type { ReadYaml } from './decode';
 import type { Refused } from './cluster-settings';
+import type { ReadYaml } from './decode';
+import { featureGateFiles, nodeConfigParts } from './machine-config';
+import { takesCgroupArguments } from './node-config';
 
 interface ClusterInput {
   readonly pools: readonly string[];
@@ -60,7 +62,7 @@ function ownedBy(
   if (owner === undefined) return { writes: [] };
   const found = input.baseOf(pool);
   if ('problem' in found) return { kind, says: found.problem };
-  const name = generatedKubeletName(kind === 'Node' ? 97 : 98, pool);
+  const name = baseName(KUBELET_CONFIG.word, pool, kind === 'Node' ? 97 : 98);
   const before = input.configNamed(name);
   const parts =
     kind === 'Node'
@@ -70,10 +72,9 @@ function ownedBy(
         })
       : featureGateFiles(found.base, input.readYaml);
   if ('error' in parts) return { kind, says: `pool ${pool}: ${parts.error}` };
-  const config = generatedMachineConfig({
-    ...parts,
-    ...{ name, pool, owner, controllerVersion: input.version },
-  });
+  const spec = generatedSpec(parts);
+  const controllerVersion = input.version;
+  const config = generatedMachineConfig({ name, pool, spec, owner, controllerVersion });
   return { writes: storedConfig(before, config) };
 }
 

@@ -1,16 +1,19 @@
 /** The files of a KubeletConfig for one pool, or every reason against it. */
 
-import { decodeDataUrl } from '../encoding';
 import { fewSentences } from '../few';
 import { fieldText } from '../field-path';
-import type { Generated, Origin } from '../generated-configs';
+import {
+  generatedSpec,
+  type Generated,
+  type GeneratedFile,
+  type Origin,
+} from '../generated-configs';
 import { isRecord } from '../is-record';
-import type { IgnitionFile } from '../machine-config/types';
 import type { MachineConfigPool } from '../pool/types';
 import type { KubeletBase } from './base';
 import type { ReadYaml } from './decode';
 import { KUBELET_CONF, NODE_SIZING } from './files';
-import { featureGateFiles, generatedMachineConfig, kubeletConfigFiles } from './machine-config';
+import { featureGateFiles, kubeletConfigFiles } from './machine-config';
 import { staticPodPathError } from './static-pod-path';
 import { strictKubeletConfigProblems, type KubeletConfigProblem } from './strict';
 import { userKubeletConfig, type KubeletConfigSpec, type UserKubeletConfig } from './types';
@@ -61,10 +64,7 @@ export function contentFor(
   if ('error' in made) return { problem: `pool ${name}: ${made.error}` };
   const findings = refusedValues({ base, sizing }, made.files, { user, readYaml });
   if (findings.length > 0) return { problem: textOf(findings), findings };
-  const { spec: content } = generatedMachineConfig({
-    ...{ name: '', pool: name, files: made.files, controllerVersion: '' },
-  });
-  return { spec: content };
+  return { spec: generatedSpec(made) };
 }
 
 function userOf({ spec }: Origin): UserKubeletConfig {
@@ -80,7 +80,7 @@ function textOf(findings: readonly KubeletFinding[]): string {
 /** What is wrong with the file that the machines come with is not the user's: they run with it. */
 function refusedValues(
   { base, sizing }: PoolBase,
-  files: readonly IgnitionFile[],
+  files: readonly GeneratedFile[],
   { user, readYaml }: { readonly user: UserKubeletConfig; readonly readYaml: ReadYaml },
 ): readonly KubeletFinding[] {
   const before = featureGateFiles(base, readYaml);
@@ -97,7 +97,7 @@ function refusedValues(
 }
 
 function problemsIn(
-  files: readonly IgnitionFile[],
+  files: readonly GeneratedFile[],
   how: {
     readonly readYaml: ReadYaml;
     readonly sizing: string | undefined;
@@ -123,12 +123,8 @@ function besideIn(sizing: string | undefined, sizedByItself: boolean): Reservati
   return { systemReserved, sizedByItself };
 }
 
-function textIn(files: readonly IgnitionFile[], path: string): string | undefined {
-  const source = files.find((file) => file.path === path)?.contents?.source;
-  const decoded = source === undefined ? undefined : decodeDataUrl(source);
-  return decoded?.error === undefined && decoded !== undefined
-    ? new TextDecoder().decode(decoded.bytes)
-    : undefined;
+function textIn(files: readonly GeneratedFile[], path: string): string | undefined {
+  return files.find((file) => file.path === path)?.contents;
 }
 
 function isEqual(a: KubeletProblem, b: KubeletProblem): boolean {

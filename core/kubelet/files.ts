@@ -1,6 +1,6 @@
 /** The files that tell a kubelet its configuration. */
 
-import type { IgnitionFile } from '../machine-config/types';
+import type { GeneratedFile } from '../generated-configs';
 import { encodeKubeletConfiguration } from './encode';
 import type { GoFields } from './schema-types';
 import type { UserKubeletConfig } from './types';
@@ -14,9 +14,9 @@ export const NODE_SIZING = '/etc/node-sizing-enabled.env';
 /** kubelet.conf, or the reason why YAML cannot hold a text in it. */
 export function kubeletConf(
   configuration: GoFields,
-): { readonly file: IgnitionFile } | { readonly error: string } {
+): { readonly file: GeneratedFile } | { readonly error: string } {
   try {
-    return { file: fileOf(KUBELET_CONF, encodeKubeletConfiguration(configuration)) };
+    return { file: { path: KUBELET_CONF, contents: encodeKubeletConfiguration(configuration) } };
   } catch (error) {
     if (!(error instanceof RangeError)) throw error;
     return { error: `could not encode kubelet configuration: ${error.message}` };
@@ -24,16 +24,17 @@ export function kubeletConf(
 }
 
 /** The log level of the kubelet's unit; none when the user says nothing. */
-export function loggingFiles({ logLevel }: UserKubeletConfig): readonly IgnitionFile[] {
+export function loggingFiles({ logLevel }: UserKubeletConfig): readonly GeneratedFile[] {
   if (logLevel === undefined) return [];
-  return [fileOf(LOGGING_CONF, `[Service]\nEnvironment="KUBELET_LOG_LEVEL=${logLevel}"\n`)];
+  const contents = `[Service]\nEnvironment="KUBELET_LOG_LEVEL=${logLevel}"\n`;
+  return [{ path: LOGGING_CONF, contents }];
 }
 
 /** What the service reads that sizes what the system reserves; reserved values turn it off. */
 export function nodeSizingFiles(
   { autoSizingReserved }: UserKubeletConfig,
   sized: Sized,
-): readonly IgnitionFile[] {
+): readonly GeneratedFile[] {
   const hasValues = Object.keys(sized).length > 0;
   if (autoSizingReserved === undefined && !hasValues) return [];
   const lines = [
@@ -42,15 +43,9 @@ export function nodeSizingFiles(
     `SYSTEM_RESERVED_CPU=${filled(sized.cpu, '500m')}`,
     `SYSTEM_RESERVED_ES=${filled(sized['ephemeral-storage'], '1Gi')}`,
   ];
-  return [fileOf(NODE_SIZING, lines.map((line) => `${line}\n`).join(''))];
+  return [{ path: NODE_SIZING, contents: lines.map((line) => `${line}\n`).join('') }];
 }
 
 function filled(value: string | undefined, standard: string): string {
   return value === undefined || value === '' ? standard : value;
-}
-
-/** The source has the words of MCO, because rendered configs are named by their bytes. */
-function fileOf(path: string, text: string): IgnitionFile {
-  const source = `data:text/plain;charset=utf-8;base64,${Buffer.from(text).toString('base64')}`;
-  return { path, mode: 0o644, overwrite: true, contents: { compression: '', source } };
 }

@@ -1,6 +1,5 @@
 export {
   baseConfiguration,
-  baseRole,
   baseWithKnownLatencyProfile,
   baseWithLatencyProfile,
   type KubeletBase,
@@ -24,10 +23,7 @@ export { encodeKubeletConfiguration } from './encode';
 export { KUBELET_CONF } from './files';
 export {
   featureGateFiles,
-  generatedKubeletName,
-  generatedMachineConfig,
   kubeletConfigFiles,
-  kubeletConfigOwner,
   nodeConfigParts,
   type NodeConfigParts,
 } from './machine-config';

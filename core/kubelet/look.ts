@@ -5,6 +5,7 @@
 
 import {
   baseFile,
+  baseName,
   fileIn,
   inOrderOfCreation,
   KUBELET_CONFIG,
@@ -24,7 +25,6 @@ import { clusterWrites } from './cluster-writes';
 import { contentFor, judgeUser, type KubeletFinding, type PoolBase } from './content';
 import type { ReadYaml } from './decode';
 import { KUBELET_CONF, NODE_SIZING } from './files';
-import { generatedKubeletName } from './machine-config';
 
 export interface KubeletPicture {
   readonly origins: readonly Origin[];
@@ -138,7 +138,7 @@ function poolBase(
 
 /** What nodes.config made of the workers until now. */
 function workerFrequency({ machineConfigs, gunzip, readYaml }: KubeletPicture): string | undefined {
-  const config = machineConfigs.get(generatedKubeletName(97, 'worker'));
+  const config = machineConfigs.get(baseName(KUBELET_CONFIG.word, 'worker', 97));
   const conf = config === undefined ? undefined : fileIn(config, KUBELET_CONF, gunzip);
   const read = conf !== undefined && 'text' in conf ? readYaml(conf.text) : undefined;
   const value = read !== undefined && 'value' in read && isRecord(read.value) ? read.value : {};

@@ -1,8 +1,6 @@
 /** The MachineConfigs of a pool that hold its kubelet's configuration. */
 
-import type { IgnitionFile, MachineConfig } from '../machine-config/types';
-import { ANNOTATION, LABEL, MCO_GROUP, MCO_VERSION } from '../names';
-import type { OwnerReference } from '../object-meta';
+import type { GeneratedContent, GeneratedFile } from '../generated-configs';
 import { baseWithKnownLatencyProfile, baseWithLatencyProfile, withTlsProfile } from './base';
 import type { KubeletBase } from './base';
 import type { ReadYaml } from './decode';
@@ -12,20 +10,7 @@ import type { GoFields } from './schema-types';
 import type { UserKubeletConfig } from './types';
 import { withUserConfiguration } from './user-configuration';
 
-/** Of the Ignition of what is generated. */
-const IGNITION_VERSION = '3.5.0';
-
-const OWNER = { apiVersion: `${MCO_GROUP}/${MCO_VERSION}`, kind: 'KubeletConfig' } as const;
-
-/** At installation, a KubeletConfig has no UID yet, and MCO leaves out its name. */
-export const BOOTSTRAP_OWNER: OwnerReference = { ...OWNER, name: '', uid: '' };
-
-/** The owner of what a KubeletConfig generates in a running cluster. */
-export function kubeletConfigOwner(name: string, uid: string): OwnerReference {
-  return { ...OWNER, name, uid, controller: true, blockOwnerDeletion: true };
-}
-
-type Files = { readonly files: readonly IgnitionFile[] } | { readonly error: string };
+type Files = { readonly files: readonly GeneratedFile[] } | { readonly error: string };
 
 /**
  * The files of a KubeletConfig for one pool, in order. The KubeletConfig has to be valid
@@ -58,9 +43,7 @@ export function featureGateFiles(base: KubeletBase, readYaml: ReadYaml): Files {
   return 'error' in made ? made : confOnly(made.configuration);
 }
 
-export type NodeConfigParts =
-  | { readonly files: readonly IgnitionFile[]; readonly kernelArguments: readonly string[] }
-  | { readonly error: string };
+export type NodeConfigParts = GeneratedContent | { readonly error: string };
 
 /**
  * What the Node `cluster` of config.openshift.io means for one pool. Values that it does not know are
@@ -88,38 +71,4 @@ export function nodeConfigParts(
 function confOnly(configuration: GoFields): Files {
   const conf = kubeletConf(configuration);
   return 'error' in conf ? conf : { files: [conf.file] };
-}
-
-/** The name without a suffix: 97 of the Node, 98 of the FeatureGate, 99 of a KubeletConfig. */
-export function generatedKubeletName(prefix: 97 | 98 | 99, pool: string): string {
-  return `${prefix}-${pool}-generated-kubelet`;
-}
-
-interface Generated {
-  readonly name: string;
-  readonly pool: string;
-  readonly files: readonly IgnitionFile[];
-  readonly kernelArguments?: readonly string[];
-  readonly controllerVersion: string;
-  /** Absent for those of the cluster's objects. */
-  readonly owner?: OwnerReference;
-}
-
-/** The MachineConfig, with the role of the pool. */
-export function generatedMachineConfig(generated: Generated): MachineConfig {
-  const { name, pool, files, kernelArguments, controllerVersion, owner } = generated;
-  return {
-    apiVersion: `${MCO_GROUP}/${MCO_VERSION}`,
-    kind: 'MachineConfig',
-    metadata: {
-      name,
-      labels: { [LABEL.ROLE]: pool },
-      annotations: { [ANNOTATION.GENERATED_BY_CONTROLLER_VERSION]: controllerVersion },
-      ...(owner === undefined ? {} : { ownerReferences: [owner] }),
-    },
-    spec: {
-      config: { ignition: { version: IGNITION_VERSION }, storage: { files } },
-      ...(kernelArguments === undefined ? {} : { kernelArguments }),
-    },
-  };
 }

@@ -2,7 +2,7 @@
 
 import type { ConfigProblem } from '../config-problem';
 import { fail } from '../errors';
-import type { GeneratedFile } from '../generated-file';
+import type { GeneratedFile } from '../generated-configs';
 import { tomlEntry, tomlString, toToml } from '../toml';
 import { planHosts, type HostPlan, type MirrorPlan } from './containerd-hosts';
 import { editRegistries } from './edit-registries';

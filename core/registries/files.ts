@@ -1,7 +1,7 @@
 /** The files with registries and image policies, of one role. */
 
 import { fail, messageOf } from '../errors';
-import type { GeneratedFile } from '../generated-file';
+import type { GeneratedFile } from '../generated-configs';
 import { tomlEntry, toToml, type TomlPort } from '../toml';
 import type { ValidLists } from './blocked-registries';
 import { editRegistries } from './edit-registries';

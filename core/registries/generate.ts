@@ -1,15 +1,13 @@
 /** MachineConfigs of the cluster's Image config, mirror sets and image policies. */
 
 import { messageOf } from '../errors';
-import { machineConfigOf } from '../generated-file';
+import { baseName, generatedMachineConfig, generatedSpec } from '../generated-configs';
 import type { MachineConfig } from '../machine-config/types';
-import { ANNOTATION } from '../names';
 import type { ObjectMeta, OwnerReference } from '../object-meta';
 import type { TomlPort } from '../toml';
 import { validLists, type ValidLists } from './blocked-registries';
 import { registriesFiles, type BaseFiles, type RegistriesChoice } from './files';
 import { scopedPolicies, type ScopedPolicies } from './image-policies';
-import { registriesConfigName } from './names';
 import type { ImagePolicy, ImageSpec, MirrorSets } from './types';
 
 interface Common {
@@ -75,9 +73,8 @@ export function syncRegistries(input: SyncInput): SyncResult {
     return { ...result(), error: messageOf(error) };
   }
   const choice = { ...choiceOf(image), lists, policies, mirrors, releaseImage };
-  const annotations = { [ANNOTATION.GENERATED_BY_CONTROLLER_VERSION]: controllerVersion };
   try {
-    const machineConfigs = machineConfigsOf(input, choice, { annotations, owner });
+    const machineConfigs = machineConfigsOf(input, choice, { controllerVersion, owner });
     return { ...result(), machineConfigs };
   } catch (error) {
     return { ...result(), error: `could not Create/Update MachineConfig: ${messageOf(error)}` };
@@ -125,14 +122,11 @@ function choiceOf(image: ImageSpec | undefined): Pick<RegistriesChoice, 'insecur
 function machineConfigsOf(
   { pools, port, baseFilesOf }: Common,
   choice: RegistriesChoice,
-  meta: {
-    readonly annotations?: Readonly<Record<string, string>>;
-    readonly owner: OwnerReference;
-  },
+  meta: { readonly controllerVersion?: string; readonly owner: OwnerReference },
 ): readonly MachineConfig[] {
-  return pools.map(({ name: role }) => {
-    const files = registriesFiles(choice, baseFilesOf(role), port);
-    return machineConfigOf({ name: registriesConfigName(role), role, files, ...meta });
+  return pools.map(({ name: pool }) => {
+    const spec = generatedSpec({ files: registriesFiles(choice, baseFilesOf(pool), port) });
+    return generatedMachineConfig({ name: baseName('registries', pool), pool, spec, ...meta });
   });
 }
 

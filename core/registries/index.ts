@@ -4,7 +4,6 @@ export { updateCredentialProviders, type CredentialProviders } from './credentia
 export { SEARCH_REGISTRIES, type BaseFiles } from './files';
 export { bootstrapRegistries, syncRegistries, type SyncResult } from './generate';
 export { lookAtRegistries, type RegistriesLook, type RegistriesPicture } from './look';
-export { legacyRegistriesConfigName, registriesConfigName } from './names';
 export { POLICY_JSON } from './policy-json';
 export { registriesProblems } from './problems';
 export { REGISTRIES_CONF } from './registries-conf';

@@ -3,8 +3,13 @@
 import { machineRuntime, type MachineRuntime } from '../container-runtime/machine-runtime';
 import type { ConfigProblem } from '../config-problem';
 import { messageOf } from '../errors';
-import { storedConfig, type ConfigWrite } from '../generated-configs';
-import { machineConfigOf } from '../generated-file';
+import {
+  baseName,
+  generatedMachineConfig,
+  generatedSpec,
+  storedConfig,
+  type ConfigWrite,
+} from '../generated-configs';
 import type { IgnitionConfig, MachineConfig } from '../machine-config/types';
 import { ANNOTATION, CONFIG_GROUP, LABEL } from '../names';
 import type { ObjectMeta } from '../object-meta';
@@ -12,7 +17,6 @@ import type { MachineConfigPool } from '../pool/types';
 import type { TomlPort } from '../toml';
 import { containerdRegistries } from './containerd';
 import { syncRegistries, type SyncResult } from './generate';
-import { registriesConfigName } from './names';
 import { registriesProblems } from './problems';
 import type { ImagePolicy, ImageSpec, MirrorSets } from './types';
 
@@ -95,7 +99,7 @@ function removed(
   pool: string,
   { machineConfigs, version }: RegistriesPicture,
 ): readonly ConfigWrite[] {
-  const name = registriesConfigName(pool);
+  const name = baseName('registries', pool);
   const by = machineConfigs.get(name)?.metadata.annotations;
   const isOwn = by?.[ANNOTATION.GENERATED_BY_CONTROLLER_VERSION] === version;
   return isOwn ? [{ do: 'remove', name }] : [];
@@ -129,19 +133,15 @@ function together(pool: string, runtime: MachineRuntime, picture: RegistriesPict
   const ofContainerd = runtime.isContainerd
     ? containerdRegistries(image?.spec ?? {}, mirrors)
     : { files: [], problems: [] };
-  const own = machineConfigOf({
-    ...{ name: registriesConfigName(pool), role: pool, files: ofContainerd.files },
-    annotations: { [ANNOTATION.GENERATED_BY_CONTROLLER_VERSION]: version },
-    owner: ownerOf(image),
-  });
-  const files = [own, ...(ofContainers?.machineConfigs ?? [])].flatMap(
+  const own = generatedSpec({ files: ofContainerd.files });
+  const files = [{ spec: own }, ...(ofContainers?.machineConfigs ?? [])].flatMap(
     ({ spec }) => (spec.config as IgnitionConfig).storage?.files ?? [],
   );
-  const config = {
-    ...own,
-    metadata: { ...own.metadata, ownerReferences: image === undefined ? [] : [ownerOf(image)] },
+  const config = generatedMachineConfig({
+    ...{ name: baseName('registries', pool), pool, controllerVersion: version },
     spec: { config: { ignition: { version: '3.5.0' }, storage: { files } } },
-  };
+    owner: image === undefined ? undefined : ownerOf(image),
+  });
   return { config, conflicts: ofContainers?.conflicts ?? [], ignored: ofContainerd.problems };
 }
 

@@ -5,13 +5,12 @@ import { parse as parseToml } from 'smol-toml';
 import {
   bootstrapContainerRuntime,
   containerRuntimeFiles,
-  containerRuntimeMachineConfig,
   containerRuntimeRefusal,
   type ContainerRuntimeConfig,
   type ContainerRuntimeConfiguration,
 } from '../../core/container-runtime';
 import { messageOf } from '../../core/errors';
-import { CONTAINER_RUNTIME_CONFIG, type Origin } from '../../core/generated-configs';
+import { CONTAINER_RUNTIME_CONFIG, generatedSpec, type Origin } from '../../core/generated-configs';
 import {
   contextOf,
   knownKeys,
@@ -124,16 +123,13 @@ function sync(input: JsonObject, context: GivenContext): unknown {
     generate: (origin) => {
       const how = { gates: gatesOf(input), port: { parseToml }, storageConf };
       const { files, storageError } = containerRuntimeFiles(configurationIn(origin) ?? {}, how);
-      const made = { name: '', pool: '', files, controllerVersion: '', owner: NOBODY };
-      const { spec } = containerRuntimeMachineConfig(made);
+      const spec = generatedSpec({ files });
       return storageError === undefined ? { spec } : { spec, leavesOut: storageError };
     },
     contentOf: ({ metadata, spec }) => ({ files: shownMachineConfig({ metadata, spec })['files'] }),
   };
   return syncAnswer(synced, input as unknown as SyncCase);
 }
-
-const NOBODY = { apiVersion: '', kind: '', name: '', uid: '' };
 
 /** Of an object in a step. */
 function configurationIn({ metadata, spec }: Origin): ContainerRuntimeConfiguration | undefined {

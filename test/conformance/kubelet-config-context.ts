@@ -1,7 +1,8 @@
 /** What all cases of a file share: the texts of kubelet.conf, and the version of the controller. */
 
 import { readYamlDocument } from '../../adapters/manifests';
-import { baseRole, securityProfileCiphers } from '../../core/kubelet';
+import { roleOf } from '../../core/generated-configs';
+import { securityProfileCiphers } from '../../core/kubelet';
 import { isJsonObject, type JsonObject } from './kind';
 
 export const READ_YAML = readYamlDocument;
@@ -21,7 +22,7 @@ export function contextOf(context: unknown): KubeletContext {
   return {
     controllerVersion: String(controllerVersion),
     fill,
-    baseText: (pool) => fill(templateOf(isJsonObject(templates) ? templates : {}, baseRole(pool))),
+    baseText: (pool) => fill(templateOf(isJsonObject(templates) ? templates : {}, roleOf(pool))),
   };
 }
 

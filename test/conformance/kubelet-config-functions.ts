@@ -1,13 +1,17 @@
 /** The functions of MCO that cases name, each with those of the product that answer for it. */
 
 import { decodeDataUrl } from '../../core/encoding';
-import { KUBELET_CONFIG, type KnownConfig, type Origin } from '../../core/generated-configs';
+import {
+  generatedSpec,
+  KUBELET_CONFIG,
+  type KnownConfig,
+  type Origin,
+} from '../../core/generated-configs';
 import {
   bootstrapFeatureGates,
   bootstrapKubeletConfigs,
   bootstrapNodeConfig,
   cgroupArguments,
-  generatedMachineConfig,
   isControlPlanePool,
   KUBELET_CONF,
   kubeletConfigFiles,
@@ -119,9 +123,7 @@ function sync(args: JsonObject, context: KubeletContext): unknown {
       const error = staticPodPathError(user(origin), pool, READ_YAML);
       if (error !== undefined) return { problem: error };
       const made = kubeletConfigFiles(base(pool.name), user(origin), READ_YAML);
-      if ('error' in made) return { problem: made.error };
-      const parts = { name: '', pool: pool.name, controllerVersion: '' };
-      return { spec: generatedMachineConfig({ ...made, ...parts }).spec };
+      return 'error' in made ? { problem: made.error } : { spec: generatedSpec(made) };
     },
     contentOf: pathsAndPods,
   };

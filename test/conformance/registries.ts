@@ -4,11 +4,10 @@ import { parse as parseToml } from 'smol-toml';
 import { parse as parseYaml } from 'yaml';
 
 import { messageOf } from '../../core/errors';
+import { baseName, legacyName } from '../../core/generated-configs';
 import {
   bootstrapRegistries,
   isNestedScope,
-  legacyRegistriesConfigName,
-  registriesConfigName,
   syncRegistries,
   updateCredentialProviders,
   validLists,
@@ -187,8 +186,8 @@ function names(input: JsonObject): unknown {
   const [pool] = poolsOf(input);
   if (pool === undefined) throw new Error('no pool');
   const existing = textsOf(input, 'machineConfigs');
-  const machineConfigName = registriesConfigName(pool.name);
-  const legacy = legacyRegistriesConfigName(pool);
+  const machineConfigName = baseName('registries', pool.name);
+  const legacy = legacyName('registries', pool);
   const isCopied = existing.includes(legacy) && !existing.includes(machineConfigName);
   return {
     machineConfigName,

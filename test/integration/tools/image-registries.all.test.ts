@@ -6,7 +6,7 @@ import { join } from 'node:path';
 
 import fc from 'fast-check';
 
-import type { GeneratedFile } from '../../../core/generated-file';
+import type { GeneratedFile } from '../../../core/generated-configs';
 import {
   containerdRegistries,
   POLICY_JSON,

@@ -3,7 +3,7 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 
-import type { GeneratedFile } from '../../../core/generated-file';
+import type { GeneratedFile } from '../../../core/generated-configs';
 import { run } from '../../../tools/binaries/run-program';
 
 export interface ParserAnswer {

@@ -1,17 +1,14 @@
 import { readYamlDocument } from '../../../../adapters/manifests';
-import { decodeDataUrl } from '../../../../core/encoding';
+import type { GeneratedFile } from '../../../../core/generated-configs';
 import {
   bootstrapKubeletConfigs,
   featureGateFiles,
-  generatedMachineConfig,
   kubeletConfigFiles,
-  kubeletConfigOwner,
   nodeConfigParts,
   userKubeletConfig,
   type KubeletBase,
   type KubeletConfigSpec,
 } from '../../../../core/kubelet';
-import type { IgnitionFile } from '../../../../core/machine-config/types';
 
 const BASE: KubeletBase = {
   pool: 'worker',
@@ -26,12 +23,10 @@ const BASE: KubeletBase = {
   ].join('\n'),
 };
 
-function textOf(file: IgnitionFile | undefined): string {
-  const decoded = decodeDataUrl(file?.contents?.source ?? '');
-  return decoded.error === undefined ? Buffer.from(decoded.bytes).toString() : decoded.error;
-}
-
-function made(spec: KubeletConfigSpec, base: KubeletBase = BASE): readonly IgnitionFile[] | string {
+function made(
+  spec: KubeletConfigSpec,
+  base: KubeletBase = BASE,
+): readonly GeneratedFile[] | string {
   const result = kubeletConfigFiles(base, userKubeletConfig(spec), readYamlDocument);
   return 'error' in result ? result.error : result.files;
 }
@@ -39,7 +34,7 @@ function made(spec: KubeletConfigSpec, base: KubeletBase = BASE): readonly Ignit
 /** The lines of the fields in kubelet.conf, with those below them. */
 function conf(spec: KubeletConfigSpec, fields: RegExp, base: KubeletBase = BASE): string {
   const files = made(spec, base);
-  const text = typeof files === 'string' ? files : textOf(files.at(-1));
+  const text = typeof files === 'string' ? files : (files.at(-1)?.contents ?? '');
   return text
     .split(/\n(?![ -])/)
     .filter((line) => fields.test(line))
@@ -138,63 +133,12 @@ describe('the file for the sizing of nodes', () => {
     ],
   ])('%j', (spec, values) => {
     const files = made(spec);
-    const text = typeof files === 'string' || files.length < 2 ? undefined : textOf(files[0]);
+    const text = typeof files === 'string' || files.length < 2 ? undefined : files[0]?.contents;
     expect(text?.match(/(?<==).*/g)?.join(' ')).toBe(values);
   });
 });
 
 describe('generated MachineConfigs', () => {
-  test('have a role, a version, an owner and sources as MCO writes them', () => {
-    const files = made({ logLevel: 4 });
-    if (typeof files === 'string') throw new Error(files);
-    const owner = kubeletConfigOwner('kc', 'u-1');
-    const generated = generatedMachineConfig({
-      name: '99-infra-generated-kubelet-1',
-      pool: 'infra',
-      files: files.slice(0, 1),
-      controllerVersion: 'v1',
-      owner,
-    });
-    expect(generated).toEqual({
-      apiVersion: 'machineconfiguration.openshift.io/v1',
-      kind: 'MachineConfig',
-      metadata: {
-        name: '99-infra-generated-kubelet-1',
-        labels: { 'machineconfiguration.openshift.io/role': 'infra' },
-        annotations: { 'machineconfiguration.openshift.io/generated-by-controller-version': 'v1' },
-        ownerReferences: [
-          {
-            apiVersion: 'machineconfiguration.openshift.io/v1',
-            kind: 'KubeletConfig',
-            name: 'kc',
-            uid: 'u-1',
-            controller: true,
-            blockOwnerDeletion: true,
-          },
-        ],
-      },
-      spec: {
-        config: {
-          ignition: { version: '3.5.0' },
-          storage: {
-            files: [
-              {
-                path: '/etc/systemd/system/kubelet.service.d/20-logging.conf',
-                mode: 0o644,
-                overwrite: true,
-                contents: {
-                  compression: '',
-                  source:
-                    'data:text/plain;charset=utf-8;base64,W1NlcnZpY2VdCkVudmlyb25tZW50PSJLVUJFTEVUX0xPR19MRVZFTD00Igo=',
-                },
-              },
-            ],
-          },
-        },
-      },
-    });
-  });
-
   test('of the FeatureGate ignore an unknown latency profile, of the Node refuse it', () => {
     const base = { ...BASE, node: { workerLatencyProfile: 'Nope' } };
     expect(featureGateFiles(base, readYamlDocument)).toHaveProperty('files');

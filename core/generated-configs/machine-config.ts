@@ -1,0 +1,85 @@
+/** MachineConfigs that Slipway generates from other objects: their files, bytes as MCO writes them. */
+
+import type {
+  IgnitionConfig,
+  IgnitionFile,
+  MachineConfig,
+  MachineConfigSpec,
+} from '../machine-config/types';
+import { ANNOTATION, LABEL, MCO_GROUP, MCO_VERSION } from '../names';
+import type { ObjectMeta, OwnerReference } from '../object-meta';
+import type { OriginKind } from './types';
+
+export interface GeneratedFile {
+  readonly path: string;
+  readonly contents: string;
+}
+
+/** What one says. */
+export interface GeneratedContent {
+  readonly files: readonly GeneratedFile[];
+  readonly kernelArguments?: readonly string[] | undefined;
+}
+
+interface GeneratedConfig {
+  readonly name: string;
+  /** Also its role. */
+  readonly pool: string;
+  readonly spec: MachineConfigSpec;
+  /** Absent = the controllers add it later. */
+  readonly controllerVersion?: string | undefined;
+  readonly owner?: OwnerReference | undefined;
+}
+
+/** @see MCO pkg/controller/common/helpers.go (7ff337a4), MachineConfigFromIgnConfig */
+export function generatedMachineConfig(generated: GeneratedConfig): MachineConfig {
+  const { name, pool, spec, controllerVersion: version, owner } = generated;
+  return {
+    apiVersion: `${MCO_GROUP}/${MCO_VERSION}`,
+    kind: 'MachineConfig',
+    metadata: {
+      name,
+      labels: { [LABEL.ROLE]: pool },
+      ...(version === undefined
+        ? {}
+        : { annotations: { [ANNOTATION.GENERATED_BY_CONTROLLER_VERSION]: version } }),
+      ...(owner === undefined ? {} : { ownerReferences: [owner] }),
+    },
+    spec,
+  };
+}
+
+export function generatedSpec({ files, kernelArguments }: GeneratedContent): MachineConfigSpec {
+  const ignition = { version: '3.5.0' };
+  const config: IgnitionConfig =
+    files.length === 0 ? { ignition } : { ignition, storage: { files: files.map(ignitionFile) } };
+  return { config, ...(kernelArguments === undefined ? {} : { kernelArguments }) };
+}
+
+function ignitionFile({ path, contents }: GeneratedFile): IgnitionFile {
+  const base64 = Buffer.from(contents).toString('base64');
+  return {
+    path,
+    mode: 0o644,
+    overwrite: true,
+    // An empty compression keeps a merge from inheriting another file's. The source has the words of
+    // MCO, because rendered configs are named by their bytes.
+    contents: { compression: '', source: `data:text/plain;charset=utf-8;base64,${base64}` },
+  };
+}
+
+/** The owner of what an object generates in a running cluster. */
+export function originOwner(
+  { kind }: OriginKind,
+  { name, uid = '' }: Pick<ObjectMeta, 'name' | 'uid'>,
+): OwnerReference {
+  return { ...bootstrapOwner({ kind }), name, uid, controller: true, blockOwnerDeletion: true };
+}
+
+/**
+ * The same at installation: the object has no UID yet, and MCO leaves out its name. The controllers
+ * write the reference anew.
+ */
+export function bootstrapOwner({ kind }: Pick<OriginKind, 'kind'>): OwnerReference {
+  return { apiVersion: `${MCO_GROUP}/${MCO_VERSION}`, kind, name: '', uid: '' };
+}
