@@ -14,39 +14,21 @@ import {
   type SelectedPool,
   type Write,
 } from '../../core/generated-configs';
-import type { ObjectMeta } from '../../core/object-meta';
-import type { JsonObject } from './kind';
+import { knownKeys, metadataOf, poolOf, shownMachineConfig, textOf } from './generated';
+import { isJsonObject, type JsonObject } from './kind';
 
-/** The newest object of a case was made then. */
-const NEWEST = Date.UTC(2026, 0, 1);
-const NOW = '2026-01-02T00:00:00Z';
-const LABEL_PREFIX = 'pools.operator.machineconfiguration.openshift.io';
+const NOW = '2030-01-02T00:00:00Z';
 /** Of MachineConfigs that exist before. */
 const EMPTY = { config: { ignition: { version: '3.5.0' } } };
 
-export interface CasePool {
-  readonly name: string;
-  readonly uid?: string;
-  readonly labels?: Readonly<Record<string, string>>;
-  readonly nodeSelector?: unknown;
-}
-
-export interface CaseOrigin {
-  readonly name: string;
-  readonly annotations?: Readonly<Record<string, string>>;
-  readonly finalizers?: readonly string[];
-  readonly age?: number;
-  readonly spec?: JsonObject;
-}
-
 type CaseStep =
-  | { readonly create: CaseOrigin }
+  | { readonly create: JsonObject }
   | { readonly update: string; readonly spec: JsonObject }
   | { readonly delete: string }
   | { readonly sync: string };
 
 export interface SyncCase {
-  readonly pools: readonly CasePool[];
+  readonly pools: readonly JsonObject[];
   readonly machineConfigs?: readonly string[];
   readonly steps: readonly CaseStep[];
 }
@@ -66,8 +48,8 @@ export interface SyncedKind {
 }
 
 export interface NameCase {
-  readonly pool: CasePool;
-  readonly origins: readonly CaseOrigin[];
+  readonly pool: JsonObject;
+  readonly origins: readonly JsonObject[];
   readonly for: string;
   readonly machineConfigs?: readonly string[];
 }
@@ -79,7 +61,7 @@ export function nameAnswer(kind: OriginKind, input: NameCase): JsonObject {
   };
   const names = new Set(input.machineConfigs ?? []);
   const verdict = generatedName(kind, {
-    pool: poolOf(input.pool),
+    pool: selectedPool(input.pool),
     origin,
     origins,
     exists: (name) => names.has(name),
@@ -138,11 +120,14 @@ class Store {
 
 export function syncAnswer(synced: SyncedKind, input: SyncCase): JsonObject {
   const store = new Store(input.machineConfigs ?? []);
-  const pools = input.pools.map(poolOf);
+  const pools = input.pools.map(selectedPool);
   const steps = input.steps.map((step) => stepAnswer(synced, { store, pools }, step));
   const machineConfigs = [...store.configs.values()]
     .sort((a, b) => (a.metadata.name < b.metadata.name ? -1 : 1))
-    .map((config) => ({ ...described(config), ...synced.contentOf(config) }));
+    .map((config) => ({
+      ...{ ...shownMachineConfig(config), files: undefined },
+      ...synced.contentOf(config),
+    }));
   return { machineConfigs, steps };
 }
 
@@ -154,7 +139,8 @@ interface World {
 function stepAnswer(synced: SyncedKind, world: World, step: CaseStep): JsonObject {
   const { store } = world;
   if ('delete' in step) return deletion(synced.kind, store, step.delete);
-  const name = 'create' in step ? step.create.name : 'update' in step ? step.update : step.sync;
+  const name =
+    'create' in step ? textOf(step.create, 'name') : 'update' in step ? step.update : step.sync;
   if ('create' in step) store.origins.set(name, originOf(step.create));
   else if ('update' in step) {
     store.change(name, ({ metadata, ...rest }) => ({
@@ -214,50 +200,13 @@ function shown({ metadata, status }: Origin): JsonObject {
   };
 }
 
-function described({ metadata, spec }: KnownConfig): JsonObject {
-  const owner = metadata.ownerReferences?.[0];
-  const config = spec.config as { readonly ignition?: { readonly version?: string } } | undefined;
-  return {
-    name: metadata.name,
-    labels: metadata.labels ?? null,
-    annotations: metadata.annotations ?? null,
-    ignitionVersion: config?.ignition?.version,
-    ...(owner === undefined
-      ? {}
-      : {
-          ownerReference: {
-            apiVersion: owner.apiVersion,
-            kind: owner.kind,
-            name: owner.name,
-            controller: owner.controller,
-          },
-        }),
-  };
+function selectedPool(given: JsonObject): SelectedPool {
+  const { name, uid, labels } = poolOf(given);
+  return { metadata: { name, ...(uid === '' ? {} : { uid }), labels } };
 }
 
-export function poolOf({ name, uid, labels }: CasePool): SelectedPool {
-  return {
-    metadata: {
-      name,
-      ...(uid === undefined ? {} : { uid }),
-      labels: labels ?? { [`${LABEL_PREFIX}/${name}`]: '' },
-    },
-  };
-}
-
-export function originOf({
-  name,
-  annotations,
-  finalizers,
-  age = 0,
-  spec = {},
-}: CaseOrigin): Origin {
-  const metadata: ObjectMeta = {
-    name,
-    generation: 1,
-    creationTimestamp: new Date(NEWEST - age * 1000).toISOString(),
-    ...(annotations === undefined ? {} : { annotations }),
-    ...(finalizers === undefined ? {} : { finalizers }),
-  };
-  return { metadata, spec };
+function originOf(given: JsonObject): Origin {
+  knownKeys('object', given, ['name', 'annotations', 'finalizers', 'age', 'spec']);
+  const { spec } = given;
+  return { metadata: metadataOf(given), spec: isJsonObject(spec) ? spec : {} };
 }

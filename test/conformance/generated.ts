@@ -6,7 +6,7 @@
 import { decodeDataUrl } from '../../core/encoding';
 import { isRecord } from '../../core/is-record';
 import type { IgnitionConfig, IgnitionFile, MachineConfig } from '../../core/machine-config/types';
-import type { ObjectMeta } from '../../core/object-meta';
+import type { LabelSelector, ObjectMeta } from '../../core/object-meta';
 import type { Labels } from '../../core/selectors';
 import { isJsonObject, type JsonObject } from './kind';
 
@@ -66,23 +66,25 @@ export interface GivenPool {
   readonly name: string;
   readonly uid: string;
   readonly labels: Labels;
-  /** Whether the case gives no labels. */
-  readonly defaulted: boolean;
+  readonly nodeSelector?: LabelSelector;
 }
 
 /** `pool` or `pools` of a case. */
 export function poolsOf(input: JsonObject): readonly GivenPool[] {
-  return (isJsonObject(input['pool']) ? [input['pool']] : objectsOf(input, 'pools')).map((pool) => {
-    knownKeys('pool', pool, ['name', 'uid', 'labels', 'nodeSelector']);
-    const name = textOf(pool, 'name');
-    const labels = pool['labels'];
-    return {
-      name,
-      uid: pool['uid'] === undefined ? '' : textOf(pool, 'uid'),
-      labels: isJsonObject(labels) ? textMap(labels) : { [poolLabel(name)]: '' },
-      defaulted: labels === undefined,
-    };
-  });
+  const { pool } = input;
+  return (isJsonObject(pool) ? [pool] : objectsOf(input, 'pools')).map(poolOf);
+}
+
+export function poolOf(given: JsonObject): GivenPool {
+  knownKeys('pool', given, ['name', 'uid', 'labels', 'nodeSelector']);
+  const name = textOf(given, 'name');
+  const { labels, nodeSelector } = given;
+  return {
+    name,
+    uid: given['uid'] === undefined ? '' : textOf(given, 'uid'),
+    labels: isJsonObject(labels) ? textMap(labels) : { [poolLabel(name)]: '' },
+    ...(isJsonObject(nodeSelector) ? { nodeSelector } : {}),
+  };
 }
 
 /** Every pool has it when the case gives no labels. */
@@ -110,6 +112,14 @@ function textMap(given: JsonObject): Labels {
 
 interface ShownMachineConfig extends JsonObject {
   readonly name: string;
+  readonly files: readonly ShownFile[];
+}
+
+interface ShownFile {
+  readonly path: string;
+  readonly mode: string | undefined;
+  readonly overwrite: boolean | undefined;
+  readonly contents: string;
 }
 
 /** As `expected.machineConfigs` shows it: no UIDs, an empty name left out. */
@@ -137,7 +147,7 @@ function ignitionOf(config: unknown): IgnitionConfig {
   return config as unknown as IgnitionConfig;
 }
 
-function shownFile({ path, mode, overwrite, contents }: IgnitionFile): object {
+function shownFile({ path, mode, overwrite, contents }: IgnitionFile): ShownFile {
   const decoded = decodeDataUrl(contents?.source ?? 'data:,');
   if (decoded.error !== undefined) throw new Error(`${path}: ${decoded.error}`);
   return {

@@ -1,6 +1,5 @@
 /** The functions of MCO that cases name, each with those of the product that answer for it. */
 
-import { decodeDataUrl } from '../../core/encoding';
 import {
   generatedSpec,
   KUBELET_CONFIG,
@@ -22,7 +21,7 @@ import {
   type BootstrapInput,
   type BootstrapResult,
 } from '../../core/kubelet';
-import type { IgnitionConfig, IgnitionFile, MachineConfig } from '../../core/machine-config/types';
+import { poolOf, poolsOf, shownMachineConfig, textsOf } from './generated';
 import {
   conditionsAnswer,
   nameAnswer,
@@ -39,8 +38,6 @@ import {
   kubeletConfigsOf,
   nodeOf,
   objectAt,
-  poolOf,
-  poolsOf,
   profileOf,
   userOf,
 } from './kubelet-config-input';
@@ -86,7 +83,7 @@ export const KUBELET_FUNCTIONS: ReadonlyMap<string, KubeletFunction> = new Map([
     'updateMachineConfigwithCgroup',
     {
       keys: ['node', 'kernelArguments'],
-      run: (args) => cgroupArguments(nodeOf(args, 'node') ?? {}, textsAt(args, 'kernelArguments')),
+      run: (args) => cgroupArguments(nodeOf(args, 'node') ?? {}, textsOf(args, 'kernelArguments')),
     },
   ],
   [
@@ -103,7 +100,7 @@ export const KUBELET_FUNCTIONS: ReadonlyMap<string, KubeletFunction> = new Map([
   ],
   [
     'cleanUpStatusConditions',
-    { keys: ['conditions'], run: (args) => conditionsAnswer(textsAt(args, 'conditions')) },
+    { keys: ['conditions'], run: (args) => conditionsAnswer(textsOf(args, 'conditions')) },
   ],
   [
     'syncKubeletConfig',
@@ -131,14 +128,12 @@ function sync(args: JsonObject, context: KubeletContext): unknown {
 }
 
 /** A MachineConfig that exists before has no files. */
-function pathsAndPods({ spec }: KnownConfig): JsonObject {
-  const { storage } = spec.config as IgnitionConfig;
-  const files = storage?.files ?? [];
+function pathsAndPods(config: KnownConfig): JsonObject {
+  const { files } = shownMachineConfig(config);
   const paths = files.map(({ path }) => path);
   const conf = files.find(({ path }) => path === KUBELET_CONF);
   if (conf === undefined) return { paths };
-  const { contents } = shortFile(conf);
-  const read = READ_YAML(String(contents));
+  const read = READ_YAML(conf.contents);
   const value = 'value' in read && isJsonObject(read.value) ? read.value : {};
   return { paths, maxPods: value['maxPods'] };
 }
@@ -150,11 +145,6 @@ function inputOf(args: JsonObject, context: KubeletContext): BootstrapInput {
     controllerVersion: context.controllerVersion,
     readYaml: READ_YAML,
   };
-}
-
-function textsAt(args: JsonObject, key: string): readonly string[] {
-  const value: unknown = args[key];
-  return Array.isArray(value) ? value.map(String) : [];
 }
 
 function validateUser(args: JsonObject): unknown {
@@ -186,32 +176,5 @@ function updateNodeConfig(args: JsonObject): unknown {
 
 function shape(result: BootstrapResult): unknown {
   if ('error' in result) return result;
-  return { machineConfigs: result.machineConfigs.map(shortMachineConfig) };
-}
-
-/** Empty fields of an owner are left out. */
-function shortMachineConfig({ metadata, spec }: MachineConfig): JsonObject {
-  const config = spec.config as IgnitionConfig;
-  const [owner] = metadata.ownerReferences ?? [];
-  const filled = Object.entries(owner ?? {}).filter(([, value]) => value !== '');
-  return {
-    name: metadata.name,
-    labels: metadata.labels,
-    annotations: metadata.annotations,
-    ...(owner === undefined ? {} : { ownerReference: Object.fromEntries(filled) }),
-    ignitionVersion: config.ignition.version,
-    ...(spec.kernelArguments === undefined ? {} : { kernelArguments: spec.kernelArguments }),
-    files: (config.storage?.files ?? []).map(shortFile),
-  };
-}
-
-function shortFile({ path, mode, overwrite, contents }: IgnitionFile): JsonObject {
-  const decoded = decodeDataUrl(contents?.source ?? '');
-  if (decoded.error !== undefined) throw new Error(`${path}: ${decoded.error}`);
-  return {
-    path,
-    mode: `0${(mode ?? 0).toString(8)}`,
-    overwrite,
-    contents: Buffer.from(decoded.bytes).toString(),
-  };
+  return { machineConfigs: result.machineConfigs.map(shownMachineConfig) };
 }

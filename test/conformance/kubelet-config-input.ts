@@ -3,7 +3,6 @@
 import {
   userKubeletConfig,
   type BootstrapKubeletConfig,
-  type BootstrapPool,
   type FeatureGates,
   type KubeletBase,
   type KubeletConfigSpec,
@@ -11,58 +10,33 @@ import {
   type TlsSecurityProfile,
   type UserKubeletConfig,
 } from '../../core/kubelet';
+import { knownKeys, objectsOf, poolOf, textsOf } from './generated';
 import { isJsonObject, type JsonObject } from './kind';
 import type { KubeletContext } from './kubelet-config-context';
-
-const POOL_LABEL = 'pools.operator.machineconfiguration.openshift.io';
 
 export function objectAt(args: JsonObject, key: string): JsonObject | undefined {
   const value = args[key];
   return isJsonObject(value) ? value : undefined;
 }
 
-export function objectsAt(args: JsonObject, key: string): readonly JsonObject[] {
-  const value: unknown = args[key];
-  return Array.isArray(value) ? value.filter(isJsonObject) : [];
-}
-
-function onlyKeys(object: JsonObject, keys: readonly string[]): void {
-  const unknown = Object.keys(object).find((key) => !keys.includes(key));
-  if (unknown !== undefined) throw new Error(`unknown key ${unknown}`);
-}
-
-/** `pools`, or the only `pool`; without labels a pool has that of its name. */
-export function poolsOf(args: JsonObject): readonly BootstrapPool[] {
-  const only = objectAt(args, 'pool');
-  return (only === undefined ? objectsAt(args, 'pools') : [only]).map(poolOf);
-}
-
-export function poolOf(pool: JsonObject): BootstrapPool {
-  onlyKeys(pool, ['name', 'labels', 'uid', 'nodeSelector']);
-  const name = String(pool['name']);
-  return {
-    labels: { [`${POOL_LABEL}/${name}`]: '' },
-    ...(pool as Partial<BootstrapPool>),
-    name,
-  };
-}
-
 /** The only pool of a case is what a KubeletConfig without a selector selects. */
 export function kubeletConfigsOf(args: JsonObject): readonly BootstrapKubeletConfig[] {
   const only = objectAt(args, 'kubeletConfig');
-  const configs = only === undefined ? objectsAt(args, 'kubeletConfigs') : [only];
+  const configs = only === undefined ? objectsOf(args, 'kubeletConfigs') : [only];
   const pool = objectAt(args, 'pool');
   return configs.map((config) => ({
     selector:
       specOf(config).machineConfigPoolSelector ??
-      (pool === undefined ? undefined : { matchLabels: poolOf(pool).labels ?? {} }),
+      (pool === undefined ? undefined : { matchLabels: poolOf(pool).labels }),
     user: userOf(config),
   }));
 }
 
 /** `rawKubeletConfig` is the exact text. */
 export function userOf(config: JsonObject): UserKubeletConfig {
-  onlyKeys(config, ['name', 'annotations', 'finalizers', 'age', 'spec', 'rawKubeletConfig']);
+  knownKeys('kubeletConfig', config, [
+    ...['name', 'annotations', 'finalizers', 'age', 'spec', 'rawKubeletConfig'],
+  ]);
   const raw = config['rawKubeletConfig'];
   const user = userKubeletConfig(specOf(config));
   return typeof raw === 'string' ? { ...user, text: raw } : user;
@@ -96,12 +70,8 @@ export function baseOf(args: JsonObject, context: KubeletContext): (pool: string
 
 function gatesOf(args: JsonObject): FeatureGates {
   const gates = objectAt(args, 'featureGates') ?? {};
-  onlyKeys(gates, ['enabled', 'disabled']);
-  const listAt = (key: string): readonly string[] => {
-    const list: unknown = gates[key];
-    return Array.isArray(list) ? list.map(String) : [];
-  };
-  return { enabled: listAt('enabled'), disabled: listAt('disabled') };
+  knownKeys('featureGates', gates, ['enabled', 'disabled']);
+  return { enabled: textsOf(gates, 'enabled'), disabled: textsOf(gates, 'disabled') };
 }
 
 export function profileOf(args: JsonObject, key: string): TlsSecurityProfile | undefined {
