@@ -51,7 +51,7 @@ it.each([
   [
     'a policy that was kept',
     decisionForFile('/etc/mine/a', kept),
-    'files[13] of its status: /etc/mine',
+    'files[14] of its status: /etc/mine',
     'None',
   ],
   ['SSH keys that were kept', decisionForUsers(kept), 'sshkey of its status', 'Drain'],
