@@ -18,6 +18,7 @@ import type { TomlPort } from '../toml';
 import { containerdRegistries } from './containerd';
 import { syncRegistries, type SyncResult } from './generate';
 import { registriesProblems } from './problems';
+import { parseNamed } from './reference';
 import type { ImagePolicy, ImageSpec, MirrorSets } from './types';
 
 /** Of a cluster without a release: nobody pulls from there. */
@@ -48,7 +49,7 @@ export interface RegistriesLook {
   readonly ignored: readonly ConfigProblem[];
 }
 
-/** Nothing is written for any pool when one is refused. */
+/** A pool that is refused keeps what it has; the others do not wait for it. */
 export function lookAtRegistries(picture: RegistriesPicture): RegistriesLook {
   const pools = picture.pools.filter(hasOwnRegistries).map(({ metadata }) => metadata.name);
   if (!isAsked(picture))
@@ -57,14 +58,15 @@ export function lookAtRegistries(picture: RegistriesPicture): RegistriesLook {
   const refused = [...new Set(made.flatMap((one) => ('problem' in one ? [one.problem] : [])))];
   const [first] = made.flatMap((one) => ('conflicts' in one ? [one] : []));
   const conflicts = first?.conflicts ?? [];
-  if (refused.length > 0) return { ...NOTHING, refused, conflicts };
   const good = made.flatMap((one) => ('config' in one ? [one] : []));
   return {
     ...{ refused, conflicts },
     writes: good.flatMap(({ config }) =>
       storedConfig(picture.machineConfigs.get(config.metadata.name), config),
     ),
-    ignored: [...problemsOf(picture), ...good.flatMap((one) => one.ignored)],
+    // What is refused everywhere is said once, as that.
+    ignored:
+      good.length === 0 ? [] : [...problemsOf(picture), ...good.flatMap((one) => one.ignored)],
   };
 }
 
@@ -168,7 +170,10 @@ function problemsOf(picture: RegistriesPicture): readonly ConfigProblem[] {
   const { image, mirrors, clusterImagePolicies, imagePolicies, releaseImage } = picture;
   return registriesProblems({
     ...{ image: image?.spec ?? {}, mirrors, clusterImagePolicies, imagePolicies },
-    ...(releaseImage === undefined ? {} : { releaseImage }),
+    // One that is no reference is refused where it counts.
+    ...(releaseImage === undefined || parseNamed(releaseImage) === undefined
+      ? {}
+      : { releaseImage }),
   });
 }
 
