@@ -1,11 +1,6 @@
 import type { Findings } from './findings';
 import type { OfflineView } from './offline-view';
-
-/**
- * MachineConfigs outside the manifests. `none`: a pool without any is an error; `unknown`: a
- * warning. `elsewhere`: nothing is reported as missing.
- */
-export type Rest = 'none' | 'unknown' | 'elsewhere';
+import type { Rest } from './rest';
 
 export interface OfflineCheck {
   readonly view: OfflineView;

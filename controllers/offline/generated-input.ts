@@ -7,7 +7,7 @@ import { ofPool, type Origin, type OriginKind } from '../../core/generated-confi
 import type { MachineConfig } from '../../core/machine-config';
 import { ANNOTATION } from '../../core/names';
 import type { MachineConfigPool } from '../../core/pool/types';
-import type { Rest } from './check';
+import type { Rest } from './rest';
 import type { Findings } from './findings';
 
 export interface OfflineObjects {

@@ -4,7 +4,7 @@ import type { MachineConfig } from '../../core/machine-config';
 import type { MachineConfigPool, RolloutPolicy } from '../../core/pool/types';
 import type { CompiledSelector, Labels } from '../../core/selectors';
 import type { RenderView } from '../render/render-pool';
-import type { Rest } from './check';
+import type { Rest } from './rest';
 import type { Findings } from './findings';
 import { generatedOffline } from './generated';
 import type { OfflineObjects } from './generated-input';

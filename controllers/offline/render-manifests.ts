@@ -4,7 +4,7 @@ import type { ManifestObject, ManifestProblem } from '../../adapters/manifests';
 import type { KubeObject } from '../../adapters/kube/resources';
 import type { MachineConfigPool } from '../../core/pool/types';
 import type { PoolRender } from '../render/render-pool';
-import type { Rest } from './check';
+import type { Rest } from './rest';
 import { checkPool } from './check-pool';
 import { checkPolicy, checkUnselected, reportUseless } from './check-others';
 import { Findings, type Finding } from './findings';
