@@ -68,9 +68,10 @@ test(
   async () => {
     const { fleet, machine } = world;
     const boots = machine.launcher.boots();
-    await fleet.manifests.applyObject(
+    const insecure = await world.roll(
       object('Image', 'cluster', { registrySources: { insecureRegistries: [REGISTRY] } }),
     );
+    await world.allUpdatedTo(insecure);
     const config = await world.roll(
       object('ImageTagMirrorSet', 'mirrors', {
         imageTagMirrors: [{ source: SOURCE, mirrors: [REGISTRY] }],
