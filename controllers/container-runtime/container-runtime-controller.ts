@@ -8,10 +8,10 @@ import {
   type KubeObject,
   type Resource,
 } from '../../adapters/kube/resources';
-import { describeConfigProblem } from '../../core/config-problem';
 import { lookAtRuntimes, type RuntimeObject } from '../../core/container-runtime';
 import { CONTROLLER_CONFIG, releaseImageOf } from '../../core/controller-config';
 import { fewSentences } from '../../core/few';
+import { fieldProblemText } from '../../core/field-problem';
 import { hasFeatureGate } from '../../core/kubelet';
 import { FIELD_MANAGER } from '../../core/names';
 import { lookAtRegistries, type RegistriesLook } from '../../core/registries';
@@ -100,7 +100,7 @@ function tell(
     else events.record(subject, 'Warning', reason, fewSentences(texts));
   };
   for (const { origin, ignored } of objects) {
-    const texts = ignored.map(describeConfigProblem);
+    const texts = ignored.map(fieldProblemText);
     say(CONTAINER_RUNTIME_CONFIGS, origin, 'FieldIgnored', texts);
   }
   const { refused, ignored } = registries;
@@ -108,5 +108,5 @@ function tell(
   const image = picture.images.get('cluster');
   if (image === undefined) return;
   say(IMAGE_CONFIGS, image, 'Refused', refused);
-  say(IMAGE_CONFIGS, image, 'FieldIgnored', ignored.map(describeConfigProblem));
+  say(IMAGE_CONFIGS, image, 'FieldIgnored', ignored.map(fieldProblemText));
 }

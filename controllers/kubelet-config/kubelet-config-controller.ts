@@ -4,7 +4,7 @@ import { gunzipSync } from 'node:zlib';
 import { CONFIG_NODES, FEATURE_GATES, KUBELET_CONFIGS } from '../../adapters/kube/resources';
 import { readYamlDocument } from '../../adapters/manifests';
 import { fewSentences } from '../../core/few';
-import { fieldText } from '../../core/field-path';
+import { fieldProblemText } from '../../core/field-problem';
 import { lookAtKubelets, type KubeletLook } from '../../core/kubelet';
 import { FIELD_MANAGER } from '../../core/names';
 import { GeneratingController, type GeneratingDeps } from '../generated';
@@ -58,9 +58,7 @@ function tell(
   }
   for (const { origin, ignored } of objects) {
     const subject = { resource: KUBELET_CONFIGS, object: origin };
-    const sentences = ignored.map(
-      ({ path, problem, fix }) => `${fieldText(path)}: ${problem}; ${fix}`,
-    );
+    const sentences = ignored.map(fieldProblemText);
     if (sentences.length === 0) events.over(subject, 'FieldIgnored');
     else events.record(subject, 'Warning', 'FieldIgnored', fewSentences(sentences));
   }

@@ -8,7 +8,7 @@ import {
 } from '../../core/generated-configs';
 import { hasFeatureGate } from '../../core/kubelet';
 import { lookAtRegistries } from '../../core/registries';
-import { fieldPath, type Findings } from './findings';
+import type { Findings } from './findings';
 import {
   gunzip,
   NO_TIME,
@@ -45,7 +45,7 @@ function ofRuntimes(input: GeneratedInput, findings: Findings): readonly Write[]
   for (const { origin, problem, ignored } of looked) {
     const written = objects.written(CONTAINER_RUNTIME_CONFIG.kind, origin.metadata.name);
     for (const { path, problem: says, fix } of ignored) {
-      if (written !== undefined) findings.warning(written, fieldPath(path), says, fix);
+      if (written !== undefined) findings.warning(written, path, says, fix);
     }
     reportProblem(input, written, { problem, findings });
   }
@@ -73,10 +73,9 @@ function ofRegistries(input: GeneratedInput, findings: Findings): readonly Confi
   );
   const of = first && objects.written(first.kind, first.metadata.name);
   for (const problem of refused) reportProblem(input, of, { problem, findings });
-  for (const { path, problem, fix } of ignored) {
-    const [, kind = '', name = '', field = ''] = /^(\w+) (\S+): (.*)$/.exec(path) ?? [];
-    const written = objects.written(kind, name.slice(name.indexOf('/') + 1)) ?? of;
-    if (written !== undefined) findings.warning(written, fieldPath(field), problem, fix);
+  for (const { object, path, problem, fix } of ignored) {
+    const written = (object && objects.written(object.kind, object.name)) ?? of;
+    if (written !== undefined) findings.warning(written, path, problem, fix);
   }
   return writes;
 }

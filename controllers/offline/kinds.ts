@@ -17,13 +17,10 @@ import {
   MachineConfiguration,
   RolloutPolicy,
 } from '../../adapters/api-schemas';
-import {
-  disruptionProblems,
-  type DisruptionSource,
-  type PolicyProblem,
-} from '../../core/disruption';
-import { authorityProblems, type AuthorityProblem } from '../../core/first-boot';
-import { kubeletRefusals, tlsRefusals, type KubeletRefusal } from '../../core/kubelet/admission';
+import { disruptionProblems, type DisruptionSource } from '../../core/disruption';
+import type { FieldProblem } from '../../core/field-problem';
+import { authorityProblems } from '../../core/first-boot';
+import { kubeletRefusals, tlsRefusals } from '../../core/kubelet/admission';
 import { placeholdersIn } from '../../core/machine-config';
 import {
   CONFIG_GROUP,
@@ -34,7 +31,7 @@ import {
   SLIPWAY_VERSION,
 } from '../../core/names';
 
-type Refusals = (object: unknown) => readonly (PolicyProblem | AuthorityProblem | KubeletRefusal)[];
+type Refusals = (object: unknown) => readonly FieldProblem[];
 
 export interface OfflineKind {
   readonly apiVersion: string;

@@ -1,5 +1,6 @@
 /** One look at all ContainerRuntimeConfigs. */
 
+import type { FieldProblem } from '../field-problem';
 import {
   CONTAINER_RUNTIME_CONFIG,
   generatedSpec,
@@ -43,7 +44,7 @@ export interface RuntimeObject {
   /** Why its pools keep what they have. */
   readonly problem?: string;
   /** Values without the effect that they seem to have. */
-  readonly ignored: ReturnType<typeof containerRuntimeProblems>;
+  readonly ignored: readonly FieldProblem[];
 }
 
 /** In the order of creation. */

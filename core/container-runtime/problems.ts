@@ -1,6 +1,6 @@
 /** What MCO accepts in a ContainerRuntimeConfig although it does not do what its author wants. */
 
-import type { ConfigProblem } from '../config-problem';
+import type { FieldProblem } from '../field-problem';
 import type { ContainerRuntimeConfiguration, RuntimeGates, Store } from './types';
 import { quantityOf } from './validate';
 
@@ -12,7 +12,7 @@ const MOST_STORES = {
 } as const;
 type StoreField = keyof typeof MOST_STORES;
 
-const SPEC = 'spec.containerRuntimeConfig';
+const SPEC = ['spec', 'containerRuntimeConfig'];
 
 /**
  * Problems of a config that has no refusals; a config with problems is applied like MCO does.
@@ -22,7 +22,7 @@ const SPEC = 'spec.containerRuntimeConfig';
 export function containerRuntimeProblems(
   config: ContainerRuntimeConfiguration,
   gates: RuntimeGates,
-): readonly ConfigProblem[] {
+): readonly FieldProblem[] {
   return [
     ...quantityProblems(config),
     ...(Object.keys(MOST_STORES) as StoreField[]).flatMap((field) =>
@@ -31,26 +31,26 @@ export function containerRuntimeProblems(
   ];
 }
 
-function quantityProblems(config: ContainerRuntimeConfiguration): readonly ConfigProblem[] {
-  const problems: ConfigProblem[] = [];
+function quantityProblems(config: ContainerRuntimeConfiguration): readonly FieldProblem[] {
+  const problems: FieldProblem[] = [];
   const logSize = quantityOf('logSizeMax', config.logSizeMax);
   if (logSize?.value === 0n) {
     problems.push({
-      path: `${SPEC}.logSizeMax`,
+      path: [...SPEC, 'logSizeMax'],
       problem: '0 is ignored',
       fix: 'write a negative number for no limit, or remove the field',
     });
   }
   if (logSize !== undefined && logSize.value < -1n) {
     problems.push({
-      path: `${SPEC}.logSizeMax`,
+      path: [...SPEC, 'logSizeMax'],
       problem: `${logSize.text} means no limit`,
       fix: 'write -1 for no limit, or a number above 8192',
     });
   }
   if (quantityOf('overlaySize', config.overlaySize)?.value === 0n) {
     problems.push({
-      path: `${SPEC}.overlaySize`,
+      path: [...SPEC, 'overlaySize'],
       problem: '0 is ignored',
       fix: 'remove the field, or write a size such as 10G',
     });
@@ -62,10 +62,10 @@ function storeProblems(
   field: StoreField,
   stores: readonly Store[],
   gates: RuntimeGates,
-): readonly ConfigProblem[] {
+): readonly FieldProblem[] {
   if (stores.length === 0) return [];
-  const path = `${SPEC}.${field}`;
-  const problems: ConfigProblem[] = [];
+  const path = [...SPEC, field];
+  const problems: FieldProblem[] = [];
   if (!gates.additionalStorage) {
     problems.push({
       path,
@@ -85,7 +85,7 @@ function storeProblems(
     const first = stores.findIndex((other) => other.path === store.path);
     if (first === i) return;
     problems.push({
-      path: `${path}[${i}].path`,
+      path: [...path, i, 'path'],
       problem: `${store.path} is the same as [${first}]`,
       fix: 'remove one of them',
     });

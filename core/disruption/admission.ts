@@ -3,17 +3,10 @@
  * without an API server.
  */
 
-import type { FieldStep } from '../field-path';
+import type { FieldProblem } from '../field-problem';
 import { isOwnService } from '../names';
 
-/** `path` leads to the field from the object. */
-export interface PolicyProblem {
-  readonly path: readonly FieldStep[];
-  readonly problem: string;
-  readonly fix: string;
-}
-
-type Path = PolicyProblem['path'];
+type Path = FieldProblem['path'];
 
 /** The checked part of the object; its shape is valid. */
 export interface DisruptionSource {
@@ -48,7 +41,7 @@ const UNIT_SUFFIXES =
   'service|socket|device|mount|automount|swap|target|path|timer|snapshot|slice|scope';
 const UNIT_NAME = new RegExp(`^[a-zA-Z0-9:._@\\\\-]+\\.(${UNIT_SUFFIXES})$`);
 
-export const OVERRIDES_PROBLEM: PolicyProblem = {
+export const OVERRIDES_PROBLEM: FieldProblem = {
   path: ['spec', 'irreconcilableValidationOverrides', 'storage'],
   problem:
     'Slipway does not let disks, filesystems or RAID of a running machine differ from its config',
@@ -56,7 +49,7 @@ export const OVERRIDES_PROBLEM: PolicyProblem = {
 };
 
 /** Every broken rule of `deploy/crds`, in its order. */
-export function disruptionProblems(spec: DisruptionSource): readonly PolicyProblem[] {
+export function disruptionProblems(spec: DisruptionSource): readonly FieldProblem[] {
   return [
     ...overrideProblems(spec),
     ...policyProblems(spec.nodeDisruptionPolicy ?? {}, ['spec', 'nodeDisruptionPolicy']),
@@ -64,7 +57,7 @@ export function disruptionProblems(spec: DisruptionSource): readonly PolicyProbl
 }
 
 /** @param at - the place of the policies in their object */
-export function policyProblems(policies: PolicySource, at: Path): readonly PolicyProblem[] {
+export function policyProblems(policies: PolicySource, at: Path): readonly FieldProblem[] {
   const { files = [], units = [], sshkey } = policies;
   return [
     ...duplicates(files, 'path', [...at, 'files']),
@@ -80,7 +73,7 @@ export function policyProblems(policies: PolicySource, at: Path): readonly Polic
 
 function overrideProblems({
   irreconcilableValidationOverrides: overrides,
-}: DisruptionSource): readonly PolicyProblem[] {
+}: DisruptionSource): readonly FieldProblem[] {
   return (overrides?.storage ?? []).length === 0 ? [] : [OVERRIDES_PROBLEM];
 }
 
@@ -89,7 +82,7 @@ function duplicates<K extends string>(
   entries: readonly Readonly<Record<K, string>>[],
   key: K,
   at: Path,
-): readonly PolicyProblem[] {
+): readonly FieldProblem[] {
   const names = entries.map((entry) => entry[key]);
   return names.flatMap((name, i) =>
     names.indexOf(name) === i
@@ -104,7 +97,7 @@ function duplicates<K extends string>(
   );
 }
 
-function pathProblems(path: string, at: Path): readonly PolicyProblem[] {
+function pathProblems(path: string, at: Path): readonly FieldProblem[] {
   if (!path.startsWith('/')) {
     return [{ path: at, problem: 'path must be absolute', fix: 'begin it with /' }];
   }
@@ -117,20 +110,20 @@ function pathProblems(path: string, at: Path): readonly PolicyProblem[] {
   return [{ path: at, problem, fix: 'write it without them' }];
 }
 
-function nameProblems(name: string, at: Path): readonly PolicyProblem[] {
+function nameProblems(name: string, at: Path): readonly FieldProblem[] {
   if (UNIT_NAME.test(name)) return [];
   const problem = 'name must be that of a systemd unit with its suffix, for example crio.service';
   return [{ path: at, problem, fix: 'write the whole name of the unit' }];
 }
 
-function entryProblems(actions: ActionsSource['actions'], at: Path): readonly PolicyProblem[] {
+function entryProblems(actions: ActionsSource['actions'], at: Path): readonly FieldProblem[] {
   if (actions.length > 0) return actionProblems(actions, at);
   const fix = 'write {type: None} where a change costs nothing, or remove the entry';
   return [{ path: at, problem: 'actions must not be empty', fix }];
 }
 
-function actionProblems(actions: ActionsSource['actions'], at: Path): readonly PolicyProblem[] {
-  const found: PolicyProblem[] = [];
+function actionProblems(actions: ActionsSource['actions'], at: Path): readonly FieldProblem[] {
+  const found: FieldProblem[] = [];
   const firstOf = (type: string): Path => [...at, actions.findIndex((one) => one.type === type)];
   const isAmong = (type: string): boolean => actions.some((one) => one.type === type);
   if (actions.length > 1 && isAmong('Reboot')) {
@@ -155,7 +148,7 @@ function serviceProblems(
   field: 'reload' | 'restart',
   service: ServiceSource | undefined,
   at: Path,
-): readonly PolicyProblem[] {
+): readonly FieldProblem[] {
   const type = field === 'reload' ? 'Reload' : 'Restart';
   if (isWanted !== (service !== undefined)) {
     const problem = `${field} belongs to type ${type}, and only to it`;

@@ -1,9 +1,9 @@
 /** Which disruption policies hold. */
 
 import type { FieldStep } from '../field-path';
+import type { FieldProblem } from '../field-problem';
 import { isRecord } from '../is-record';
 import { canonicalJson } from '../machine-config/canonical';
-import type { PolicyProblem } from './admission';
 import { DEFAULT_DISRUPTION_POLICIES } from './policies';
 import { readStoredPolicy } from './stored-policy';
 import type { ActionPolicy, MachineConfiguration, NodeDisruptionPolicy } from './types';
@@ -18,7 +18,7 @@ export interface PolicyInForce {
   /** Without the defaults. */
   readonly policy: NodeDisruptionPolicy;
   /** Of `spec.nodeDisruptionPolicy`; none = `policy` is what it says. */
-  readonly problems: readonly PolicyProblem[];
+  readonly problems: readonly FieldProblem[];
 }
 
 /**

@@ -1,7 +1,7 @@
 /** The cost of a change for a node: policies, actions, the drain decision. */
 
 export { actionText, disruptionActions, forcesReboot, hasAction, runnableActions } from './actions';
-export { disruptionProblems, type DisruptionSource, type PolicyProblem } from './admission';
+export { disruptionProblems, type DisruptionSource } from './admission';
 export { decideDrain, type DrainDecision } from './drain-required';
 export { MACHINE_CONFIGURATION, policyInForce, type PolicyInForce } from './in-force';
 export { legacyAction } from './legacy-actions';

@@ -1,12 +1,12 @@
 /** The status of the MachineConfiguration: the policies in force, and what is wrong with its spec. */
 
-import { fieldText } from '../field-path';
 import { fewSentences } from '../few';
+import { fieldProblemText, type FieldProblem } from '../field-problem';
 import { isRecord } from '../is-record';
 import { canonicalJson } from '../machine-config/canonical';
 import type { Condition } from '../object-meta';
 import { setCondition, type ConditionValue } from '../pool/conditions';
-import { OVERRIDES_PROBLEM, type PolicyProblem } from './admission';
+import { OVERRIDES_PROBLEM } from './admission';
 import { IN_STATUS, MACHINE_CONFIGURATION, policyInForce, valueAt, withoutField } from './in-force';
 import { mergeDisruptionPolicies } from './policies';
 import type { DisruptionPolicies, MachineConfiguration } from './types';
@@ -45,7 +45,7 @@ export function policyStatus(object: MachineConfiguration, now: string): PolicyS
 
 function conditionOf(
   object: MachineConfiguration,
-  problems: readonly PolicyProblem[],
+  problems: readonly FieldProblem[],
 ): ConditionValue<typeof POLICY_CONDITION> {
   const overrides = valueAt(object, OVERRIDES_PROBLEM.path);
   const isOverridden = Array.isArray(overrides) && overrides.length > 0;
@@ -62,9 +62,8 @@ function conditionOf(
 const KEPT = 'until then the last valid policies are in force, which its status shows';
 
 /** `MachineConfiguration cluster: spec.….files[0].path: path must be absolute; begin it with /` */
-export function policyProblemsText(problems: readonly PolicyProblem[]): string {
-  const texts = problems.map(({ path, problem, fix }) => `${fieldText(path)}: ${problem}; ${fix}`);
-  return `MachineConfiguration ${MACHINE_CONFIGURATION}: ${fewSentences(texts)}`;
+export function policyProblemsText(problems: readonly FieldProblem[]): string {
+  return `MachineConfiguration ${MACHINE_CONFIGURATION}: ${fewSentences(problems.map(fieldProblemText))}`;
 }
 
 /** Whether the object has another status; the order of its lists does not matter. */

@@ -1,13 +1,9 @@
 /** Reads disruption policies as they are stored, with everything that is wrong with them. */
 
 import { fieldText, type FieldStep } from '../field-path';
+import type { FieldProblem } from '../field-problem';
 import { isRecord } from '../is-record';
-import {
-  policyProblems,
-  type ActionSource,
-  type PolicyProblem,
-  type PolicySource,
-} from './admission';
+import { policyProblems, type ActionSource, type PolicySource } from './admission';
 import type { DisruptionAction, NodeDisruptionPolicy } from './types';
 
 type Path = readonly FieldStep[];
@@ -15,7 +11,7 @@ type Fields = Readonly<Record<string, unknown>>;
 
 interface Reading {
   readonly types: readonly string[];
-  readonly problems: PolicyProblem[];
+  readonly problems: FieldProblem[];
 }
 
 const PLAIN = ['None', 'Special', 'DaemonReload', 'Drain', 'Reboot'] as const;
@@ -26,7 +22,7 @@ const OF_STATUS = [...OF_PEOPLE, 'Special'];
 interface StoredPolicy {
   /** Empty where there is a problem. Each entry has its field. */
   readonly policy: NodeDisruptionPolicy;
-  readonly problems: readonly PolicyProblem[];
+  readonly problems: readonly FieldProblem[];
 }
 
 /**

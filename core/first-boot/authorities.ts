@@ -1,12 +1,7 @@
 /** Invalid authorities of a ControllerConfig, which the server answers with an error. */
 
 import { decodeBase64 } from '../encoding';
-
-export interface AuthorityProblem {
-  readonly path: readonly string[];
-  readonly problem: string;
-  readonly fix: string;
-}
+import type { FieldProblem } from '../field-problem';
 
 /**
  * Authorities that are not base 64; an empty one counts as absent, and so does a value that is not
@@ -16,7 +11,7 @@ export function authorityProblems({
   spec,
 }: {
   readonly spec: Readonly<Record<string, unknown>>;
-}): readonly AuthorityProblem[] {
+}): readonly FieldProblem[] {
   return ['kubeAPIServerServingCAData', 'cloudProviderCAData'].flatMap((field) => {
     const text = spec[field];
     if (typeof text !== 'string' || !('error' in decodeBase64(text))) return [];

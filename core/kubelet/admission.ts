@@ -3,14 +3,8 @@
  * checks without an API server.
  */
 
+import type { FieldProblem } from '../field-problem';
 import { isRecord } from '../is-record';
-
-/** `path` leads to the field from the object. */
-export interface KubeletRefusal {
-  readonly path: readonly string[];
-  readonly problem: string;
-  readonly fix: string;
-}
 
 type Fields = Readonly<Record<string, unknown>>;
 
@@ -60,7 +54,7 @@ export function kubeletRefusals(spec: {
   readonly autoSizingReserved?: boolean | undefined;
   readonly kubeletConfig?: Fields | undefined;
   readonly tlsSecurityProfile?: TlsProfile | undefined;
-}): readonly KubeletRefusal[] {
+}): readonly FieldProblem[] {
   const kubelet = spec.kubeletConfig ?? {};
   const isTwice = spec.autoSizingReserved === true && sizeOf(kubelet['systemReserved']) > 0;
   return [
@@ -95,7 +89,7 @@ export function tlsRefusals({
   tlsSecurityProfile: profile,
 }: {
   readonly tlsSecurityProfile?: TlsProfile | undefined;
-}): readonly KubeletRefusal[] {
+}): readonly FieldProblem[] {
   if (profile?.type !== 'Custom' || isRecord(profile.custom)) return [];
   return [
     {

@@ -1,7 +1,7 @@
 /** The files of a KubeletConfig for one pool, or every reason against it. */
 
 import { fewSentences } from '../few';
-import { fieldText } from '../field-path';
+import { fieldProblemText, type FieldProblem } from '../field-problem';
 import {
   generatedSpec,
   type Generated,
@@ -15,13 +15,10 @@ import type { ReadYaml } from './decode';
 import { KUBELET_CONF, NODE_SIZING } from './files';
 import { featureGateFiles, kubeletConfigFiles } from './machine-config';
 import { staticPodPathError } from './static-pod-path';
-import { strictKubeletConfigProblems, type KubeletConfigProblem } from './strict';
+import { strictKubeletConfigProblems } from './strict';
 import { userKubeletConfig, type KubeletConfigSpec, type UserKubeletConfig } from './types';
-import { kubeletProblems, type KubeletProblem, type ReservationsBeside } from './validation';
+import { kubeletProblems, type ReservationsBeside } from './validation';
 import { userKubeletConfigError } from './validate-user';
-
-/** `path` leads to the field from the object. */
-export type KubeletFinding = Pick<KubeletConfigProblem, 'path' | 'problem' | 'fix'>;
 
 /** The pool's own, before the user's settings. */
 export interface PoolBase {
@@ -30,7 +27,7 @@ export interface PoolBase {
   readonly sizing: string | undefined;
 }
 
-type Content = Generated & { readonly findings?: readonly KubeletFinding[] };
+type Content = Generated & { readonly findings?: readonly FieldProblem[] };
 
 /** Unknown fields have no effect and are no reason; wrong types and forbidden fields are. */
 export function judgeUser(
@@ -38,8 +35,8 @@ export function judgeUser(
   readYaml: ReadYaml,
 ): {
   readonly refusal?: string;
-  readonly findings: readonly KubeletFinding[];
-  readonly ignored: readonly KubeletFinding[];
+  readonly findings: readonly FieldProblem[];
+  readonly ignored: readonly FieldProblem[];
 } {
   const user = userOf(origin);
   const all = user.text === undefined ? [] : strictKubeletConfigProblems(user.text, readYaml);
@@ -71,10 +68,8 @@ function userOf({ spec }: Origin): UserKubeletConfig {
   return userKubeletConfig((spec ?? {}) as KubeletConfigSpec);
 }
 
-function textOf(findings: readonly KubeletFinding[]): string {
-  return fewSentences(
-    findings.map(({ path, problem, fix }) => `${fieldText(path)}: ${problem}; ${fix}`),
-  );
+function textOf(findings: readonly FieldProblem[]): string {
+  return fewSentences(findings.map(fieldProblemText));
 }
 
 /** What is wrong with the file that the machines come with is not the user's: they run with it. */
@@ -82,7 +77,7 @@ function refusedValues(
   { base, sizing }: PoolBase,
   files: readonly GeneratedFile[],
   { user, readYaml }: { readonly user: UserKubeletConfig; readonly readYaml: ReadYaml },
-): readonly KubeletFinding[] {
+): readonly FieldProblem[] {
   const before = featureGateFiles(base, readYaml);
   const known = 'error' in before ? [] : problemsIn(before.files, { readYaml, sizing });
   const isSized = user.autoSizingReserved === true;
@@ -103,7 +98,7 @@ function problemsIn(
     readonly sizing: string | undefined;
     readonly isSized?: boolean;
   },
-): readonly KubeletProblem[] {
+): readonly FieldProblem[] {
   const read = how.readYaml(textIn(files, KUBELET_CONF) ?? '');
   const effective = 'value' in read && isRecord(read.value) ? read.value : {};
   return kubeletProblems(effective, besideIn(how.sizing, how.isSized ?? false));
@@ -127,6 +122,6 @@ function textIn(files: readonly GeneratedFile[], path: string): string | undefin
   return files.find((file) => file.path === path)?.contents;
 }
 
-function isEqual(a: KubeletProblem, b: KubeletProblem): boolean {
+function isEqual(a: FieldProblem, b: FieldProblem): boolean {
   return a.problem === b.problem && a.path.join('\n') === b.path.join('\n');
 }

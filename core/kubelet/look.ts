@@ -3,6 +3,7 @@
  * feature gates, the TLS profile and nodes.config of the cluster.
  */
 
+import type { FieldProblem } from '../field-problem';
 import {
   baseFile,
   baseName,
@@ -22,7 +23,7 @@ import type { MachineConfig } from '../machine-config/types';
 import type { MachineConfigPool } from '../pool/types';
 import { clusterSettings, type ClusterSettings, type Refused } from './cluster-settings';
 import { clusterWrites } from './cluster-writes';
-import { contentFor, judgeUser, type KubeletFinding, type PoolBase } from './content';
+import { contentFor, judgeUser, type PoolBase } from './content';
 import type { ReadYaml } from './decode';
 import { KUBELET_CONF, NODE_SIZING } from './files';
 
@@ -52,9 +53,9 @@ export interface KubeletObject {
   /** Why its pools keep what they have. */
   readonly problem?: string;
   /** The same by its fields, where it is about fields. */
-  readonly findings: readonly KubeletFinding[];
+  readonly findings: readonly FieldProblem[];
   /** Which no kubelet gets. */
-  readonly ignored: readonly KubeletFinding[];
+  readonly ignored: readonly FieldProblem[];
 }
 
 export interface KubeletLook {

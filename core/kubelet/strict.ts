@@ -1,6 +1,7 @@
 /** What a KubeletConfig says that a kubelet never hears: unknown fields and values of a wrong type. */
 
 import type { GoJson, GoJsonMember } from '../encoding/go-json-text';
+import type { FieldProblem } from '../field-problem';
 import { readKubeletConfigurationText, type ReadYaml } from './decode';
 import { decodeOwnText } from './decode-text';
 import { numberOf } from './decode-json';
@@ -9,16 +10,12 @@ import { nearestName } from './nearest-name';
 import { KUBELET_CONFIGURATION } from './schema';
 import type { GoStructType, GoType } from './schema-types';
 
-export interface KubeletConfigProblem {
-  /** From the object: `spec`, `kubeletConfig`, … */
-  readonly path: Path;
-  readonly problem: string;
-  readonly fix: string;
+export interface KubeletConfigProblem extends FieldProblem {
   /** The kubelet gets everything else; otherwise the object is refused, as MCO does. */
   readonly isIgnored: boolean;
 }
 
-type Path = readonly (string | number)[];
+type Path = FieldProblem['path'];
 
 const ROOT: Path = ['spec', 'kubeletConfig'];
 

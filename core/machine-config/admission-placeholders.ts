@@ -1,6 +1,7 @@
 /** Examples (`deploy/examples`) that were applied without being filled in. */
 
 import { decodeDataUrl } from '../encoding/data-url';
+import type { FieldProblem } from '../field-problem';
 import type { ContentPorts } from './admission-contents';
 import type { Report } from './admission-problem';
 import type { MachineConfigSpec } from './types';
@@ -48,8 +49,8 @@ export function reportPlaceholders(
 /** The texts with a placeholder in an object of another kind than MachineConfig, by path. */
 export function placeholdersIn(
   value: unknown,
-  path: readonly (string | number)[],
-): readonly { path: readonly (string | number)[]; problem: string; fix: string }[] {
+  path: FieldProblem['path'],
+): readonly FieldProblem[] {
   if (hasPlaceholder(value)) return [{ path, problem: PLACEHOLDER_PROBLEM, fix: PLACEHOLDER_FIX }];
   if (Array.isArray(value)) return value.flatMap((item, i) => placeholdersIn(item, [...path, i]));
   if (typeof value !== 'object' || value === null) return [];

@@ -18,7 +18,7 @@
  * containerd, it is not.
  */
 
-import type { ConfigProblem } from '../config-problem';
+import type { FieldProblem } from '../field-problem';
 import { oneOrder } from './mirror-order';
 import { scopeOf, type Endpoint, type RegistriesConf, type Registry } from './registries-conf';
 import { isNestedScope, isWildcard } from './scopes';
@@ -51,7 +51,7 @@ interface Wishes {
 /** The plans in the order of their hosts, and every wish that none of them keeps. */
 export function planHosts({ conf, blocked, allowed, search }: Wishes): {
   readonly plans: readonly HostPlan[];
-  readonly problems: readonly ConfigProblem[];
+  readonly problems: readonly FieldProblem[];
 } {
   const planner = new Planner(blocked);
   const [hosts, others] = split(conf.registries, (registry) => isHost(scopeOf(registry)));
@@ -77,7 +77,7 @@ interface Draft {
 }
 
 class Planner {
-  readonly problems: ConfigProblem[] = [];
+  readonly problems: FieldProblem[] = [];
   readonly #blocked: readonly string[];
   readonly #drafts = new Map<string, Draft>();
 
@@ -226,6 +226,6 @@ class Planner {
   }
 
   #report(scope: string, problem: string, fix: string): void {
-    this.problems.push({ path: `registry ${scope}`, problem, fix });
+    this.problems.push({ path: [], problem: `registry ${scope}: ${problem}`, fix });
   }
 }

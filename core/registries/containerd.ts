@@ -1,7 +1,7 @@
 /** Registries for containerd: `/etc/containerd/certs.d/<host>/hosts.toml`. */
 
-import type { ConfigProblem } from '../config-problem';
 import { fail } from '../errors';
+import type { FieldProblem } from '../field-problem';
 import type { GeneratedFile } from '../generated-configs';
 import { tomlEntry, tomlString, toToml } from '../toml';
 import { planHosts, type HostPlan, type MirrorPlan } from './containerd-hosts';
@@ -17,7 +17,7 @@ interface ContainerdRegistries {
   /** One per host, in the order of their names; read only if `config_path` names their folder. */
   readonly files: readonly GeneratedFile[];
   /** Every wish that the files do not keep, or keep only in part. */
-  readonly problems: readonly ConfigProblem[];
+  readonly problems: readonly FieldProblem[];
 }
 
 /**

@@ -1,8 +1,8 @@
 /** One look at everything that says where machines may pull images from. */
 
 import { machineRuntime, type MachineRuntime } from '../container-runtime/machine-runtime';
-import type { ConfigProblem } from '../config-problem';
 import { messageOf } from '../errors';
+import type { FieldProblem } from '../field-problem';
 import {
   baseName,
   generatedMachineConfig,
@@ -46,7 +46,7 @@ export interface RegistriesLook {
   /** ImagePolicies of which some scopes do not apply. */
   readonly conflicts: SyncResult['conflicts'];
   /** Values without the effect that they seem to have. */
-  readonly ignored: readonly ConfigProblem[];
+  readonly ignored: readonly FieldProblem[];
 }
 
 /** A pool that is refused keeps what it has; the others do not wait for it. */
@@ -112,7 +112,7 @@ type Made =
   | {
       readonly config: MachineConfig;
       readonly conflicts: SyncResult['conflicts'];
-      readonly ignored: readonly ConfigProblem[];
+      readonly ignored: readonly FieldProblem[];
     };
 
 function madeFor(pool: string, picture: RegistriesPicture): Made {
@@ -166,7 +166,7 @@ function synced(
   });
 }
 
-function problemsOf(picture: RegistriesPicture): readonly ConfigProblem[] {
+function problemsOf(picture: RegistriesPicture): readonly FieldProblem[] {
   const { image, mirrors, clusterImagePolicies, imagePolicies, releaseImage } = picture;
   return registriesProblems({
     ...{ image: image?.spec ?? {}, mirrors, clusterImagePolicies, imagePolicies },

@@ -1,6 +1,6 @@
 /** What MCO accepts although no machine can use it, or although it does not do what it seems to. */
 
-import type { ConfigProblem } from '../config-problem';
+import type { FieldProblem } from '../field-problem';
 import { validLists } from './blocked-registries';
 import { isMirror, isSource, isWildcard } from './scopes';
 import {
@@ -26,7 +26,7 @@ interface RegistriesInput {
  *
  * @throws `InvalidMachineConfig` when the release image is no full reference
  */
-export function registriesProblems(input: RegistriesInput): readonly ConfigProblem[] {
+export function registriesProblems(input: RegistriesInput): readonly FieldProblem[] {
   const { image, mirrors, releaseImage, clusterImagePolicies, imagePolicies } = input;
   const lists = releaseImage === undefined ? {} : validLists(releaseImage, image, mirrors);
   return [
@@ -38,9 +38,10 @@ export function registriesProblems(input: RegistriesInput): readonly ConfigProbl
   ];
 }
 
-const SOURCES = 'Image cluster: spec.registrySources';
+const IMAGE = { kind: 'Image', name: 'cluster' };
+const SOURCES = ['spec', 'registrySources'];
 
-function sourceProblems(sources: RegistrySources): readonly ConfigProblem[] {
+function sourceProblems(sources: RegistrySources): readonly FieldProblem[] {
   const { containerRuntimeSearchRegistries: search } = sources;
   const listed = ['insecureRegistries', 'blockedRegistries', 'allowedRegistries'] as const;
   return [
@@ -50,9 +51,10 @@ function sourceProblems(sources: RegistrySources): readonly ConfigProblem[] {
   ];
 }
 
-function emptySearch(): ConfigProblem {
+function emptySearch(): FieldProblem {
   return {
-    path: `${SOURCES}.containerRuntimeSearchRegistries`,
+    object: IMAGE,
+    path: [...SOURCES, 'containerRuntimeSearchRegistries'],
     problem: 'an empty list turns short names of images off',
     fix: 'remove the field, or name a registry',
   };
@@ -67,18 +69,22 @@ function listProblems(
   field: keyof RegistrySources,
   entries: readonly string[],
   isRight: (entry: string) => boolean,
-): readonly ConfigProblem[] {
-  return entries.flatMap((entry, i): ConfigProblem[] => {
-    const path = `${SOURCES}.${field}[${i}]`;
+): readonly FieldProblem[] {
+  return entries.flatMap((entry, i): FieldProblem[] => {
+    const place = { object: IMAGE, path: [...SOURCES, field, i] };
     const first = entries.indexOf(entry);
-    if (first !== i) {
-      return [{ path, problem: `${entry} is the same as [${first}]`, fix: 'remove one of them' }];
-    }
-    return isRight(entry) ? [] : [{ path, ...entryFault(entry, isWildcard(entry)) }];
+    if (first !== i) return [{ ...place, ...sameAs(entry, first) }];
+    return isRight(entry) ? [] : [{ ...place, ...entryFault(entry, isWildcard(entry)) }];
   });
 }
 
-function entryFault(entry: string, hasWildcard: boolean): Pick<ConfigProblem, 'problem' | 'fix'> {
+type Fault = Pick<FieldProblem, 'problem' | 'fix'>;
+
+function sameAs(entry: string, first: number): Fault {
+  return { problem: `${entry} is the same as [${first}]`, fix: 'remove one of them' };
+}
+
+function entryFault(entry: string, hasWildcard: boolean): Fault {
   const shown = JSON.stringify(entry);
   const scheme = /^[a-z]+:\/\//.exec(entry)?.[0];
   if (scheme !== undefined) {
@@ -98,81 +104,67 @@ function entryFault(entry: string, hasWildcard: boolean): Pick<ConfigProblem, 'p
     : { problem: `${shown} is no registry`, fix: 'write for example registry.example.com:5000' };
 }
 
-function releaseProblem(error: string): ConfigProblem {
+function releaseProblem(error: string): FieldProblem {
   return {
-    path: `${SOURCES}.blockedRegistries`,
+    object: IMAGE,
+    path: [...SOURCES, 'blockedRegistries'],
     problem: `${error}; the entries are ignored`,
     fix: 'remove them, or mirror the repository of the release by digest to a registry that is not blocked',
   };
 }
 
-function mirrorProblems(sets: MirrorSets): readonly ConfigProblem[] {
+function mirrorProblems(sets: MirrorSets): readonly FieldProblem[] {
+  const { contentSourcePolicies, digestMirrorSets, tagMirrorSets } = sets;
+  const of = (kind: string, field: string, name: string, rules: readonly MirrorRule[] = []) =>
+    rules.flatMap((rule, i) => ruleProblems(rule, { kind, name }, ['spec', field, i, 'mirrors']));
   return [
-    ...sets.contentSourcePolicies.flatMap(({ metadata, spec }) =>
-      ruleProblems(
-        `ImageContentSourcePolicy ${metadata.name}: spec.repositoryDigestMirrors`,
-        spec.repositoryDigestMirrors,
-      ),
+    ...contentSourcePolicies.flatMap(({ metadata: { name }, spec }) =>
+      of('ImageContentSourcePolicy', 'repositoryDigestMirrors', name, spec.repositoryDigestMirrors),
     ),
-    ...sets.digestMirrorSets.flatMap(({ metadata, spec }) =>
-      ruleProblems(
-        `ImageDigestMirrorSet ${metadata.name}: spec.imageDigestMirrors`,
-        spec.imageDigestMirrors,
-      ),
+    ...digestMirrorSets.flatMap(({ metadata: { name }, spec }) =>
+      of('ImageDigestMirrorSet', 'imageDigestMirrors', name, spec.imageDigestMirrors),
     ),
-    ...sets.tagMirrorSets.flatMap(({ metadata, spec }) =>
-      ruleProblems(
-        `ImageTagMirrorSet ${metadata.name}: spec.imageTagMirrors`,
-        spec.imageTagMirrors,
-      ),
+    ...tagMirrorSets.flatMap(({ metadata: { name }, spec }) =>
+      of('ImageTagMirrorSet', 'imageTagMirrors', name, spec.imageTagMirrors),
     ),
   ];
 }
 
-function ruleProblems(list: string, rules: readonly MirrorRule[] = []): readonly ConfigProblem[] {
-  return rules.flatMap((rule, i) => ruleProblem(`${list}[${i}]`, rule));
-}
-
-function ruleProblem(path: string, rule: MirrorRule): readonly ConfigProblem[] {
-  const { source, mirrors = [], mirrorSourcePolicy } = rule;
+function ruleProblems(
+  { source, mirrors = [], mirrorSourcePolicy }: MirrorRule,
+  object: { readonly kind: string; readonly name: string },
+  path: FieldProblem['path'],
+): readonly FieldProblem[] {
   if (!mirrors.some((mirror) => mirror !== source)) {
     const also = mirrorSourcePolicy === NEVER_CONTACT_SOURCE ? ', and so is its policy' : '';
     const reason = mirrors.length === 0 ? 'has no mirrors' : 'has no mirror but its source';
-    return [
-      {
-        path: `${path}.mirrors`,
-        problem: `the rule for ${source} ${reason}: it is ignored${also}`,
-        fix: 'name a mirror, or remove the rule',
-      },
-    ];
+    const problem = `the rule for ${source} ${reason}: it is ignored${also}`;
+    return [{ object, path, problem, fix: 'name a mirror, or remove the rule' }];
   }
-  return mirrors.flatMap((mirror, i): ConfigProblem[] => {
-    const at = `${path}.mirrors[${i}]`;
+  return mirrors.flatMap((mirror, i): FieldProblem[] => {
+    const place = { object, path: [...path, i] };
     const first = mirrors.indexOf(mirror);
-    if (first !== i) {
-      return [
-        { path: at, problem: `${mirror} is the same as [${first}]`, fix: 'remove one of them' },
-      ];
-    }
+    if (first !== i) return [{ ...place, ...sameAs(mirror, first) }];
     if (mirror !== source) return [];
     const problem = `${mirror} is the source itself, which is tried after the mirrors anyway`;
-    return [{ path: at, problem, fix: 'remove it' }];
+    return [{ ...place, problem, fix: 'remove it' }];
   });
 }
 
-function policyProblems(kind: string, { metadata, spec }: ImagePolicy): readonly ConfigProblem[] {
+function policyProblems(kind: string, { metadata, spec }: ImagePolicy): readonly FieldProblem[] {
   const { name, namespace } = metadata;
-  const path = `${kind} ${namespace === undefined ? name : `${namespace}/${name}`}: spec.scopes`;
-  const scopes = spec.scopes ?? [];
+  const object = { kind, name, namespace };
+  const path = ['spec', 'scopes'];
+  const { scopes = [] } = spec;
   if (scopes.length === 0) {
-    return [
-      { path, problem: 'the policy has no scopes and applies to nothing', fix: 'name a scope' },
-    ];
+    const problem = 'the policy has no scopes and applies to nothing';
+    return [{ object, path, problem, fix: 'name a scope' }];
   }
-  return scopes.flatMap((scope, i): ConfigProblem[] => {
+  return scopes.flatMap((scope, i): FieldProblem[] => {
     const first = scopes.indexOf(scope);
     if (first === i) return [];
-    const problem = `${scope} is the same as [${first}], so its requirement is demanded twice`;
-    return [{ path: `${path}[${i}]`, problem, fix: 'remove one of them' }];
+    const { problem, fix } = sameAs(scope, first);
+    const demanded = `${problem}, so its requirement is demanded twice`;
+    return [{ object, path: [...path, i], problem: demanded, fix }];
   });
 }

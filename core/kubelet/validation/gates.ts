@@ -1,7 +1,8 @@
 /** Feature gates of a KubeletConfiguration. */
 
+import type { FieldProblem } from '../../field-problem';
 import { FEATURE_GATES, type FeatureGate, GateStage } from './feature-gates';
-import { type KubeletProblem, problemAt, shown } from './problem';
+import { problemAt, shown } from './problem';
 import { recordAt } from './read';
 import { KUBELET_VERSION } from './version';
 
@@ -14,7 +15,7 @@ const WHOLE_STAGES: Readonly<Record<string, GateStage>> = {
 };
 
 /** @see k8s.io/component-base featuregate/feature_gate.go (v0.36.3), unsafeSetFromMap */
-export function gateProblems(config: Config): readonly KubeletProblem[] {
+export function gateProblems(config: Config): readonly FieldProblem[] {
   const written = writtenGates(config);
   const problems = [...written].flatMap(([name, value]) => gateProblem(name, value));
   return problems.length > 0 ? problems : dependencyProblems(written);
@@ -47,7 +48,7 @@ function wholeStage(gate: FeatureGate): string | undefined {
   return Object.keys(WHOLE_STAGES).find((name) => WHOLE_STAGES[name] === gate.stage);
 }
 
-function gateProblem(name: string, value: boolean): readonly KubeletProblem[] {
+function gateProblem(name: string, value: boolean): readonly FieldProblem[] {
   const path = ['featureGates', name];
   const gate = FEATURE_GATES.get(name);
   if (gate === undefined) {
@@ -60,7 +61,7 @@ function gateProblem(name: string, value: boolean): readonly KubeletProblem[] {
   return [problemAt(path, problem, 'remove it')];
 }
 
-function dependencyProblems(written: ReadonlyMap<string, boolean>): readonly KubeletProblem[] {
+function dependencyProblems(written: ReadonlyMap<string, boolean>): readonly FieldProblem[] {
   return [...FEATURE_GATES].flatMap(([name, { needs }]) => {
     if (!isOn(written, name)) return [];
     const missing = needs.filter((need) => !isOn(written, need));
@@ -73,7 +74,7 @@ function dependencyProblem(
   written: ReadonlyMap<string, boolean>,
   name: string,
   need: string,
-): KubeletProblem {
+): FieldProblem {
   const problem = `${name} is on, but needs ${need}, which is off`;
   const candidates = written.get(name) === true ? [name, need] : [need, name];
   const stage = Object.keys(WHOLE_STAGES).find((gate) => written.has(gate)) ?? name;

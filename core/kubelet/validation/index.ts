@@ -1,3 +1,3 @@
 /** What a kubelet refuses of its configuration, at start or while it reads it. */
-export type { KubeletProblem, ReservationsBeside } from './problem';
+export type { ReservationsBeside } from './problem';
 export { kubeletProblems } from './validate';

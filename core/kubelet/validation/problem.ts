@@ -1,14 +1,7 @@
 /** What the rules of a KubeletConfiguration share. */
 
-/** One value that the kubelet would refuse. */
-export interface KubeletProblem {
-  /** Of the field in the KubeletConfiguration, keys of maps and indexes of lists included. */
-  readonly path: readonly (string | number)[];
-  /** Names the value and what is allowed. */
-  readonly problem: string;
-  /** What to write instead. */
-  readonly fix: string;
-}
+import type { FieldStep } from '../../field-path';
+import type { FieldProblem } from '../../field-problem';
 
 /** Reservations that reach the kubelet beside its file: by flag, or from the machine. */
 export interface ReservationsBeside {
@@ -26,13 +19,9 @@ export interface Facts {
   readonly beside: ReservationsBeside;
 }
 
-export type Rule = (facts: Facts) => readonly KubeletProblem[];
+export type Rule = (facts: Facts) => readonly FieldProblem[];
 
-export function problemAt(
-  path: readonly (string | number)[],
-  problem: string,
-  fix: string,
-): KubeletProblem {
+export function problemAt(path: readonly FieldStep[], problem: string, fix: string): FieldProblem {
   return { path, problem, fix };
 }
 
@@ -50,10 +39,10 @@ export function anyOf(values: readonly string[]): string {
 
 /** None when the value is absent, empty (= the default) or allowed. */
 export function unlessOneOf(
-  path: readonly (string | number)[],
+  path: readonly FieldStep[],
   value: string | undefined,
   allowed: readonly string[],
-): readonly KubeletProblem[] {
+): readonly FieldProblem[] {
   if (value === undefined || value === '' || allowed.includes(value)) return [];
   return [problemAt(path, `is ${shown(value)}, which is unknown`, `write ${anyOf(allowed)}`)];
 }

@@ -1,7 +1,8 @@
 /** Durations: how they are written, and their ranges. */
 
 import { goDurationOf, MILLISECOND, MINUTE, SECOND } from '../../encoding/go-duration';
-import { type Facts, type KubeletProblem, problemAt, shown } from './problem';
+import type { FieldProblem } from '../../field-problem';
+import { type Facts, problemAt, shown } from './problem';
 import { durationAt, textAt, valueAt } from './read';
 
 type Config = Facts['config'];
@@ -23,7 +24,7 @@ const DURATIONS: readonly (readonly string[])[] = [
 export const DURATION_FIX = 'write a number with a unit, such as 30s, 5m or 1h30m';
 
 /** @see k8s.io/apimachinery pkg/apis/meta/v1/duration.go (v0.36.3), UnmarshalJSON */
-export function durationSyntax({ config }: Facts): readonly KubeletProblem[] {
+export function durationSyntax({ config }: Facts): readonly FieldProblem[] {
   return DURATIONS.flatMap((path) => {
     const value = valueAt(config, ...path);
     if (typeof value !== 'string' || goDurationOf(value) !== undefined) return [];
@@ -32,7 +33,7 @@ export function durationSyntax({ config }: Facts): readonly KubeletProblem[] {
 }
 
 /** @see kubernetes pkg/kubelet/apis/config/validation (v1.36.3), ValidateKubeletConfiguration */
-export function durationRanges(facts: Facts): readonly KubeletProblem[] {
+export function durationRanges(facts: Facts): readonly FieldProblem[] {
   const { config } = facts;
   return [
     ...['syncFrequency', 'runtimeRequestTimeout', 'imageMinimumGCAge', 'imageMaximumGCAge'].flatMap(
@@ -46,14 +47,14 @@ export function durationRanges(facts: Facts): readonly KubeletProblem[] {
   ];
 }
 
-function negative(config: Config, path: readonly string[]): readonly KubeletProblem[] {
+function negative(config: Config, path: readonly string[]): readonly FieldProblem[] {
   const value = durationAt(config, ...path) ?? 0n;
   if (value >= 0n) return [];
   const text = shown(valueAt(config, ...path));
   return [problemAt(path, `is ${text}, which is negative`, 'write a positive duration')];
 }
 
-function imageAges({ config, isEnabled }: Facts): readonly KubeletProblem[] {
+function imageAges({ config, isEnabled }: Facts): readonly FieldProblem[] {
   const path = ['imageMaximumGCAge'];
   const most = durationAt(config, ...path) ?? 0n;
   const written = durationAt(config, 'imageMinimumGCAge') ?? 0n;
@@ -66,7 +67,7 @@ function imageAges({ config, isEnabled }: Facts): readonly KubeletProblem[] {
   return [problemAt(path, problem, 'raise it, or write 0s for no maximum')];
 }
 
-function quotaPeriod({ config, isEnabled }: Facts): readonly KubeletProblem[] {
+function quotaPeriod({ config, isEnabled }: Facts): readonly FieldProblem[] {
   const path = ['cpuCFSQuotaPeriod'];
   const gate = 'CustomCPUCFSQuotaPeriod';
   const period = durationAt(config, ...path) ?? 100n * MILLISECOND;
@@ -74,13 +75,13 @@ function quotaPeriod({ config, isEnabled }: Facts): readonly KubeletProblem[] {
   return outside(config, path, period >= MILLISECOND && period <= SECOND, '1ms to 1s');
 }
 
-function logInterval(config: Config): readonly KubeletProblem[] {
+function logInterval(config: Config): readonly FieldProblem[] {
   const path = ['containerLogMonitorInterval'];
   const interval = durationAt(config, ...path) ?? 10n * SECOND;
   return outside(config, path, interval >= 3n * SECOND, '3s or more');
 }
 
-function restartPeriod({ config, isEnabled }: Facts): readonly KubeletProblem[] {
+function restartPeriod({ config, isEnabled }: Facts): readonly FieldProblem[] {
   const path = ['crashLoopBackOff', 'maxContainerRestartPeriod'];
   const gate = 'KubeletCrashLoopBackOffMax';
   const value = valueAt(config, ...path);
@@ -91,7 +92,7 @@ function restartPeriod({ config, isEnabled }: Facts): readonly KubeletProblem[] 
 }
 
 /** A number = nanoseconds. */
-function flushFrequency(config: Config): readonly KubeletProblem[] {
+function flushFrequency(config: Config): readonly FieldProblem[] {
   const path = ['logging', 'flushFrequency'];
   const value = valueAt(config, ...path);
   if (typeof value !== 'number') return negative(config, path);
@@ -104,14 +105,14 @@ function outside(
   path: readonly string[],
   isInside: boolean,
   allowed: string,
-): readonly KubeletProblem[] {
+): readonly FieldProblem[] {
   if (isInside) return [];
   const text = shown(valueAt(config, ...path));
   return [problemAt(path, `is ${text}, outside of ${allowed}`, `write ${allowed}`)];
 }
 
 /** A value that only a disabled feature allows. */
-export function needsGate(path: readonly (string | number)[], gate: string): KubeletProblem {
+export function needsGate(path: readonly (string | number)[], gate: string): FieldProblem {
   return problemAt(
     path,
     `needs the feature gate ${gate}, which is off`,

@@ -1,6 +1,7 @@
 /** Fields that have a list of values. */
 
-import { anyOf, type Facts, type KubeletProblem, problemAt, shown, unlessOneOf } from './problem';
+import type { FieldProblem } from '../../field-problem';
+import { anyOf, type Facts, problemAt, shown, unlessOneOf } from './problem';
 import { flagAt, textAt } from './read';
 import { needsGate } from './rules-durations';
 import { KUBELET_VERSION } from './version';
@@ -23,7 +24,7 @@ const SWAP_BEHAVIORS = ['NoSwap', 'LimitedSwap'];
  * @see kubernetes pkg/kubelet/apis/config/validation (v1.36.3), ValidateKubeletConfiguration;
  *   pkg/kubelet/kubelet.go, NewMainKubelet; cmd/kubelet/app/auth.go, BuildAuthz
  */
-export function enumProblems(facts: Facts): readonly KubeletProblem[] {
+export function enumProblems(facts: Facts): readonly FieldProblem[] {
   const { config } = facts;
   return [
     ...Object.entries(VALUES).flatMap(([name, allowed]) => {
@@ -39,7 +40,7 @@ export function enumProblems(facts: Facts): readonly KubeletProblem[] {
   ];
 }
 
-function swapProblems({ config, isEnabled }: Facts): readonly KubeletProblem[] {
+function swapProblems({ config, isEnabled }: Facts): readonly FieldProblem[] {
   const path = ['memorySwap', 'swapBehavior'];
   const behavior = textAt(config, ...path) ?? '';
   if (behavior === '') return [];
@@ -47,13 +48,13 @@ function swapProblems({ config, isEnabled }: Facts): readonly KubeletProblem[] {
   return unlessOneOf(path, behavior, SWAP_BEHAVIORS);
 }
 
-function tieredReservation({ config, isEnabled }: Facts): readonly KubeletProblem[] {
+function tieredReservation({ config, isEnabled }: Facts): readonly FieldProblem[] {
   const path = ['memoryReservationPolicy'];
   const isTiered = textAt(config, ...path) === 'TieredReservation';
   return isTiered && !isEnabled('MemoryQoS') ? [needsGate(path, 'MemoryQoS')] : [];
 }
 
-function systemLogProblems({ config, isEnabled }: Facts): readonly KubeletProblem[] {
+function systemLogProblems({ config, isEnabled }: Facts): readonly FieldProblem[] {
   const path = ['enableSystemLogQuery'];
   if (flagAt(config, ...path) !== true) return [];
   const gate = isEnabled('NodeLogQuery') ? [] : [needsGate(path, 'NodeLogQuery')];
@@ -62,19 +63,19 @@ function systemLogProblems({ config, isEnabled }: Facts): readonly KubeletProble
   return [...gate, problemAt(path, problem, 'write false, or set enableSystemLogHandler to true')];
 }
 
-function runOnceProblems({ config }: Facts): readonly KubeletProblem[] {
+function runOnceProblems({ config }: Facts): readonly FieldProblem[] {
   if (flagAt(config, 'runOnce') !== true) return [];
   return [problemAt(['runOnce'], 'is true, which kubelets no longer support', 'remove it')];
 }
 
-function serverBootstrap({ config, isEnabled }: Facts): readonly KubeletProblem[] {
+function serverBootstrap({ config, isEnabled }: Facts): readonly FieldProblem[] {
   const path = ['serverTLSBootstrap'];
   const gate = 'RotateKubeletServerCertificate';
   return flagAt(config, ...path) === true && !isEnabled(gate) ? [needsGate(path, gate)] : [];
 }
 
 /** @see k8s.io/component-base metrics/api/v1/config.go (v0.36.3) */
-function hiddenMetrics({ config }: Facts): readonly KubeletProblem[] {
+function hiddenMetrics({ config }: Facts): readonly FieldProblem[] {
   const { major, minor } = KUBELET_VERSION;
   const value = textAt(config, 'showHiddenMetricsForVersion') ?? '';
   const allowed = `${major}.${minor - 1}`;

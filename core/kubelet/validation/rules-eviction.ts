@@ -3,7 +3,8 @@
 import { quantityOf } from '../../encoding/quantity';
 import { goDurationOf } from '../../encoding/go-duration';
 import { parseGoFloat32 } from '../../encoding/go-numbers';
-import { anyOf, type Facts, type KubeletProblem, problemAt, shown } from './problem';
+import type { FieldProblem } from '../../field-problem';
+import { anyOf, type Facts, problemAt, shown } from './problem';
 import { recordAt, textEntriesAt, flagAt } from './read';
 import { DURATION_FIX } from './rules-durations';
 
@@ -25,7 +26,7 @@ const HARD_DEFAULTS: Readonly<Record<string, string>> = {
 const AMOUNT_FIX = 'write a quantity such as 100Mi, or a percentage such as 10%';
 
 /** @see kubernetes pkg/kubelet/eviction/helpers.go (v1.36.3), ParseThresholdConfig */
-export function evictionProblems({ config }: Facts): readonly KubeletProblem[] {
+export function evictionProblems({ config }: Facts): readonly FieldProblem[] {
   return [
     ...entryProblems(config, 'evictionHard', thresholdProblem),
     ...entryProblems(config, 'evictionSoft', thresholdProblem),
@@ -49,7 +50,7 @@ function entryProblems(
   config: Facts['config'],
   field: string,
   check: Check,
-): readonly KubeletProblem[] {
+): readonly FieldProblem[] {
   return textEntriesAt(config, field).flatMap(([signal, value]) => {
     const path = [field, signal];
     if (!SIGNALS.includes(signal)) {
@@ -99,7 +100,7 @@ function parsePercentage(text: string): number | undefined {
 }
 
 /** The kubelet ignores a threshold of 0% or 100%, so that it needs none. */
-function withoutGracePeriod(config: Facts['config']): readonly KubeletProblem[] {
+function withoutGracePeriod(config: Facts['config']): readonly FieldProblem[] {
   const periods = recordAt(config, 'evictionSoftGracePeriod') ?? {};
   return textEntriesAt(config, 'evictionSoft').flatMap(([signal, value]) => {
     if (value === '0%' || value === '100%' || !SIGNALS.includes(signal)) return [];

@@ -1,8 +1,9 @@
 /** Logs of the kubelet, of containers and of pods. */
 
+import type { FieldProblem } from '../../field-problem';
 import { isRecord } from '../../is-record';
 import { quantityOf } from '../../encoding/quantity';
-import { type Facts, type KubeletProblem, problemAt, shown } from './problem';
+import { type Facts, problemAt, shown } from './problem';
 import { flagAt, listAt, textAt, valueAt } from './read';
 import { needsGate } from './rules-durations';
 
@@ -12,7 +13,7 @@ const FORMATS = ['text', 'json'];
 const LARGEST_VERBOSITY = 2 ** 31 - 1;
 
 /** @see k8s.io/component-base logs/api/v1/options.go (v0.36.3), Validate */
-export function loggingProblems(facts: Facts): readonly KubeletProblem[] {
+export function loggingProblems(facts: Facts): readonly FieldProblem[] {
   const format = textAt(facts.config, 'logging', 'format') ?? '';
   return [
     ...formatProblems(facts, format),
@@ -21,7 +22,7 @@ export function loggingProblems(facts: Facts): readonly KubeletProblem[] {
   ];
 }
 
-function formatProblems({ isEnabled }: Facts, format: string): readonly KubeletProblem[] {
+function formatProblems({ isEnabled }: Facts, format: string): readonly FieldProblem[] {
   const path = ['logging', 'format'];
   if (format === '' || format === 'text') return [];
   if (format !== 'json') {
@@ -31,7 +32,7 @@ function formatProblems({ isEnabled }: Facts, format: string): readonly KubeletP
   return isEnabled('LoggingBetaOptions') ? [] : [needsGate(path, 'LoggingBetaOptions')];
 }
 
-function moduleProblems(config: Config, format: string): readonly KubeletProblem[] {
+function moduleProblems(config: Config, format: string): readonly FieldProblem[] {
   const modules = listAt(config, 'logging', 'vmodule');
   const path = ['logging', 'vmodule'];
   const isText = format === '' || format === 'text';
@@ -47,7 +48,7 @@ function moduleProblems(config: Config, format: string): readonly KubeletProblem
 function moduleProblem(
   entry: Readonly<Record<string, unknown>>,
   path: readonly (string | number)[],
-): readonly KubeletProblem[] {
+): readonly FieldProblem[] {
   const pattern = textAt(entry, 'filePattern') ?? '';
   const verbosity = entry['verbosity'] ?? 0;
   const isName = pattern !== '' && !/[=,]/.test(pattern);
@@ -62,7 +63,7 @@ function moduleProblem(
   ];
 }
 
-function outputProblems({ config, isEnabled }: Facts, name: string): readonly KubeletProblem[] {
+function outputProblems({ config, isEnabled }: Facts, name: string): readonly FieldProblem[] {
   const path = ['logging', 'options', name];
   const gate = 'LoggingAlphaOptions';
   const size = valueAt(config, ...path, 'infoBufferSize');
@@ -83,19 +84,19 @@ function outputProblems({ config, isEnabled }: Facts, name: string): readonly Ku
  * @see kubernetes pkg/kubelet/logs/container_log_manager.go (v1.36.3), parseMaxSize;
  *   pkg/kubelet/apis/config/validation, ValidateKubeletConfiguration
  */
-export function logFileProblems({ config }: Facts): readonly KubeletProblem[] {
+export function logFileProblems({ config }: Facts): readonly FieldProblem[] {
   return [...maxSizeProblems(config), ...podLogsProblems(config)];
 }
 
 /** A negative size = logs are not rotated. */
-function maxSizeProblems(config: Config): readonly KubeletProblem[] {
+function maxSizeProblems(config: Config): readonly FieldProblem[] {
   const size = textAt(config, 'containerLogMaxSize') ?? '';
   if (size === '' || quantityOf(size)?.whole !== undefined) return [];
   const problem = `is ${shown(size)}, which the kubelet cannot read as whole bytes`;
   return [problemAt(['containerLogMaxSize'], problem, 'write a quantity such as 10Mi')];
 }
 
-function podLogsProblems(config: Config): readonly KubeletProblem[] {
+function podLogsProblems(config: Config): readonly FieldProblem[] {
   const folder = textAt(config, 'podLogsDir') ?? '';
   const found =
     folder === ''

@@ -1,7 +1,8 @@
 /** CPU, memory and topology managers. */
 
 import { parseGoBoolean, parseGoInteger } from '../../encoding/go-numbers';
-import { anyOf, type Facts, type KubeletProblem, problemAt, shown } from './problem';
+import type { FieldProblem } from '../../field-problem';
+import { anyOf, type Facts, problemAt, shown } from './problem';
 import { textAt, textEntriesAt } from './read';
 import { reservationsOf, reservedNanos } from './reservations';
 import { needsGate } from './rules-durations';
@@ -32,7 +33,7 @@ const OPTIONS = 'cpuManagerPolicyOptions';
  * @see kubernetes pkg/kubelet/cm/cpumanager/cpu_manager.go (v1.36.3), NewManager;
  *   pkg/kubelet/cm/cpumanager/policy_options.go
  */
-export function cpuManagerProblems(facts: Facts): readonly KubeletProblem[] {
+export function cpuManagerProblems(facts: Facts): readonly FieldProblem[] {
   const { config } = facts;
   const options = textEntriesAt(config, OPTIONS);
   if (textAt(config, POLICY) !== 'static') return withoutPolicy(facts, options);
@@ -43,7 +44,7 @@ export function cpuManagerProblems(facts: Facts): readonly KubeletProblem[] {
   ];
 }
 
-function withoutPolicy({ config }: Facts, options: readonly Entry[]): readonly KubeletProblem[] {
+function withoutPolicy({ config }: Facts, options: readonly Entry[]): readonly FieldProblem[] {
   const policy = textAt(config, POLICY) ?? '';
   if (policy !== 'none' && policy !== '') return [];
   return options.map(([name]) =>
@@ -51,7 +52,7 @@ function withoutPolicy({ config }: Facts, options: readonly Entry[]): readonly K
   );
 }
 
-function withoutReservation(facts: Facts): readonly KubeletProblem[] {
+function withoutReservation(facts: Facts): readonly FieldProblem[] {
   if (facts.beside.sizedByItself === true) return [];
   if (reservedNanos(reservationsOf(facts), 'cpu') > 0n) return [];
   const problem = 'is "static", but no CPU is reserved for the system';
@@ -59,7 +60,7 @@ function withoutReservation(facts: Facts): readonly KubeletProblem[] {
   return [problemAt([POLICY], problem, fix)];
 }
 
-function cpuOptionProblems(facts: Facts, [name, value]: Entry): readonly KubeletProblem[] {
+function cpuOptionProblems(facts: Facts, [name, value]: Entry): readonly FieldProblem[] {
   const path = [OPTIONS, name];
   const known = Object.keys(CPU_OPTIONS);
   if (!known.includes(name)) {
@@ -75,7 +76,7 @@ function cpuOptionProblems(facts: Facts, [name, value]: Entry): readonly Kubelet
   return [problemAt(path, problem, 'write "false", or another topologyManagerPolicy')];
 }
 
-function exclusiveOptions(facts: Facts, options: readonly Entry[]): readonly KubeletProblem[] {
+function exclusiveOptions(facts: Facts, options: readonly Entry[]): readonly FieldProblem[] {
   const on = options.filter(([, value]) => parseGoBoolean(value) === true).map(([name]) => name);
   return EXCLUSIVE.filter(([one, other]) => on.includes(one) && on.includes(other)).map(
     ([one, other]) =>
@@ -83,7 +84,7 @@ function exclusiveOptions(facts: Facts, options: readonly Entry[]): readonly Kub
   );
 }
 
-function booleanProblem(path: readonly string[], value: string): readonly KubeletProblem[] {
+function booleanProblem(path: readonly string[], value: string): readonly FieldProblem[] {
   if (parseGoBoolean(value) !== undefined) return [];
   const problem = `is ${shown(value)}, which is neither "true" nor "false"`;
   return [problemAt(path, problem, 'write "true" or "false"')];
@@ -99,7 +100,7 @@ const LEAST_NUMA_NODES = 8n;
  *
  * @see kubernetes pkg/kubelet/cm/topologymanager/policy_options.go (v1.36.3), NewPolicyOptions
  */
-export function topologyManagerProblems({ config }: Facts): readonly KubeletProblem[] {
+export function topologyManagerProblems({ config }: Facts): readonly FieldProblem[] {
   const policy = textAt(config, 'topologyManagerPolicy') ?? '';
   if (policy === '' || policy === 'none') return [];
   return textEntriesAt(config, TOPOLOGY_OPTIONS).flatMap(([name, value]) => {
@@ -111,7 +112,7 @@ export function topologyManagerProblems({ config }: Facts): readonly KubeletProb
   });
 }
 
-function numaNodesProblem(path: readonly string[], value: string): readonly KubeletProblem[] {
+function numaNodesProblem(path: readonly string[], value: string): readonly FieldProblem[] {
   const nodes = parseGoInteger(value);
   if (nodes !== undefined && nodes >= LEAST_NUMA_NODES) return [];
   const problem = `is ${shown(value)}, which is no whole number of ${LEAST_NUMA_NODES} or more`;

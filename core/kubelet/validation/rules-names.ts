@@ -1,7 +1,8 @@
 /** Taints and sysctls: texts with a syntax of their own. */
 
+import type { FieldProblem } from '../../field-problem';
 import { isRecord } from '../../is-record';
-import { anyOf, type Facts, type KubeletProblem, problemAt, shown } from './problem';
+import { anyOf, type Facts, problemAt, shown } from './problem';
 import { listAt, textsAt } from './read';
 
 const NAME = /^([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]$/;
@@ -14,7 +15,7 @@ const EFFECTS = ['NoSchedule', 'PreferNoSchedule', 'NoExecute'];
  * @see kubernetes pkg/util/taints/taints.go (v1.36.3), CheckTaintValidation;
  *   pkg/kubelet/apis/config/validation, ValidateKubeletConfiguration
  */
-export function taintProblems({ config }: Facts): readonly KubeletProblem[] {
+export function taintProblems({ config }: Facts): readonly FieldProblem[] {
   return listAt(config, 'registerWithTaints').flatMap((taint, i) => {
     const path = ['registerWithTaints', i];
     const { key, value, effect, timeAdded } = isRecord(taint) ? taint : {};
@@ -44,13 +45,13 @@ function isLabelValue(text: string): boolean {
   return text === '' || (text.length <= LABEL_LENGTH && NAME.test(text));
 }
 
-function keyProblem(path: readonly (string | number)[], key: string): KubeletProblem {
+function keyProblem(path: readonly (string | number)[], key: string): FieldProblem {
   const problem = `is ${shown(key)}, which is no key of a taint`;
   const fix = `write at most ${LABEL_LENGTH} letters, digits, "-", "_" or ".", perhaps after a domain and "/"`;
   return problemAt(path, problem, fix);
 }
 
-function valueProblem(path: readonly (string | number)[], value: string): KubeletProblem {
+function valueProblem(path: readonly (string | number)[], value: string): FieldProblem {
   const problem = `is ${shown(value)}, which is no value of a taint`;
   return problemAt(path, problem, `write at most ${LABEL_LENGTH} letters, digits, "-", "_" or "."`);
 }
@@ -58,15 +59,12 @@ function valueProblem(path: readonly (string | number)[], value: string): Kubele
 function effectProblems(
   path: readonly (string | number)[],
   effect: string,
-): readonly KubeletProblem[] {
+): readonly FieldProblem[] {
   if (effect === '' || EFFECTS.includes(effect)) return [];
   return [problemAt(path, `is ${shown(effect)}, which is unknown`, `write ${anyOf(EFFECTS)}`)];
 }
 
-function timeProblems(
-  path: readonly (string | number)[],
-  time: unknown,
-): readonly KubeletProblem[] {
+function timeProblems(path: readonly (string | number)[], time: unknown): readonly FieldProblem[] {
   if (time === undefined || time === null) return [];
   return [problemAt(path, `is ${shown(time)}; only the API server sets it`, 'remove it')];
 }
@@ -84,7 +82,7 @@ const PREFIXES = ['net.', 'fs.mqueue.'];
  * @see kubernetes pkg/kubelet/sysctl/allowlist.go (v1.36.3), NewAllowlist;
  *   k8s.io/component-helpers node/util/sysctl/namespace.go (v0.36.3), GetNamespace
  */
-export function sysctlProblems({ config }: Facts): readonly KubeletProblem[] {
+export function sysctlProblems({ config }: Facts): readonly FieldProblem[] {
   return textsAt(config, 'allowedUnsafeSysctls').flatMap(([sysctl, i]) => {
     const path = ['allowedUnsafeSysctls', i];
     if (sysctl.length > NAME_LENGTH || !PATTERN.test(sysctl)) {

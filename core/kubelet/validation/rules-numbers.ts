@@ -1,6 +1,7 @@
 /** Ranges of numbers. */
 
-import { type KubeletProblem, problemAt, type Facts, shown } from './problem';
+import type { FieldProblem } from '../../field-problem';
+import { problemAt, type Facts, shown } from './problem';
 import { flagAt, numberAt, valueAt } from './read';
 
 const INT32 = 2 ** 31 - 1;
@@ -47,11 +48,11 @@ function between(name: string, least: number, most: number): Range {
 }
 
 /** @see kubernetes pkg/kubelet/apis/config/validation (v1.36.3), ValidateKubeletConfiguration */
-export function numberProblems({ config }: Facts): readonly KubeletProblem[] {
+export function numberProblems({ config }: Facts): readonly FieldProblem[] {
   return RANGES.flatMap((range) => rangeProblems(range, numberAt(config, ...range.path)));
 }
 
-function rangeProblems(range: Range, value: number | undefined): readonly KubeletProblem[] {
+function rangeProblems(range: Range, value: number | undefined): readonly FieldProblem[] {
   if (value === undefined) return [];
   const { path, least, most } = range;
   if (!Number.isInteger(value)) {
@@ -64,7 +65,7 @@ function rangeProblems(range: Range, value: number | undefined): readonly Kubele
 }
 
 /** Values that exclude each other. */
-export function numberConflicts({ config }: Facts): readonly KubeletProblem[] {
+export function numberConflicts({ config }: Facts): readonly FieldProblem[] {
   return [
     ...imageThresholds(config),
     ...parallelPulls(config),
@@ -73,7 +74,7 @@ export function numberConflicts({ config }: Facts): readonly KubeletProblem[] {
   ];
 }
 
-function imageThresholds(config: Facts['config']): readonly KubeletProblem[] {
+function imageThresholds(config: Facts['config']): readonly FieldProblem[] {
   const high = numberAt(config, 'imageGCHighThresholdPercent') ?? 85;
   const low = numberAt(config, 'imageGCLowThresholdPercent') ?? 80;
   // Each by itself is out of its range.
@@ -92,7 +93,7 @@ function imageThresholds(config: Facts['config']): readonly KubeletProblem[] {
   ];
 }
 
-function parallelPulls(config: Facts['config']): readonly KubeletProblem[] {
+function parallelPulls(config: Facts['config']): readonly FieldProblem[] {
   const most = numberAt(config, 'maxParallelImagePulls') ?? 1;
   if (most < 2 || flagAt(config, 'serializeImagePulls') !== true) return [];
   return [
@@ -104,7 +105,7 @@ function parallelPulls(config: Facts['config']): readonly KubeletProblem[] {
   ];
 }
 
-function memoryThrottling(config: Facts['config']): readonly KubeletProblem[] {
+function memoryThrottling(config: Facts['config']): readonly FieldProblem[] {
   const factor = numberAt(config, 'memoryThrottlingFactor') ?? 1;
   if (factor > 0 && factor <= 1) return [];
   const problem = `is ${factor}, outside of more than 0 and at most 1`;
@@ -112,7 +113,7 @@ function memoryThrottling(config: Facts['config']): readonly KubeletProblem[] {
 }
 
 /** Both servers listen on the same address. */
-function equalPorts(config: Facts['config']): readonly KubeletProblem[] {
+function equalPorts(config: Facts['config']): readonly FieldProblem[] {
   const readOnly = numberAt(config, 'readOnlyPort') ?? 0;
   const written = numberAt(config, 'port') ?? 0;
   const port = written === 0 ? 10_250 : written;

@@ -1,6 +1,7 @@
 /** Who may use an image that is on the node. */
 
-import { type Facts, type KubeletProblem, problemAt, shown, unlessOneOf } from './problem';
+import type { FieldProblem } from '../../field-problem';
+import { type Facts, problemAt, shown, unlessOneOf } from './problem';
 import { textAt, textsAt } from './read';
 import { needsGate } from './rules-durations';
 
@@ -14,7 +15,7 @@ const POLICIES = ['NeverVerify', 'NeverVerifyPreloadedImages', BY_LIST, 'AlwaysV
  * @see kubernetes pkg/kubelet/apis/config/validation (v1.36.3), ValidateKubeletConfiguration;
  *   pkg/kubelet/images/pullmanager/image_pull_policies.go, ValidateAllowlistImagesPatterns
  */
-export function pullCredentialProblems(facts: Facts): readonly KubeletProblem[] {
+export function pullCredentialProblems(facts: Facts): readonly FieldProblem[] {
   const { config, isEnabled } = facts;
   const policy = textAt(config, POLICY) ?? '';
   const patterns = textsAt(config, LIST);
@@ -31,7 +32,7 @@ export function pullCredentialProblems(facts: Facts): readonly KubeletProblem[] 
   ];
 }
 
-function unusedList(policy: string): KubeletProblem {
+function unusedList(policy: string): FieldProblem {
   const problem = `needs ${POLICY} ${shown(BY_LIST)}, not ${shown(policy || 'NeverVerifyPreloadedImages')}`;
   return problemAt([LIST], problem, 'remove it, or set that policy');
 }
@@ -46,7 +47,7 @@ const LONGEST_PATH = 255;
 function patternProblems(
   pattern: string,
   path: readonly (string | number)[],
-): readonly KubeletProblem[] {
+): readonly FieldProblem[] {
   if (isPattern(pattern)) return [];
   const problem = `is ${shown(pattern)}, which is no image without tag and digest, and no pattern`;
   return [problemAt(path, problem, 'write such as quay.io/group/image, or quay.io/group/*')];

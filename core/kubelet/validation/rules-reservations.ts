@@ -2,8 +2,9 @@
 
 import { quantityOf } from '../../encoding/quantity';
 import { parseGoInteger } from '../../encoding/go-numbers';
+import type { FieldProblem } from '../../field-problem';
 import { parseCpuSet } from './cpu-set';
-import { anyOf, type Facts, type KubeletProblem, problemAt, shown } from './problem';
+import { anyOf, type Facts, problemAt, shown } from './problem';
 import { flagAt, textAt, textEntriesAt, textsAt } from './read';
 import { type Amounts, type Reservations, reservationsOf } from './reservations';
 
@@ -12,7 +13,7 @@ type Config = Facts['config'];
 const RESOURCES = ['cpu', 'memory', 'ephemeral-storage', 'pid'];
 
 /** @see kubernetes cmd/kubelet/app/server.go (v1.36.3), parseResourceList */
-export function reservationProblems(facts: Facts): readonly KubeletProblem[] {
+export function reservationProblems(facts: Facts): readonly FieldProblem[] {
   const { system, kube } = reservationsOf(facts);
   return [
     ...amountProblems('systemReserved', system),
@@ -22,7 +23,7 @@ export function reservationProblems(facts: Facts): readonly KubeletProblem[] {
   ];
 }
 
-function amountProblems(field: string, amounts: Amounts): readonly KubeletProblem[] {
+function amountProblems(field: string, amounts: Amounts): readonly FieldProblem[] {
   return Object.entries(amounts).flatMap(([resource, amount]) => {
     const path = [field, resource];
     if (!RESOURCES.includes(resource)) {
@@ -40,7 +41,7 @@ function amountProblems(field: string, amounts: Amounts): readonly KubeletProble
 }
 
 /** @see kubernetes pkg/kubelet/apis/config/validation (v1.36.3), ValidateKubeletConfiguration */
-function cpuSetProblems(config: Config): readonly KubeletProblem[] {
+function cpuSetProblems(config: Config): readonly FieldProblem[] {
   const path = ['reservedSystemCPUs'];
   const text = textAt(config, ...path) ?? '';
   if (text === '') return [];
@@ -59,7 +60,7 @@ function cpuSetProblems(config: Config): readonly KubeletProblem[] {
 }
 
 /** @see kubernetes pkg/kubelet/cm/container_manager.go (v1.36.3), ParseQOSReserved */
-function qosProblems(config: Config): readonly KubeletProblem[] {
+function qosProblems(config: Config): readonly FieldProblem[] {
   return textEntriesAt(config, 'qosReserved').flatMap(([resource, share]) => {
     const path = ['qosReserved', resource];
     if (resource !== 'memory') {
@@ -81,7 +82,7 @@ const LEVELS = ['pods', SYSTEM, `${SYSTEM}${COMPRESSIBLE}`, KUBE, `${KUBE}${COMP
  * @see kubernetes pkg/kubelet/apis/config/validation (v1.36.3), ValidateKubeletConfiguration;
  *   pkg/kubelet/cm/node_container_manager_linux.go, enforceExistingCgroup
  */
-export function enforcementProblems(facts: Facts): readonly KubeletProblem[] {
+export function enforcementProblems(facts: Facts): readonly FieldProblem[] {
   const { config } = facts;
   const entries = textsAt(config, 'enforceNodeAllocatable');
   const levels = entries.map(([level]) => level);
@@ -125,7 +126,7 @@ function needs(level: string, facts: Facts, reservations: Reservations): Found |
   return [`is ${shown(level)}, but ${field} is empty`, `set ${field}, or remove the entry`];
 }
 
-function withoutCgroups(config: Config, levels: readonly string[]): readonly KubeletProblem[] {
+function withoutCgroups(config: Config, levels: readonly string[]): readonly FieldProblem[] {
   if (flagAt(config, 'cgroupsPerQOS') !== false) return [];
   // The default enforces pods.
   const isDefault = !Array.isArray(config['enforceNodeAllocatable']);
@@ -137,7 +138,7 @@ function withoutCgroups(config: Config, levels: readonly string[]): readonly Kub
   ];
 }
 
-function systemCgroups(config: Config): readonly KubeletProblem[] {
+function systemCgroups(config: Config): readonly FieldProblem[] {
   const system = textAt(config, 'systemCgroups') ?? '';
   if (system === '' || (textAt(config, 'cgroupRoot') ?? '') !== '') return [];
   const problem = `is ${shown(system)}, but cgroupRoot is not set`;

@@ -1,8 +1,9 @@
 /** Memory that is reserved on NUMA nodes. */
 
+import type { FieldProblem } from '../../field-problem';
 import { isRecord } from '../../is-record';
 import { quantityOf, type Quantity } from '../../encoding/quantity';
-import { type Facts, type KubeletProblem, problemAt, shown } from './problem';
+import { type Facts, problemAt, shown } from './problem';
 import { listAt, textAt } from './read';
 import { reservationsOf, reservedNanos } from './reservations';
 import { hardThresholds } from './rules-eviction';
@@ -24,7 +25,7 @@ const BILLION = 1_000_000_000n;
  * @see kubernetes pkg/kubelet/apis/config/validation/validation_reserved_memory.go (v1.36.3);
  *   pkg/kubelet/cm/memorymanager/memory_manager.go, getSystemReservedMemory
  */
-export function reservedMemoryProblems(facts: Facts): readonly KubeletProblem[] {
+export function reservedMemoryProblems(facts: Facts): readonly FieldProblem[] {
   const limits = limitsOf(facts.config);
   const isStatic = textAt(facts.config, POLICY) === 'Static';
   return [
@@ -46,7 +47,7 @@ function limitsOf(config: Facts['config']): readonly Limit[] {
   });
 }
 
-function limitProblems(limit: Limit, before: readonly Limit[]): readonly KubeletProblem[] {
+function limitProblems(limit: Limit, before: readonly Limit[]): readonly FieldProblem[] {
   const { path, node, resource, text, quantity } = limit;
   if (resource !== 'memory' && !resource.startsWith(HUGE_PAGES)) {
     const problem = `${shown(resource)} cannot be reserved on a NUMA node`;
@@ -62,7 +63,7 @@ function limitProblems(limit: Limit, before: readonly Limit[]): readonly Kubelet
 }
 
 /** Huge pages cannot be in systemReserved or kubeReserved, with which they would have to agree. */
-function staticLimitProblems(limit: Limit): readonly KubeletProblem[] {
+function staticLimitProblems(limit: Limit): readonly FieldProblem[] {
   const { path, node, resource, text, quantity } = limit;
   if (node < 0) return [problemAt(path, `is on NUMA node ${node}`, 'write a node of 0 or more')];
   if (resource.startsWith(HUGE_PAGES)) {
@@ -74,7 +75,7 @@ function staticLimitProblems(limit: Limit): readonly KubeletProblem[] {
   return [problemAt(path, problem, 'write whole bytes, such as 1Gi or 1073741824')];
 }
 
-function sumProblems(facts: Facts, limits: readonly Limit[]): readonly KubeletProblem[] {
+function sumProblems(facts: Facts, limits: readonly Limit[]): readonly FieldProblem[] {
   const memory = limits.filter(({ resource }) => resource === 'memory');
   const sum = memory.reduce((total, { quantity }) => total + (quantity?.nanos ?? 0n), 0n);
   if (sum <= 0n) {

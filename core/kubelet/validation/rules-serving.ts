@@ -1,7 +1,8 @@
 /** Where the kubelet listens and connects, and its TLS. */
 
 import { parseGoUrl } from '../../encoding';
-import { type Facts, type KubeletProblem, problemAt, shown } from './problem';
+import type { FieldProblem } from '../../field-problem';
+import { type Facts, problemAt, shown } from './problem';
 import { flagAt, listAt, textAt, textsAt } from './read';
 import { isAddress } from './ip-address';
 
@@ -33,7 +34,7 @@ const CURVES: readonly number[] = [23, 24, 25, 29, 4587, 4588, 4589];
  * @see k8s.io/component-base cli/flag/ciphersuites_flag.go and curves_flag.go (v0.36.3);
  *   kubernetes cmd/kubelet/app/server.go, InitializeTLS
  */
-export function tlsProblems({ config }: Facts): readonly KubeletProblem[] {
+export function tlsProblems({ config }: Facts): readonly FieldProblem[] {
   const ciphers = textsAt(config, 'tlsCipherSuites').flatMap(([name, i]) => {
     if (CIPHER_SUITES.includes(name)) return [];
     const problem = `is ${shown(name)}, which is no cipher suite of Go`;
@@ -49,7 +50,7 @@ function curveProblems(
   curve: unknown,
   index: number,
   all: readonly unknown[],
-): readonly KubeletProblem[] {
+): readonly FieldProblem[] {
   const path = ['tlsCurvePreferences', index];
   if (typeof curve !== 'number') return [];
   if (!CURVES.includes(curve)) {
@@ -64,7 +65,7 @@ function curveProblems(
  *   k8s.io/cri-client pkg/util (v0.36.3), GetAddressAndDialer;
  *   k8s.io/component-base tracing/api/v1/config.go (v0.36.3)
  */
-export function addressProblems({ config }: Facts): readonly KubeletProblem[] {
+export function addressProblems({ config }: Facts): readonly FieldProblem[] {
   return [
     ...listenProblems(config),
     ...['containerRuntimeEndpoint', 'imageServiceEndpoint'].flatMap((name) =>
@@ -74,14 +75,14 @@ export function addressProblems({ config }: Facts): readonly KubeletProblem[] {
   ];
 }
 
-function listenProblems(config: Config): readonly KubeletProblem[] {
+function listenProblems(config: Config): readonly FieldProblem[] {
   const address = textAt(config, 'address') ?? '';
   if (address === '' || flagAt(config, 'enableServer') === false || isAddress(address)) return [];
   const problem = `is ${shown(address)}, which is no IP address`;
   return [problemAt(['address'], problem, 'write an address of the machine, such as 0.0.0.0')];
 }
 
-function endpointProblems(config: Config, name: string): readonly KubeletProblem[] {
+function endpointProblems(config: Config, name: string): readonly FieldProblem[] {
   const endpoint = textAt(config, name) ?? '';
   if (endpoint === '') return [];
   // Without a scheme it is the path of a socket.
@@ -95,7 +96,7 @@ function endpointProblems(config: Config, name: string): readonly KubeletProblem
 
 const SCHEMES = ['dns', 'unix', 'unix-abstract'];
 
-function tracingProblems(config: Config): readonly KubeletProblem[] {
+function tracingProblems(config: Config): readonly FieldProblem[] {
   const path = ['tracing', 'endpoint'];
   const endpoint = textAt(config, ...path);
   if (endpoint === undefined) return [];

@@ -1,7 +1,8 @@
 /** Graceful shutdown of the node. */
 
 import { goDurationOf, SECOND } from '../../encoding/go-duration';
-import { type Facts, type KubeletProblem, problemAt, shown } from './problem';
+import type { FieldProblem } from '../../field-problem';
+import { type Facts, problemAt, shown } from './problem';
 import { durationAt, listAt, textAt } from './read';
 import { needsGate } from './rules-durations';
 
@@ -12,12 +13,12 @@ const GATE = 'GracefulNodeShutdown';
 const PRIORITY_GATE = 'GracefulNodeShutdownBasedOnPodPriority';
 
 /** @see kubernetes pkg/kubelet/apis/config/validation (v1.36.3), ValidateKubeletConfiguration */
-export function shutdownProblems(facts: Facts): readonly KubeletProblem[] {
+export function shutdownProblems(facts: Facts): readonly FieldProblem[] {
   const periods = facts.isEnabled(GATE) ? periodProblems(facts) : withoutGate(facts);
   return [...periods, ...priorityProblems(facts)];
 }
 
-function periodProblems({ config }: Facts): readonly KubeletProblem[] {
+function periodProblems({ config }: Facts): readonly FieldProblem[] {
   const total = durationAt(config, TOTAL) ?? 0n;
   const critical = durationAt(config, CRITICAL) ?? 0n;
   const short = [TOTAL, CRITICAL].flatMap((name) => {
@@ -33,13 +34,13 @@ function periodProblems({ config }: Facts): readonly KubeletProblem[] {
   return [...short, problemAt([CRITICAL], problem, `lower it, or raise ${TOTAL}`)];
 }
 
-function withoutGate({ config }: Facts): readonly KubeletProblem[] {
+function withoutGate({ config }: Facts): readonly FieldProblem[] {
   return [TOTAL, CRITICAL]
     .filter((name) => (durationAt(config, name) ?? 0n) > 0n)
     .map((name) => needsGate([name], GATE));
 }
 
-function priorityProblems({ config, isEnabled }: Facts): readonly KubeletProblem[] {
+function priorityProblems({ config, isEnabled }: Facts): readonly FieldProblem[] {
   if (listAt(config, BY_PRIORITY).length === 0) return [];
   if (!isEnabled(PRIORITY_GATE)) return [needsGate([BY_PRIORITY], PRIORITY_GATE)];
   const other = [TOTAL, CRITICAL].find((name) => (durationAt(config, name) ?? 0n) > 0n);

@@ -1,6 +1,7 @@
 /** IDs for the user namespaces of pods. */
 
-import { type Facts, type KubeletProblem, problemAt } from './problem';
+import type { FieldProblem } from '../../field-problem';
+import { type Facts, problemAt } from './problem';
 import { numberAt } from './read';
 
 const UNIT = 65_536;
@@ -15,7 +16,7 @@ const IDS = ['userNamespaces', 'idsPerPod'];
  *   pkg/kubelet/userns/userns_manager.go, MakeUserNsManager; pkg/kubelet/kubelet_pods.go,
  *   getKubeletMappings
  */
-export function userNamespaceProblems({ config, isEnabled }: Facts): readonly KubeletProblem[] {
+export function userNamespaceProblems({ config, isEnabled }: Facts): readonly FieldProblem[] {
   const ids = numberAt(config, ...IDS) ?? UNIT;
   if (ids < UNIT || ids % UNIT !== 0 || ids >= ALL_IDS) {
     const allowed = `a multiple of ${UNIT} below ${ALL_IDS}`;
@@ -29,7 +30,7 @@ export function userNamespaceProblems({ config, isEnabled }: Facts): readonly Ku
   return podsProblems(config, ids);
 }
 
-function podsProblems(config: Facts['config'], ids: number): readonly KubeletProblem[] {
+function podsProblems(config: Facts['config'], ids: number): readonly FieldProblem[] {
   const written = numberAt(config, 'maxPods') ?? 0;
   const pods = written === 0 ? 110 : written;
   const most = ALL_IDS / ids - 1;

@@ -1,7 +1,8 @@
 /** All rules of a KubeletConfiguration. */
 
+import type { FieldProblem } from '../../field-problem';
 import { gateProblems, gatesOf } from './gates';
-import type { Facts, KubeletProblem, ReservationsBeside, Rule } from './problem';
+import type { Facts, ReservationsBeside, Rule } from './problem';
 import { durationRanges, durationSyntax } from './rules-durations';
 import { enumProblems } from './rules-enums';
 import { evictionProblems } from './rules-eviction';
@@ -53,7 +54,7 @@ const RULES: readonly Rule[] = [
 export function kubeletProblems(
   effective: Readonly<Record<string, unknown>>,
   beside: ReservationsBeside = {},
-): readonly KubeletProblem[] {
+): readonly FieldProblem[] {
   const facts: Facts = { config: effective, isEnabled: gatesOf(effective), beside };
   return RULES.flatMap((rule) => rule(facts));
 }

@@ -1,6 +1,7 @@
 /** The kubelet's own code gives the same verdicts on values, over thousands of configurations. */
 
-import { kubeletProblems, type KubeletProblem } from '../../../core/kubelet/validation';
+import type { FieldProblem } from '../../../core/field-problem';
+import { kubeletProblems } from '../../../core/kubelet/validation';
 import { FEATURE_GATES } from '../../../core/kubelet/validation/feature-gates';
 import { type Case, drawnDocuments, singleFields } from './documents';
 import { knownGates, type Refusal, refusalsOf } from './verdicts';
@@ -8,7 +9,7 @@ import { knownGates, type Refusal, refusalsOf } from './verdicts';
 // The program may have to be built.
 jest.setTimeout(15 * 60_000);
 
-const problemsOf = ({ document, systemReserved }: Case): readonly KubeletProblem[] =>
+const problemsOf = ({ document, systemReserved }: Case): readonly FieldProblem[] =>
   kubeletProblems(document, systemReserved === undefined ? {} : { systemReserved });
 
 /** Cases on whose verdict both do not agree, for a person to read. */

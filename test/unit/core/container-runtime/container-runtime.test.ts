@@ -7,6 +7,7 @@ import {
   containerRuntimeRefusal,
   type ContainerRuntimeConfig,
 } from '../../../../core/container-runtime';
+import { fieldText } from '../../../../core/field-path';
 
 const ON = { additionalStorage: true };
 const OFF = { additionalStorage: false };
@@ -194,14 +195,16 @@ describe('problems of accepted configs', () => {
     ],
   ])('%j', (config, path, problem) => {
     const problems = containerRuntimeProblems(config, ON);
-    expect(problems).toEqual([expect.objectContaining({ path, problem })]);
+    expect(problems.map((one) => [fieldText(one.path), one.problem])).toEqual([[path, problem]]);
   });
 
   it('name stores that the feature gate turns off', () => {
     const stores = { additionalArtifactStores: [{ path: '/a' }] };
     expect(containerRuntimeProblems(stores, ON)).toEqual([]);
     expect(containerRuntimeProblems(stores, OFF)).toEqual([
-      expect.objectContaining({ path: 'spec.containerRuntimeConfig.additionalArtifactStores' }),
+      expect.objectContaining({
+        path: ['spec', 'containerRuntimeConfig', 'additionalArtifactStores'],
+      }),
     ]);
   });
 });

@@ -9,7 +9,7 @@ const made = (registrySources: RegistrySources, mirrors = NO_MIRRORS) => {
     files: Object.fromEntries<string>(
       files.map(({ path, contents }) => [path.split('/').at(-2) ?? '', contents.trimEnd()]),
     ),
-    problems: problems.map(({ path, problem }) => `${path}: ${problem}`),
+    problems: problems.map(({ problem }) => problem),
   };
 };
 

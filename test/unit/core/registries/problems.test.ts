@@ -1,3 +1,4 @@
+import { fieldProblemText } from '../../../../core/field-problem';
 import {
   registriesProblems,
   type MirrorSets,
@@ -16,7 +17,7 @@ const problems = (
     clusterImagePolicies: [],
     imagePolicies: [],
     ...policies,
-  }).map(({ path, problem, fix }) => `${path}: ${problem}; ${fix}`);
+  }).map(fieldProblemText);
 
 const SOURCES = 'Image cluster: spec.registrySources';
 
@@ -86,9 +87,9 @@ describe('problems of what MCO accepts', () => {
       clusterImagePolicies: [imagePolicy('c', [])],
       imagePolicies: [imagePolicy('p', ['a.test', 'a.test'], 'ns')],
     });
-    expect(found.map(({ path }) => path)).toEqual([
-      'ClusterImagePolicy c: spec.scopes',
-      'ImagePolicy ns/p: spec.scopes[1]',
+    expect(found.map(fieldProblemText)).toEqual([
+      'ClusterImagePolicy c: spec.scopes: the policy has no scopes and applies to nothing; name a scope',
+      'ImagePolicy ns/p: spec.scopes[1]: a.test is the same as [0], so its requirement is demanded twice; remove one of them',
     ]);
   });
 

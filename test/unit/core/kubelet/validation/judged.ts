@@ -1,10 +1,7 @@
 /** Rules, each refused once and accepted at its edge. */
 
-import {
-  kubeletProblems,
-  type KubeletProblem,
-  type ReservationsBeside,
-} from '../../../../../core/kubelet/validation';
+import type { FieldProblem } from '../../../../../core/field-problem';
+import { kubeletProblems, type ReservationsBeside } from '../../../../../core/kubelet/validation';
 
 type Document = Readonly<Record<string, unknown>>;
 
@@ -36,7 +33,7 @@ export function judged(rows: readonly Row[]): void {
 }
 
 export function shownAs(
-  problem: KubeletProblem | undefined,
+  problem: FieldProblem | undefined,
 ): { readonly at: string; readonly says: string } | undefined {
   return problem && { at: problem.path.join('.'), says: problem.problem };
 }
