@@ -17,6 +17,7 @@ import {
 import { failureName } from '../../core/errors';
 import { isRecord } from '../../core/is-record';
 import { NAMESPACE } from '../../core/names';
+import { valueAt } from '../../core/values-at';
 import { variableOf } from '../../process/settings';
 import type { ServerAccess } from './access-rules';
 import { refusalOf } from './server';
@@ -139,8 +140,8 @@ async function whoAmI(client: KubeClient): Promise<{ readonly user: string; read
   const answer = await review(client, 'authentication.k8s.io', 'selfsubjectreviews', {
     kind: 'SelfSubjectReview',
   });
-  const user = at(answer, ['status', 'userInfo', 'username']);
-  const time = at(answer, ['metadata', 'creationTimestamp']);
+  const user = valueAt(answer, 'status', 'userInfo', 'username');
+  const time = valueAt(answer, 'metadata', 'creationTimestamp');
   return {
     user: typeof user === 'string' ? user : 'somebody',
     at: typeof time === 'string' ? time : new Date().toISOString(),
@@ -156,7 +157,7 @@ async function mayDo(client: KubeClient, user: string, access: ServerAccess): Pr
       resourceAttributes: access,
     },
   });
-  return at(answer, ['status', 'allowed']) === true;
+  return valueAt(answer, 'status', 'allowed') === true;
 }
 
 async function review(
@@ -191,10 +192,4 @@ async function found<T extends KubeObject>(
     if (failureName(error) === 'ObjectNotFound') return undefined;
     throw error;
   }
-}
-
-function at(object: unknown, path: readonly string[]): unknown {
-  let value = object;
-  for (const field of path) value = isRecord(value) ? value[field] : undefined;
-  return value;
 }

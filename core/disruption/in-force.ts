@@ -1,9 +1,8 @@
 /** Which disruption policies hold. */
 
-import type { FieldStep } from '../field-path';
 import type { FieldProblem } from '../field-problem';
-import { isRecord } from '../is-record';
 import { canonicalJson } from '../machine-config/canonical';
+import { valueAt } from '../values-at';
 import { DEFAULT_DISRUPTION_POLICIES } from './policies';
 import { readStoredPolicy } from './stored-policy';
 import type { ActionPolicy, MachineConfiguration, NodeDisruptionPolicy } from './types';
@@ -26,9 +25,9 @@ export interface PolicyInForce {
  * before. Rollouts, hosts, the status and `slipway plan` read them here.
  */
 export function policyInForce(object: MachineConfiguration | undefined): PolicyInForce {
-  const stored = readStoredPolicy(valueAt(object, IN_SPEC), IN_SPEC);
+  const stored = readStoredPolicy(valueAt(object, ...IN_SPEC), IN_SPEC);
   if (stored.problems.length === 0) return stored;
-  const kept = readStoredPolicy(valueAt(object, IN_STATUS), IN_STATUS, 'status');
+  const kept = readStoredPolicy(valueAt(object, ...IN_STATUS), IN_STATUS, 'status');
   return { policy: withoutDefaults(kept.policy), problems: stored.problems };
 }
 
@@ -55,9 +54,4 @@ export function withoutField<T extends ActionPolicy>(policy: T): Omit<T, 'field'
   const bare: T & { field?: unknown } = { ...policy };
   delete bare.field;
   return bare;
-}
-
-/** Undefined where the path ends earlier. */
-export function valueAt(object: unknown, path: readonly FieldStep[]): unknown {
-  return path.reduce<unknown>((at, step) => (isRecord(at) ? at[step] : undefined), object);
 }

@@ -6,8 +6,9 @@ import { isRecord } from '../is-record';
 import { canonicalJson } from '../machine-config/canonical';
 import type { Condition } from '../object-meta';
 import { setCondition, type ConditionValue } from '../pool/conditions';
+import { listAt, valueAt } from '../values-at';
 import { OVERRIDES_PROBLEM } from './admission';
-import { IN_STATUS, MACHINE_CONFIGURATION, policyInForce, valueAt, withoutField } from './in-force';
+import { IN_STATUS, MACHINE_CONFIGURATION, policyInForce, withoutField } from './in-force';
 import { mergeDisruptionPolicies } from './policies';
 import type { DisruptionPolicies, MachineConfiguration } from './types';
 
@@ -47,9 +48,8 @@ function conditionOf(
   object: MachineConfiguration,
   problems: readonly FieldProblem[],
 ): ConditionValue<typeof POLICY_CONDITION> {
-  const overrides = valueAt(object, OVERRIDES_PROBLEM.path);
-  const isOverridden = Array.isArray(overrides) && overrides.length > 0;
-  const all = isOverridden ? [OVERRIDES_PROBLEM, ...problems] : problems;
+  const overrides = listAt(object, ...OVERRIDES_PROBLEM.path);
+  const all = overrides.length > 0 ? [OVERRIDES_PROBLEM, ...problems] : problems;
   const type = POLICY_CONDITION;
   if (all.length === 0) return { type, status: 'False', reason: 'AsExpected' };
   const kept = problems.length > 0 ? `; ${KEPT}` : '';
@@ -70,8 +70,8 @@ export function policyProblemsText(problems: readonly FieldProblem[]): string {
 export function policyStatusDiffers(object: MachineConfiguration, wanted: PolicyStatus): boolean {
   const { observedGeneration, nodeDisruptionPolicyStatus, conditions } = wanted;
   const stored = [
-    valueAt(object, ['status', 'observedGeneration']),
-    inOrder(valueAt(object, IN_STATUS)),
+    valueAt(object, 'status', 'observedGeneration'),
+    inOrder(valueAt(object, ...IN_STATUS)),
     ownCondition(object),
   ];
   const status = [
@@ -94,8 +94,7 @@ function sorted(list: unknown): unknown {
 
 /** At most one. */
 function ownCondition(object: MachineConfiguration): readonly Condition[] {
-  const conditions = valueAt(object, ['status', 'conditions']);
-  if (!Array.isArray(conditions)) return [];
+  const conditions = listAt(object, 'status', 'conditions');
   return conditions.filter(isCondition).filter(({ type }) => type === POLICY_CONDITION);
 }
 

@@ -2,6 +2,7 @@
 
 import { isRecord } from '../is-record';
 import { ANNOTATION } from '../names';
+import { listAt, recordAt, textAt, textsAt, valueAt } from '../values-at';
 import { nodeConfigChange } from './node-config-change';
 import { profileOfFrequency } from './node-config';
 import type { TlsSecurityProfile } from './tls-profile';
@@ -35,11 +36,10 @@ export function clusterSettings(
 ): ClusterSettings {
   const gates = featureGatesOf(objects);
   const node = nodeOf(objects.configNode, frequency);
-  const profile = at(objects.apiServer, 'spec', 'tlsSecurityProfile');
   return {
     featureGates: gates.accepted,
     node: node.accepted,
-    tlsSecurityProfile: isRecord(profile) ? profile : undefined,
+    tlsSecurityProfile: recordAt(objects.apiServer, 'spec', 'tlsSecurityProfile'),
     refused: [
       ...(gates.says === undefined ? [] : [{ kind: 'FeatureGate', says: gates.says } as const]),
       ...(node.says === undefined ? [] : [{ kind: 'Node', says: node.says } as const]),
@@ -84,24 +84,27 @@ function gatesOfStatus({
   featureGate,
   controllerConfig,
 }: Pick<ClusterObjects, 'featureGate' | 'controllerConfig'>): FeatureGates | undefined {
-  const versions = at(featureGate, 'status', 'featureGates');
-  if (!Array.isArray(versions) || versions.length === 0) return undefined;
-  const release = at(controllerConfig, 'metadata', 'annotations', ANNOTATION.RELEASE_IMAGE_VERSION);
-  const all: readonly unknown[] = versions;
-  const own = all.find((one) => at(one, 'version') === release) ?? all.at(0);
+  const versions = listAt(featureGate, 'status', 'featureGates');
+  if (versions.length === 0) return undefined;
+  const release = valueAt(
+    controllerConfig,
+    'metadata',
+    'annotations',
+    ANNOTATION.RELEASE_IMAGE_VERSION,
+  );
+  const own = versions.find((one) => valueAt(one, 'version') === release) ?? versions.at(0);
   return { enabled: namesIn(own, 'enabled'), disabled: namesIn(own, 'disabled') };
 }
 
 function gatesOfSpec({ featureGate }: Pick<ClusterObjects, 'featureGate'>): FeatureGates {
-  const custom = at(featureGate, 'spec', 'customNoUpgrade');
+  const custom = valueAt(featureGate, 'spec', 'customNoUpgrade');
   return { enabled: textsIn(custom, 'enabled'), disabled: textsIn(custom, 'disabled') };
 }
 
 /** A prohibited change of the latency profile leaves the one that workers have. */
 function nodeOf(configNode: unknown, frequency: string | undefined): Accepted<NodeConfigSpec> {
-  const spec = at(configNode, 'spec');
-  if (!isRecord(spec)) return {};
-  const wanted = spec as NodeConfigSpec;
+  const wanted: NodeConfigSpec | undefined = recordAt(configNode, 'spec');
+  if (wanted === undefined) return {};
   const applied = frequency === undefined ? undefined : profileOfFrequency(frequency);
   if (applied === undefined) return { accepted: wanted };
   const before = { ...wanted, workerLatencyProfile: applied };
@@ -114,19 +117,10 @@ function nodeOf(configNode: unknown, frequency: string | undefined): Accepted<No
   return { accepted: before, says: `${prohibited}; ${fix}` };
 }
 
-function at(object: unknown, ...path: readonly string[]): unknown {
-  let value = object;
-  for (const field of path) value = isRecord(value) ? value[field] : undefined;
-  return value;
-}
-
 function textsIn(object: unknown, field: string): readonly string[] {
-  const list = at(object, field);
-  return Array.isArray(list) ? list.filter((one): one is string => typeof one === 'string') : [];
+  return textsAt(object, field).map(([text]) => text);
 }
 
 function namesIn(object: unknown, field: string): readonly string[] {
-  const list = at(object, field);
-  const all: readonly unknown[] = Array.isArray(list) ? list : [];
-  return all.map((one) => at(one, 'name')).filter((one): one is string => typeof one === 'string');
+  return listAt(object, field).flatMap((one) => textAt(one, 'name') ?? []);
 }

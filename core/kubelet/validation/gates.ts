@@ -1,9 +1,9 @@
 /** Feature gates of a KubeletConfiguration. */
 
 import type { FieldProblem } from '../../field-problem';
+import { recordAt } from '../../values-at';
 import { FEATURE_GATES, type FeatureGate, GateStage } from './feature-gates';
 import { problemAt, shown } from './problem';
-import { recordAt } from './read';
 import { KUBELET_VERSION } from './version';
 
 type Config = Readonly<Record<string, unknown>>;

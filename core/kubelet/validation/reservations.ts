@@ -1,9 +1,9 @@
 /** What a kubelet reserves for itself and the system. */
 
 import { quantityOf } from '../../encoding/quantity';
+import { textAt, textEntriesAt } from '../../values-at';
 import { parseCpuSet } from './cpu-set';
 import type { Facts } from './problem';
-import { textAt, textEntriesAt } from './read';
 
 export type Amounts = Readonly<Record<string, string>>;
 

@@ -2,8 +2,8 @@
 
 import { goDurationOf, MILLISECOND, MINUTE, SECOND } from '../../encoding/go-duration';
 import type { FieldProblem } from '../../field-problem';
+import { textAt, valueAt } from '../../values-at';
 import { type Facts, problemAt, shown } from './problem';
-import { durationAt, textAt, valueAt } from './read';
 
 type Config = Facts['config'];
 
@@ -109,6 +109,11 @@ function outside(
   if (isInside) return [];
   const text = shown(valueAt(config, ...path));
   return [problemAt(path, `is ${text}, outside of ${allowed}`, `write ${allowed}`)];
+}
+
+/** In nanoseconds; undefined also for a text that is no duration. */
+export function durationAt(config: Config, ...path: readonly string[]): bigint | undefined {
+  return goDurationOf(textAt(config, ...path) ?? '');
 }
 
 /** A value that only a disabled feature allows. */

@@ -1,8 +1,8 @@
 /** Fields that have a list of values. */
 
 import type { FieldProblem } from '../../field-problem';
+import { flagAt, textAt } from '../../values-at';
 import { anyOf, type Facts, problemAt, shown, unlessOneOf } from './problem';
-import { flagAt, textAt } from './read';
 import { needsGate } from './rules-durations';
 import { KUBELET_VERSION } from './version';
 

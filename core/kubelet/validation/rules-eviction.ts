@@ -4,8 +4,8 @@ import { quantityOf } from '../../encoding/quantity';
 import { goDurationOf } from '../../encoding/go-duration';
 import { parseGoFloat32 } from '../../encoding/go-numbers';
 import type { FieldProblem } from '../../field-problem';
+import { recordAt, textEntriesAt, flagAt } from '../../values-at';
 import { anyOf, type Facts, problemAt, shown } from './problem';
-import { recordAt, textEntriesAt, flagAt } from './read';
 import { DURATION_FIX } from './rules-durations';
 
 const SIGNALS: readonly string[] = [

@@ -3,8 +3,8 @@
 import type { FieldProblem } from '../../field-problem';
 import { isRecord } from '../../is-record';
 import { quantityOf } from '../../encoding/quantity';
+import { flagAt, listAt, textAt, valueAt } from '../../values-at';
 import { type Facts, problemAt, shown } from './problem';
-import { flagAt, listAt, textAt, valueAt } from './read';
 import { needsGate } from './rules-durations';
 
 type Config = Facts['config'];

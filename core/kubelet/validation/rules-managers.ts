@@ -2,8 +2,8 @@
 
 import { parseGoBoolean, parseGoInteger } from '../../encoding/go-numbers';
 import type { FieldProblem } from '../../field-problem';
+import { textAt, textEntriesAt } from '../../values-at';
 import { anyOf, type Facts, problemAt, shown } from './problem';
-import { textAt, textEntriesAt } from './read';
 import { reservationsOf, reservedNanos } from './reservations';
 import { needsGate } from './rules-durations';
 

@@ -2,8 +2,8 @@
 
 import type { FieldProblem } from '../../field-problem';
 import { isRecord } from '../../is-record';
+import { listAt, textsAt } from '../../values-at';
 import { anyOf, type Facts, problemAt, shown } from './problem';
-import { listAt, textsAt } from './read';
 
 const NAME = /^([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]$/;
 const LABEL_LENGTH = 63;

@@ -1,8 +1,8 @@
 /** Ranges of numbers. */
 
 import type { FieldProblem } from '../../field-problem';
+import { flagAt, numberAt, valueAt } from '../../values-at';
 import { problemAt, type Facts, shown } from './problem';
-import { flagAt, numberAt, valueAt } from './read';
 
 const INT32 = 2 ** 31 - 1;
 

@@ -1,8 +1,8 @@
 /** Who may use an image that is on the node. */
 
 import type { FieldProblem } from '../../field-problem';
+import { textAt, textsAt } from '../../values-at';
 import { type Facts, problemAt, shown, unlessOneOf } from './problem';
-import { textAt, textsAt } from './read';
 import { needsGate } from './rules-durations';
 
 const POLICY = 'imagePullCredentialsVerificationPolicy';

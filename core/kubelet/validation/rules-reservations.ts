@@ -3,9 +3,9 @@
 import { quantityOf } from '../../encoding/quantity';
 import { parseGoInteger } from '../../encoding/go-numbers';
 import type { FieldProblem } from '../../field-problem';
+import { flagAt, textAt, textEntriesAt, textsAt } from '../../values-at';
 import { parseCpuSet } from './cpu-set';
 import { anyOf, type Facts, problemAt, shown } from './problem';
-import { flagAt, textAt, textEntriesAt, textsAt } from './read';
 import { type Amounts, type Reservations, reservationsOf } from './reservations';
 
 type Config = Facts['config'];

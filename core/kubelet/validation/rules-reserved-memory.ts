@@ -3,8 +3,8 @@
 import type { FieldProblem } from '../../field-problem';
 import { isRecord } from '../../is-record';
 import { quantityOf, type Quantity } from '../../encoding/quantity';
+import { listAt, textAt } from '../../values-at';
 import { type Facts, problemAt, shown } from './problem';
-import { listAt, textAt } from './read';
 import { reservationsOf, reservedNanos } from './reservations';
 import { hardThresholds } from './rules-eviction';
 

@@ -2,8 +2,8 @@
 
 import { parseGoUrl } from '../../encoding';
 import type { FieldProblem } from '../../field-problem';
+import { flagAt, listAt, textAt, textsAt } from '../../values-at';
 import { type Facts, problemAt, shown } from './problem';
-import { flagAt, listAt, textAt, textsAt } from './read';
 import { isAddress } from './ip-address';
 
 type Config = Facts['config'];

@@ -2,9 +2,9 @@
 
 import { goDurationOf, SECOND } from '../../encoding/go-duration';
 import type { FieldProblem } from '../../field-problem';
+import { listAt, textAt } from '../../values-at';
 import { type Facts, problemAt, shown } from './problem';
-import { durationAt, listAt, textAt } from './read';
-import { needsGate } from './rules-durations';
+import { durationAt, needsGate } from './rules-durations';
 
 const TOTAL = 'shutdownGracePeriod';
 const CRITICAL = 'shutdownGracePeriodCriticalPods';

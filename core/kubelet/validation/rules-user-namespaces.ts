@@ -1,8 +1,8 @@
 /** IDs for the user namespaces of pods. */
 
 import type { FieldProblem } from '../../field-problem';
+import { numberAt } from '../../values-at';
 import { type Facts, problemAt } from './problem';
-import { numberAt } from './read';
 
 const UNIT = 65_536;
 const ALL_IDS = 2 ** 32;
