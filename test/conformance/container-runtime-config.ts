@@ -12,7 +12,7 @@ import {
 import { messageOf } from '../../core/errors';
 import { CONTAINER_RUNTIME_CONFIG, generatedSpec, type Origin } from '../../core/generated-configs';
 import {
-  contextOf,
+  kindOfFunctions,
   knownKeys,
   metadataOf,
   objectsOf,
@@ -22,6 +22,7 @@ import {
   textOf,
   textsOf,
   type GivenContext,
+  type Handlers,
 } from './generated';
 import {
   nameAnswer,
@@ -30,48 +31,17 @@ import {
   type SyncCase,
   type SyncedKind,
 } from './generated-sync';
-import {
-  casesOf,
-  isJsonObject,
-  type ConformanceCase,
-  type ConformanceKind,
-  type JsonObject,
-} from './kind';
-
-type Handler = (input: JsonObject, context: GivenContext) => unknown;
+import { isJsonObject, type JsonObject } from './kind';
 
 /** MCO's function → what answers like it. */
-const HANDLERS: Readonly<Record<string, Handler>> = {
+const HANDLERS: Handlers = {
   validateUserContainerRuntimeConfig: validate,
   RunContainerRuntimeBootstrap: bootstrap,
   getManagedKeyCtrCfg: name,
   syncContainerRuntimeConfig: sync,
 };
 
-export const containerRuntimeKind: ConformanceKind = {
-  name: 'ContainerRuntimeConfigs',
-  matches: (file) => {
-    const input = casesOf(file)?.[0]?.['input'];
-    return isJsonObject(input) && Object.hasOwn(HANDLERS, String(input['function']));
-  },
-  cases: (file) => {
-    const context = contextOf(file);
-    return (casesOf(file) ?? []).map((entry, index): ConformanceCase => {
-      const { name, input, expected } = entry;
-      if (typeof name !== 'string' || !isJsonObject(input) || !isJsonObject(expected)) {
-        throw new Error(`case ${index} has no name, no input or no expected`);
-      }
-      return { name, run: () => ({ expected, actual: answer(input, context) }) };
-    });
-  },
-};
-
-function answer(input: JsonObject, context: GivenContext): unknown {
-  const name = textOf(input, 'function');
-  const handler = Object.hasOwn(HANDLERS, name) ? HANDLERS[name] : undefined;
-  if (handler === undefined) throw new Error(`function ${name} has no handler`);
-  return handler(input, context);
-}
+export const containerRuntimeKind = kindOfFunctions('ContainerRuntimeConfigs', HANDLERS);
 
 function validate(input: JsonObject): unknown {
   knownKeys('input', input, ['function', 'containerRuntimeConfig']);

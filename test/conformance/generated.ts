@@ -8,7 +8,13 @@ import { isRecord } from '../../core/is-record';
 import type { IgnitionConfig, IgnitionFile, MachineConfig } from '../../core/machine-config/types';
 import type { LabelSelector, ObjectMeta } from '../../core/object-meta';
 import type { Labels } from '../../core/selectors';
-import { isJsonObject, type JsonObject } from './kind';
+import {
+  casesOf,
+  isJsonObject,
+  type ConformanceCase,
+  type ConformanceKind,
+  type JsonObject,
+} from './kind';
 
 export interface GivenContext {
   readonly storageConf: string;
@@ -20,7 +26,7 @@ export interface GivenContext {
 }
 
 /** The `context` of a file. Throws when a text is missing. */
-export function contextOf(file: unknown): GivenContext {
+function contextOf(file: unknown): GivenContext {
   const context = isJsonObject(file) && isJsonObject(file['context']) ? file['context'] : {};
   return {
     storageConf: textOf(context, 'storageConf'),
@@ -30,6 +36,40 @@ export function contextOf(file: unknown): GivenContext {
     releaseImageDefault:
       'releaseImageDefault' in context ? textOf(context, 'releaseImageDefault') : '',
   };
+}
+
+/** MCO's function → what answers like it. */
+export type Handlers = Readonly<
+  Record<string, (input: JsonObject, context: GivenContext, expected: JsonObject) => unknown>
+>;
+
+/** Files whose cases name a function of MCO. Throws at a function that has no handler. */
+export function kindOfFunctions(name: string, handlers: Handlers): ConformanceKind {
+  return {
+    name,
+    matches: (file) => {
+      const input = casesOf(file)?.[0]?.['input'];
+      return isJsonObject(input) && Object.hasOwn(handlers, String(input['function']));
+    },
+    cases: (file) => {
+      const context = contextOf(file);
+      return (casesOf(file) ?? []).map((entry, index): ConformanceCase => {
+        const { name, input, expected } = entry;
+        if (typeof name !== 'string' || !isJsonObject(input) || !isJsonObject(expected)) {
+          throw new Error(`case ${index} has no name, no input or no expected`);
+        }
+        const run = () => handlerOf(handlers, input)(input, context, expected);
+        return { name, run: () => ({ expected, actual: run() }) };
+      });
+    },
+  };
+}
+
+function handlerOf(handlers: Handlers, input: JsonObject): Handlers[string] {
+  const name = textOf(input, 'function');
+  const handler = Object.hasOwn(handlers, name) ? handlers[name] : undefined;
+  if (handler === undefined) throw new Error(`function ${name} has no handler`);
+  return handler;
 }
 
 /** Throws at a key that is not in the list: a case that is partly ignored verifies nothing. */

@@ -19,7 +19,7 @@ import {
   type SyncResult,
 } from '../../core/registries';
 import {
-  contextOf,
+  kindOfFunctions,
   knownKeys,
   metadataOf,
   objectsOf,
@@ -28,19 +28,12 @@ import {
   textOf,
   textsOf,
   type GivenContext,
+  type Handlers,
 } from './generated';
-import {
-  casesOf,
-  isJsonObject,
-  type ConformanceCase,
-  type ConformanceKind,
-  type JsonObject,
-} from './kind';
-
-type Handler = (input: JsonObject, context: GivenContext, expected: JsonObject) => unknown;
+import { isJsonObject, type JsonObject } from './kind';
 
 /** MCO's function → what answers like it. */
-const HANDLERS: Readonly<Record<string, Handler>> = {
+const HANDLERS: Handlers = {
   syncImageConfig: sync,
   RunImageBootstrap: bootstrap,
   ScopeIsNestedInsideScope: nested,
@@ -49,30 +42,7 @@ const HANDLERS: Readonly<Record<string, Handler>> = {
   getManagedKeyReg: names,
 };
 
-export const registriesKind: ConformanceKind = {
-  name: 'registries and image policies',
-  matches: (file) => {
-    const input = casesOf(file)?.[0]?.['input'];
-    return isJsonObject(input) && Object.hasOwn(HANDLERS, String(input['function']));
-  },
-  cases: (file) => {
-    const context = contextOf(file);
-    return (casesOf(file) ?? []).map((entry, index): ConformanceCase => {
-      const { name, input, expected } = entry;
-      if (typeof name !== 'string' || !isJsonObject(input) || !isJsonObject(expected)) {
-        throw new Error(`case ${index} has no name, no input or no expected`);
-      }
-      return { name, run: () => ({ expected, actual: answer(input, context, expected) }) };
-    });
-  },
-};
-
-function answer(input: JsonObject, context: GivenContext, expected: JsonObject): unknown {
-  const name = textOf(input, 'function');
-  const handler = Object.hasOwn(HANDLERS, name) ? HANDLERS[name] : undefined;
-  if (handler === undefined) throw new Error(`function ${name} has no handler`);
-  return handler(input, context, expected);
-}
+export const registriesKind = kindOfFunctions('registries and image policies', HANDLERS);
 
 const BASE_KEYS = ['storageConf', 'registriesConf', 'policyJSON', 'releaseImage'];
 const MIRROR_KEYS = ['imageContentSourcePolicies', 'imageDigestMirrorSets', 'imageTagMirrorSets'];
