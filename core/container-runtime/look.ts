@@ -10,10 +10,10 @@ import {
   Stage,
   type Generated,
   type Origin,
+  type OriginPicture,
   type Write,
 } from '../generated-configs';
 import { messageOf } from '../errors';
-import type { MachineConfig } from '../machine-config/types';
 import type { MachineConfigPool } from '../pool/types';
 import type { TomlPort } from '../toml';
 import { containerRuntimeFiles } from './generate';
@@ -22,20 +22,10 @@ import { containerRuntimeProblems } from './problems';
 import type { ContainerRuntimeConfig, ContainerRuntimeConfiguration } from './types';
 import { containerRuntimeRefusal } from './validate';
 
-export interface RuntimePicture {
-  readonly origins: readonly Origin[];
-  readonly pools: readonly MachineConfigPool[];
-  readonly machineConfigs: {
-    get(name: string): MachineConfig | undefined;
-    list(): readonly MachineConfig[];
-  };
+export interface RuntimePicture extends OriginPicture {
   /** Feature gate AdditionalStorageConfig: without it the additional stores are not written. */
   readonly additionalStorage: boolean;
-  readonly version: string;
-  /** RFC 3339. */
-  readonly now: string;
   readonly toml: TomlPort;
-  readonly gunzip: (bytes: Uint8Array) => Uint8Array;
 }
 
 export interface RuntimeObject {

@@ -21,5 +21,6 @@ export {
   type Origin,
   type OriginCondition,
   type OriginKind,
+  type OriginPicture,
   type SelectedPool,
 } from './types';

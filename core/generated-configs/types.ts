@@ -3,8 +3,9 @@
  * ContainerRuntimeConfig. Both select pools, get a number, and report in the same way.
  */
 
-import type { MachineConfigSpec } from '../machine-config/types';
+import type { MachineConfig, MachineConfigSpec } from '../machine-config/types';
 import type { LabelSelector, ObjectMeta } from '../object-meta';
+import type { MachineConfigPool } from '../pool/types';
 
 /** Such an object. Its own fields are its kind's. */
 export interface Origin {
@@ -67,4 +68,19 @@ export interface SelectedPool {
 export interface KnownConfig {
   readonly metadata: ObjectMeta;
   readonly spec: MachineConfigSpec;
+}
+
+/** What a look at all objects of a kind sees. */
+export interface OriginPicture {
+  readonly origins: readonly Origin[];
+  readonly pools: readonly MachineConfigPool[];
+  readonly machineConfigs: {
+    get(name: string): MachineConfig | undefined;
+    list(): readonly MachineConfig[];
+  };
+  /** Of the controllers, on what they generate. */
+  readonly version: string;
+  /** RFC 3339. */
+  readonly now: string;
+  readonly gunzip: (bytes: Uint8Array) => Uint8Array;
 }

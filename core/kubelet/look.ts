@@ -16,10 +16,10 @@ import {
   type ConfigWrite,
   type Generated,
   type Origin,
+  type OriginPicture,
   type Write,
 } from '../generated-configs';
 import { isRecord } from '../is-record';
-import type { MachineConfig } from '../machine-config/types';
 import type { MachineConfigPool } from '../pool/types';
 import { clusterSettings, type ClusterSettings, type Refused } from './cluster-settings';
 import { clusterWrites } from './cluster-writes';
@@ -27,24 +27,13 @@ import { contentFor, judgeUser, type PoolBase } from './content';
 import type { ReadYaml } from './decode';
 import { KUBELET_CONF, NODE_SIZING } from './files';
 
-export interface KubeletPicture {
-  readonly origins: readonly Origin[];
-  readonly pools: readonly MachineConfigPool[];
-  readonly machineConfigs: {
-    get(name: string): MachineConfig | undefined;
-    list(): readonly MachineConfig[];
-  };
+export interface KubeletPicture extends OriginPicture {
   /** Objects of config.openshift.io; absent = their defaults. */
   readonly featureGate: unknown;
   readonly configNode: unknown;
   readonly apiServer: unknown;
   readonly controllerConfig: unknown;
-  /** Of the controllers, on what they generate. */
-  readonly version: string;
-  /** RFC 3339. */
-  readonly now: string;
   readonly readYaml: ReadYaml;
-  readonly gunzip: (bytes: Uint8Array) => Uint8Array;
 }
 
 export interface KubeletObject {
