@@ -57,6 +57,8 @@ describe('quantities of Kubernetes', () => {
     ['0.0000000001', 1n, undefined],
     ['-0.0000000001', -1n, undefined],
     ['1Ti', 1_099_511_627_776n * BILLION, 1_099_511_627_776n],
+    ['123456789012345678', 123_456_789_012_345_678n * BILLION, 123_456_789_012_345_678n],
+    ['1234567890123456789', 1_234_567_890_123_456_789n * BILLION, undefined],
     ['100Ti', 109_951_162_777_600n * BILLION, undefined],
     ['16Ei', ((1n << 63n) - 1n) * BILLION, undefined],
     ['.', 0n, 0n],
