@@ -111,7 +111,7 @@ it('that brings the host worker onto machines is the same each time, too, and li
   expect(packages.map(({ name }) => name)).toEqual(
     expect.arrayContaining(['@temporalio/worker', '@temporalio/core-bridge']),
   );
-});
+}, 300_000);
 
 it(
   'rolls a pool with nothing but what is in it',
