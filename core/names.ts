@@ -116,6 +116,8 @@ export const PoolCondition = {
    * it does not.
    */
   CONTROL_PLANE_LIMITED: 'ControlPlaneLimited',
+  /** Slipway's: a certificate of the machines or of the server ends soon. Absent = none does. */
+  CERTIFICATES_EXPIRING: 'CertificatesExpiring',
 } as const;
 export type PoolCondition = (typeof PoolCondition)[keyof typeof PoolCondition];
 
@@ -142,6 +144,8 @@ export const NodeCondition = {
    * absent = none.
    */
   FOREIGN_UPDATER: 'ForeignUpdater',
+  /** Slipway's: the certificates and secrets beside the config that the host has. Written by the server. */
+  HOST_BUNDLE: 'HostBundle',
 } as const;
 export type NodeCondition = (typeof NodeCondition)[keyof typeof NodeCondition];
 
@@ -151,6 +155,8 @@ export const FIELD_MANAGER = {
   CLUSTER_WORKER: 'slipway-cluster-worker',
   CLI: 'slipway-cli',
   SERVER: 'slipway-server',
+  /** Also of the server, for a condition that is written by itself. */
+  SERVER_BUNDLE: 'slipway-server-bundle',
 } as const;
 
 /** Temporal namespace of a development server; production sets its own. */

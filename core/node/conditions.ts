@@ -11,10 +11,16 @@ import { NodeCondition } from '../names';
 import type { Condition } from '../object-meta';
 import { NodePhase } from './lifecycle';
 
+/** These describe the machine, and the server writes them. */
+const OF_MACHINE: readonly NodeCondition[] = [
+  NodeCondition.DRIFTED,
+  NodeCondition.FOREIGN_UPDATER,
+  NodeCondition.HOST_BUNDLE,
+];
+
 /** Every condition of a MachineConfigNode, in the order of an update. */
 export const MCN_CONDITIONS: readonly NodeCondition[] = Object.values(NodeCondition).filter(
-  // These describe the machine, and the server writes them.
-  (type) => type !== NodeCondition.DRIFTED && type !== NodeCondition.FOREIGN_UPDATER,
+  (type) => !OF_MACHINE.includes(type),
 );
 
 const PARENTS = {

@@ -1,0 +1,7 @@
+export * from './authorities';
+export * from './compose';
+export * from './kubeconfig';
+export * from './paths';
+export * from './pull-secret';
+export * from './report';
+export * from './types';
