@@ -50,6 +50,17 @@ export function mayRead(input: Asked): Verdict {
   );
 }
 
+/** The pool whose bundle a node gets: its own, by its labels, and no other. */
+export function bundlePool(
+  node: Node,
+  pools: readonly MachineConfigPool[],
+): { readonly pool: string } | { readonly reason: string } {
+  const { name } = node.metadata;
+  const own = poolName(node, pools);
+  if ('reason' in own) return { reason: `node ${name}: ${own.reason}` };
+  return own.pool === undefined ? { reason: `node ${name} is in no pool` } : { pool: own.pool };
+}
+
 function poolName(
   node: Node,
   pools: readonly MachineConfigPool[],

@@ -15,6 +15,8 @@ import { failureName, messageOf } from '../core/errors';
 import { OBJECT_NAME } from '../core/names';
 import type { MachineConfigPool } from '../core/pool/types';
 import { type Asked, mayRead, nodeOfPeer, type Verdict } from './access';
+import { serveBundles } from './bundles/endpoint';
+import type { BundleSource } from './bundles/source';
 import { later, refuse } from './refusals';
 import { createConfigStore } from './config-store';
 import { limitConnections, type ConnectionLimits } from './connections';
@@ -32,6 +34,7 @@ import type {
   ReadMachineConfig,
   ReadNode,
   ReadPools,
+  WriteBundle,
   WriteDrift,
 } from './ports';
 import { serveReports } from './report-endpoint';
@@ -43,6 +46,11 @@ export interface ServerDependencies {
   readonly readNode: ReadNode;
   readonly readPools: ReadPools;
   readonly writeDrift: WriteDrift;
+  /** Both absent = hosts get no bundles. */
+  readonly bundles?: BundleSource;
+  readonly writeBundle?: WriteBundle;
+  /** How long an answer about a bundle waits, ms. For tests. */
+  readonly holdMs?: number;
   readonly logger: FastifyBaseLogger;
   /** Absent = requests are injected. */
   readonly tls?: HostTls;
@@ -87,7 +95,7 @@ const LOOK_LIMIT: LimitSettings = { burst: 5, perSecond: 1 / 10, maxAddresses: 1
 const NODE_LIMIT: LimitSettings = { burst: 60, perSecond: 1, maxAddresses: 10_000 };
 
 interface Server {
-  /** `GET /host/configs/<name>`, `PUT /host/report`; mutual TLS. */
+  /** `GET /host/configs/<name>`, `PUT /host/report`, `PUT /host/bundle`; mutual TLS. */
   readonly host: FastifyInstance;
   /** `GET /healthz`, `/readyz`, `/metrics`. */
   readonly plain: FastifyInstance;
@@ -184,6 +192,20 @@ export function buildServer(dependencies: ServerDependencies): Server {
       ? {}
       : { serverAuthority: dependencies.serverAuthority }),
   });
+
+  const { bundles, writeBundle } = dependencies;
+  if (bundles !== undefined && writeBundle !== undefined) {
+    serveBundles(host, {
+      ...{ bundles, writeBundle, readNode, readPools, identify },
+      cluster: dependencies.cluster,
+      mayLook: (node) => looks.take(node),
+      letWait: ({ raw: { socket } }) => {
+        connections?.waitFor(socket);
+        return () => connections?.atWork(socket);
+      },
+      ...(dependencies.holdMs === undefined ? {} : { holdMs: dependencies.holdMs }),
+    });
+  }
 
   const { cluster, alsoMissing } = dependencies;
   const missing = () => [...cluster.missing(), ...(alsoMissing?.() ?? [])];

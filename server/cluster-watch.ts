@@ -19,12 +19,20 @@ import {
 import { MACHINE_CONFIGURATION } from '../core/disruption';
 import { driftCondition } from '../core/drift';
 import { failureName } from '../core/errors';
+import { bundleShown } from '../core/host-bundle';
 import { updatersShown } from '../core/machine/updaters';
 import { FIELD_MANAGER } from '../core/names';
 import type { MachineConfigNode, Node } from '../core/node/types';
 import type { MachineConfigPool } from '../core/pool/types';
 import type { Logger } from '../process/logging';
-import type { ClusterView, ReadMachineConfig, ReadNode, ReadPools, WriteDrift } from './ports';
+import type {
+  ClusterView,
+  ReadMachineConfig,
+  ReadNode,
+  ReadPools,
+  WriteBundle,
+  WriteDrift,
+} from './ports';
 
 interface ClusterWatch {
   readonly view: ClusterView;
@@ -81,7 +89,8 @@ export function watchCluster(log: Logger): ClusterWatch {
 export function trimMachineConfigNode(known: MachineConfigNode): MachineConfigNode {
   const { name, uid, resourceVersion, ownerReferences } = known.metadata;
   const owners = ownerReferences?.filter(({ kind }) => kind === 'Node');
-  const conditions = [driftCondition(known) ?? [], updatersShown(known) ?? []].flat();
+  const shown = [driftCondition(known), updatersShown(known), bundleShown(known)];
+  const conditions = shown.flatMap((condition) => condition ?? []);
   const { drift, hostWorker } = known.status ?? {};
   return {
     metadata: {
@@ -109,6 +118,16 @@ export function driftWriter(client: KubeClient): WriteDrift {
       { fieldManager: FIELD_MANAGER.SERVER, subresource: 'status' },
     );
   };
+}
+
+/** By a field manager of its own: another writer of conditions would take it away. */
+export function bundleWriter(client: KubeClient): WriteBundle {
+  return (name, condition) =>
+    client.apply(
+      MACHINE_CONFIG_NODES,
+      { metadata: { name }, status: { conditions: [condition] } },
+      { fieldManager: FIELD_MANAGER.SERVER_BUNDLE, subresource: 'status' },
+    );
 }
 
 export function machineConfigReader(client: KubeClient): ReadMachineConfig {

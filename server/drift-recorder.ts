@@ -83,7 +83,10 @@ export function createDriftRecorder(
 }
 
 /** An object that was recreated under the name starts anew. */
-function newerOf(seen: MachineConfigNode, own: MachineConfigNode | undefined): MachineConfigNode {
+export function newerOf(
+  seen: MachineConfigNode,
+  own: MachineConfigNode | undefined,
+): MachineConfigNode {
   if (own === undefined || own.metadata.uid !== seen.metadata.uid) return seen;
   const version = ({ metadata }: MachineConfigNode) => Number(metadata.resourceVersion ?? 0);
   return version(own) > version(seen) ? own : seen;

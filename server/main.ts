@@ -11,7 +11,9 @@ import { readJoinTokens, watchJoinTokens, writeJoinTokenUse } from '../adapters/
 import { FIELD_MANAGER } from '../core/names';
 import { createLogger, type Logger } from '../process/logging';
 import { buildPlain, buildServer } from './app';
+import { followBundles } from './bundles/source';
 import {
+  bundleWriter,
   clusterQuestion,
   driftWriter,
   machineConfigReader,
@@ -130,6 +132,7 @@ async function startInCluster(context: Context): Promise<Urls> {
   });
   const serverAuthority = followAuthority(settings.authorityFile, { signal, log: logger });
   const watch = watchCluster(logger);
+  const bundles = followBundles(watch.controllerConfigs, logger);
   const tokens = watchJoinTokens(logger);
   const isAsked = settings.joinMode === 'tokens';
   const uses = createJoinUses({
@@ -155,6 +158,8 @@ async function startInCluster(context: Context): Promise<Urls> {
     readNode: nodeReader(client),
     readPools: poolReader(client),
     writeDrift: driftWriter(client),
+    bundles,
+    writeBundle: bundleWriter(client),
     logger,
     tls,
     metrics,
@@ -182,7 +187,7 @@ async function startInCluster(context: Context): Promise<Urls> {
   await listenAt(host, { host: address, port, setting: 'hostPort, --host-port' });
   followTls(host.server as unknown as HttpsServer, settings, { tls, signal, log: logger });
   await listenPlain(context, plain);
-  watching.push(watch.run(client, signal));
+  watching.push(watch.run(client, signal), bundles.run(client, signal));
   // In mode open, it needs no right to read tokens.
   if (isAsked) watching.push(tokens.run(client, signal));
   const urls = {

@@ -2,6 +2,7 @@ import type { MachineConfig } from '../core/machine-config/types';
 import type { MachineConfiguration } from '../core/disruption/types';
 import type { DriftStatus } from '../core/drift';
 import type { MachineConfigNode, Node } from '../core/node/types';
+import type { Condition } from '../core/object-meta';
 import type { MachineConfigPool, RolloutPolicy } from '../core/pool/types';
 
 /** Fed by watches: reading works while the API server is away. */
@@ -35,6 +36,13 @@ export type ReadPools = () => Promise<readonly MachineConfigPool[]>;
  * @throws `ApiUnavailable`, `ObjectNotFound`
  */
 export type WriteDrift = (node: string, status: DriftStatus) => Promise<MachineConfigNode>;
+
+/**
+ * The condition of a MachineConfigNode that says which bundle its host has, and nothing else of it.
+ *
+ * @throws `ApiUnavailable`, `ObjectNotFound`
+ */
+export type WriteBundle = (node: string, condition: Condition) => Promise<MachineConfigNode>;
 
 /** Of the verified client certificate. */
 export interface PeerSubject {

@@ -26,6 +26,8 @@ interface EndpointInput {
   readonly put?: object;
   /** A strategic merge patch. */
   readonly patch?: object;
+  /** Silence, ms; default: that of the options. */
+  readonly timeoutMs?: number;
 }
 
 /** A connection per request, because a host asks seldom. @throws when there is no answer */
@@ -52,7 +54,7 @@ export async function askEndpoint(
         ca: [...ca],
         agent: false,
         minVersion: 'TLSv1.2',
-        timeout: options.timeoutMs ?? 30_000,
+        timeout: input.timeoutMs ?? options.timeoutMs ?? 30_000,
         method: body === undefined ? 'GET' : isPatch ? 'PATCH' : 'PUT',
         ...(body === undefined
           ? {}

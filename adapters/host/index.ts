@@ -1,5 +1,6 @@
 /** Nothing here decides what to change. */
 
+export { type BundleClient, createBundleClient } from './bundle-client';
 export { type ConfigClient, type ConfigClientOptions, createConfigClient } from './config-client';
 export { type FileSystem, NODE_FILE_SYSTEM } from './file-system';
 export { type Attributes, type AttributePort, createAttributes, NO_ATTRIBUTES } from './attributes';
@@ -32,5 +33,6 @@ export type * from './path-state';
 export type * from './unit-enablement';
 export { hasUnit, isGenerated, ownLink, type SeePath } from './unit-links';
 export { parseUnitState, type UnitState } from './unit-state';
+export { tryAuthority } from './try-authority';
 export { createVitals } from './vitals';
 export { createPathProbe, type PathProbe } from './watch-probe';

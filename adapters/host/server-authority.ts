@@ -6,10 +6,9 @@
 import { createHash } from 'node:crypto';
 import { mkdir, open, readFile, rename } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { isIP } from 'node:net';
-import { connect } from 'node:tls';
 import { certificateBlocks, joined, readCertificates } from '../../core/certificates/pem';
 import { messageOf } from '../../core/errors';
+import { tryAuthority } from './try-authority';
 
 /** PEM files, read per request, so that rotated ones are used at once. */
 export interface TrustFiles {
@@ -26,7 +25,6 @@ interface Endpoint extends TrustFiles {
 
 /** A longer text is no bundle. */
 const MAX_CHARACTERS = 256 * 1024;
-const TRIAL_MS = 10_000;
 
 export function learnedAuthorityFile(root: string): string {
   return join(root, 'var/lib/slipway/server-authority.crt');
@@ -102,38 +100,15 @@ function checked(told: string): string {
 }
 
 async function tryConnection(bundle: string, endpoint: Endpoint): Promise<void> {
-  const { hostname, port } = new URL(endpoint.url);
-  const host = hostname.replace(/^\[|\]$/g, '');
   const [cert, key] = await Promise.all([
     readFile(endpoint.certificateFile),
     readFile(endpoint.keyFile),
   ]);
-  await new Promise<void>((resolve, reject) => {
-    const refuse = (why: string): void =>
-      reject(new Error(`the server cannot be recognised by what it told: ${why}`));
-    const socket = connect(
-      {
-        host,
-        port: Number(port || 443),
-        ca: bundle,
-        cert,
-        key,
-        minVersion: 'TLSv1.2',
-        ...nameOf(host),
-      },
-      () => {
-        socket.destroy();
-        resolve();
-      },
-    );
-    socket.setTimeout(TRIAL_MS, () => socket.destroy(new Error('no answer in time')));
-    socket.on('error', (error) => refuse(messageOf(error)));
+  await tryAuthority(endpoint.url, { ca: bundle, cert, key }).catch((error: unknown) => {
+    throw new Error(`the server cannot be recognised by what it told: ${messageOf(error)}`, {
+      cause: error,
+    });
   });
-}
-
-/** An address is not sent as a server name. */
-function nameOf(host: string): { readonly servername?: string } {
-  return isIP(host) === 0 ? { servername: host } : {};
 }
 
 async function replaceFile(file: string, text: string): Promise<void> {

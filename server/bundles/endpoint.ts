@@ -1,0 +1,127 @@
+/**
+ * `PUT /host/bundle`: a node says which bundle it has, and gets that of its pool when it was given
+ * another one. Until there is one, the answer waits: no host has to ask again and again.
+ */
+
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import type { BundleReport, HostBundle } from '../../core/host-bundle';
+import { bundlePool, nodeOfPeer } from '../access';
+import { refuseOtherMethods } from '../host-refusals';
+import type { ClusterView, PeerSubject, ReadNode, ReadPools, WriteBundle } from '../ports';
+import { later, refuse } from '../refusals';
+import { createBundleRecorder } from './recorder';
+import { BUNDLE_REPORT_BYTES, readBundleReport } from './schema';
+import type { BundleSource } from './source';
+
+export interface BundleDependencies {
+  readonly cluster: ClusterView;
+  readonly bundles: BundleSource;
+  readonly writeBundle: WriteBundle;
+  readonly readNode: ReadNode;
+  readonly readPools: ReadPools;
+  readonly identify: (request: FastifyRequest) => PeerSubject | undefined;
+  /** Seconds until the node may look once more at the API server; 0 = now. */
+  readonly mayLook: (node: string) => number;
+  /** While its answer waits, a connection gives way to others. Returns what ends that. */
+  readonly letWait: (request: FastifyRequest) => () => void;
+  /** How long an answer waits, ms. */
+  readonly holdMs?: number;
+}
+
+/** Hosts wait half a minute longer. */
+export const HOLD_MS = 240_000;
+const SILENCE_MS = HOLD_MS + 60_000;
+
+/** Only the certificate says which node asks, and only its labels say which pool it is in. */
+export function serveBundles(host: FastifyInstance, dependencies: BundleDependencies): void {
+  const { cluster, bundles, identify, holdMs = HOLD_MS } = dependencies;
+  const recorder = createBundleRecorder(cluster, dependencies.writeBundle);
+  const held = new Set<() => void>();
+  bundles.onChange(() => release());
+  host.addHook('preClose', async () => release());
+
+  function release(): void {
+    for (const end of [...held]) end();
+  }
+
+  async function receive(request: FastifyRequest, reply: FastifyReply): Promise<unknown> {
+    const name = nodeOfPeer(identify(request));
+    if (name === undefined) {
+      return refuse(reply, 401, 'NotANode', 'the client certificate is not that of a node');
+    }
+    const missing = cluster.missing();
+    if (missing.length > 0) return later(reply, `not seen yet: ${missing.join(', ')}`);
+    if (cluster.node(name) === undefined) {
+      return later(reply, `node ${name} is not known to the cluster`);
+    }
+    const read = readBundleReport(request.body);
+    if ('problems' in read) return refuse(reply, 400, 'BadReport', read.problems);
+    const own = await poolNow(name);
+    if ('reason' in own) {
+      request.log.warn({ node: name, reason: own.reason }, 'bundle refused');
+      return refuse(reply, 403, 'Forbidden', own.reason);
+    }
+    const { report } = read;
+    reply.header('cache-control', 'private, no-store');
+    const bundle = bundles.bundleOf(own.pool);
+    if (bundle !== undefined && bundle.digest !== report.given) {
+      return give(request, reply, name, bundle);
+    }
+    if (bundle !== undefined && !(await record(name, report, bundle))) {
+      return later(reply, `there is no MachineConfigNode ${name} yet`);
+    }
+    await untilChange(request, own.pool);
+    // Who is still in the pool is judged anew.
+    const now = await poolNow(name);
+    const next = 'pool' in now ? bundles.bundleOf(now.pool) : undefined;
+    if (next === undefined || next.digest === report.given) return reply.code(204).send();
+    return give(request, reply, name, next);
+  }
+
+  /** The watch may not have seen that the node joined a pool, and a refusal costs the host time. */
+  async function poolNow(name: string) {
+    const node = cluster.node(name);
+    if (node === undefined) return { reason: `node ${name} is not known to the cluster` };
+    const seen = bundlePool(node, cluster.pools());
+    if ('pool' in seen || dependencies.mayLook(name) > 0) return seen;
+    const [nodeNow = node, poolsNow] = await Promise.all([
+      dependencies.readNode(name),
+      dependencies.readPools(),
+    ]);
+    return bundlePool(nodeNow, poolsNow);
+  }
+
+  function record(name: string, report: BundleReport, { pool, digest }: HostBundle) {
+    const problems = bundles.contents()?.problems ?? [];
+    return recorder.record(name, report, { pool, digest, problems });
+  }
+
+  /** Also until the client leaves, its pool changes, or the server ends. */
+  async function untilChange(request: FastifyRequest, pool: string): Promise<void> {
+    const resume = dependencies.letWait(request);
+    const { socket } = request.raw;
+    socket.setTimeout?.(SILENCE_MS);
+    await new Promise<void>((resolve) => {
+      const timer = setTimeout(() => end(), holdMs * (0.5 + 0.5 * Math.random()));
+      const end = (): void => {
+        clearTimeout(timer);
+        held.delete(end);
+        socket.removeListener('close', end);
+        resolve();
+      };
+      held.add(end);
+      socket.once('close', end);
+    });
+    resume();
+    request.log.debug({ pool }, 'answer about a bundle waited');
+  }
+
+  function give(request: FastifyRequest, reply: FastifyReply, node: string, bundle: HostBundle) {
+    const { pool, digest, files } = bundle;
+    request.log.info({ node, pool, digest, files: files.length }, 'bundle sent');
+    return reply.send(bundle);
+  }
+
+  host.put('/host/bundle', { bodyLimit: BUNDLE_REPORT_BYTES }, receive);
+  refuseOtherMethods(host, '/host/bundle', ['PUT']);
+}
