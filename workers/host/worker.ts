@@ -17,6 +17,7 @@ import {
 import { tellListeners, type WritingOrder } from './order-listeners';
 import { ConfirmBeforeReboot } from '../../host/confirm/before-reboot';
 import { bareHost } from './bare-host';
+import { followHostBundle } from './bundle-follower';
 import { connected } from './connection';
 import { tellSilence } from '../../process/temporal/connection';
 import { journalLogger } from '../../process/host/journal-logger';
@@ -237,9 +238,19 @@ async function serveMachine({ settings, systemd }: Machine, running: Running): P
   };
   beginsToWrite = (order) => beforeReboot.begin(order);
   await waitJitter(settings.startJitterSeconds, signal);
+  const ended = new AbortController();
+  // Certificates also reach a machine while Temporal is away.
+  const following = followHostBundle(
+    host.ports,
+    { root: settings.root, endpoint, kubeletUnit: () => findKubelet().kubeletUnit },
+    { exclusive: host.exclusive, signal: AbortSignal.any([signal, ended.signal]), log },
+  );
   const isCutOff = await serveOrders(settings, {
     ...{ host, running, afterReboot, beforeReboot, connection: { shown: () => shown, show } },
     isUrgent: () => afterReboot.isAwaited() || beforeReboot.isAwaited,
+  }).finally(() => {
+    ended.abort();
+    return following;
   });
   if (isCutOff) await goBackAndReboot(host, signal, log, afterReboot.why());
 }

@@ -1,0 +1,235 @@
+/**
+ * Keeps the certificates and secrets beside the config on this machine: waits at the server for
+ * another bundle, and writes it at once, also while the pool is paused. Never beside an update.
+ */
+
+import type { PathWatch, PathWatchOptions } from '../../adapters/host';
+import { backoffMs } from '../../core/backoff';
+import { printableWithin } from '../../core/drift';
+import { failureName, messageOf } from '../../core/errors';
+import {
+  type BundleReport,
+  type HostBundle,
+  LEFT_REPORTED,
+  PROBLEM_LIMIT,
+} from '../../core/host-bundle';
+import { Alarm } from '../drift/alarm';
+import { retryAfterOf } from '../drift/news';
+import { endRepair } from '../drift/unfinished-repair';
+import type { Exclusive } from '../exclusive';
+import type { StepContext } from '../ports';
+import { CURRENT_CONFIG_FILE } from '../records/configs';
+import { openJournal } from '../transaction/open-journal';
+import { ALSO_WATCHED } from './bundle-changes';
+import { type BundlePorts, writeBundle } from './write-bundle';
+
+export interface FollowPorts extends Omit<BundlePorts, 'context'> {
+  watch(on: Pick<PathWatchOptions, 'onTouched' | 'onTrouble'>): PathWatch;
+  /**
+   * @throws `ConfigFetchFailed` (`details.retryAfter`, seconds), `ConfigForbidden`
+   */
+  ask(report: BundleReport, signal: AbortSignal): Promise<HostBundle | undefined>;
+}
+
+interface FollowLog {
+  debug(fields: object, message: string): void;
+  info(fields: object, message: string): void;
+  warn(fields: object, message: string): void;
+}
+
+/** Milliseconds. */
+export interface FollowTiming {
+  /** From the first touch of a file to the look at it. */
+  readonly quiet: number;
+  /** Until an update that is under way is looked at again. */
+  readonly busy: number;
+  /** Kubelets that have to start again do it within this time. */
+  readonly kubelets: number;
+  /** After a bundle that could not be written, or a refused request; doubled up to `longest`. */
+  readonly retry: number;
+  readonly longest: number;
+}
+
+const TIMING: FollowTiming = {
+  quiet: 500,
+  busy: 5_000,
+  kubelets: 30_000,
+  retry: 2_000,
+  longest: 300_000,
+};
+
+export interface FollowOptions {
+  readonly exclusive: Exclusive;
+  readonly signal: AbortSignal;
+  readonly log: FollowLog;
+  readonly timing?: Partial<FollowTiming>;
+  /** From 0 to 1; spreads the work of many hosts. */
+  readonly random?: () => number;
+}
+
+/** Until the signal aborts. Failures are logged, reported and retried. */
+export async function followBundle(ports: FollowPorts, options: FollowOptions): Promise<void> {
+  await new BundleFollower(ports, options).run();
+}
+
+class BundleFollower {
+  readonly #ports: FollowPorts;
+  readonly #options: FollowOptions;
+  readonly #timing: FollowTiming;
+  readonly #alarm: Alarm;
+  #watch: PathWatch | undefined;
+  /** The last one that the server gave. */
+  #bundle: HostBundle | undefined;
+  #report: BundleReport = {};
+  /** Ends the wait at the server, because there is something new to tell. */
+  #waiting: AbortController | undefined;
+  readonly #failures = { ask: 0, write: 0 };
+
+  constructor(ports: FollowPorts, options: FollowOptions) {
+    this.#ports = ports;
+    this.#options = options;
+    this.#timing = { ...TIMING, ...options.timing };
+    this.#alarm = new Alarm(options.signal);
+  }
+
+  async run(): Promise<void> {
+    const { log } = this.#options;
+    const { node } = this.#ports;
+    this.#watch = this.#ports.watch({
+      onTouched: () => this.#alarm.within('touched', this.#timing.quiet),
+      onTrouble: (directory, reason) => {
+        log.warn({ node, directory, reason }, 'not watched for certificates');
+      },
+    });
+    try {
+      await Promise.all([this.#asking(), this.#writing()]);
+    } finally {
+      this.#watch.close();
+    }
+  }
+
+  async #asking(): Promise<void> {
+    const { signal, log } = this.#options;
+    const { node } = this.#ports;
+    while (!signal.aborted) {
+      const waiting = new AbortController();
+      this.#waiting = waiting;
+      try {
+        const both = AbortSignal.any([signal, waiting.signal]);
+        const bundle = await this.#ports.ask(this.#reportNow(), both);
+        this.#failures.ask = 0;
+        if (bundle === undefined) continue;
+        const { pool, digest, apiServerAuthority } = bundle;
+        log.debug({ node, pool, digest }, 'bundle received');
+        const isForKubelet = this.#bundle?.apiServerAuthority !== apiServerAuthority;
+        if (this.#bundle !== undefined && isForKubelet) {
+          await this.#pause(this.#random() * this.#timing.kubelets);
+        }
+        this.#bundle = bundle;
+        await this.#write();
+        await this.#pause(this.#random() * this.#timing.quiet);
+      } catch (error) {
+        if (signal.aborted) return;
+        if (waiting.signal.aborted) continue;
+        if (failureName(error) === undefined) throw error;
+        const wait = Math.max(this.#backoff('ask'), retryAfterOf(error));
+        log.debug({ node, reason: messageOf(error), wait }, 'no bundle; will ask again');
+        await this.#pause(wait);
+      }
+    }
+  }
+
+  async #writing(): Promise<void> {
+    while ((await this.#alarm.rings()) !== undefined) await this.#write();
+  }
+
+  /** Tells the server, once it is known, what became of the bundle. */
+  async #write(): Promise<void> {
+    const before = JSON.stringify(this.#report);
+    await this.#options.exclusive(() => this.#writeNow());
+    if (JSON.stringify(this.#report) !== before) this.#waiting?.abort();
+  }
+
+  async #writeNow(): Promise<void> {
+    const { signal, log } = this.#options;
+    const bundle = this.#bundle;
+    const { node } = this.#ports;
+    if (bundle === undefined || signal.aborted) return;
+    try {
+      if (await this.#isBusy()) {
+        this.#alarm.within('busy', this.#timing.busy);
+        return;
+      }
+      const { paths, leftToConfig } = await writeBundle(this.#portsNow(), bundle);
+      if (paths.length > 0) log.info({ node, paths, digest: bundle.digest }, 'bundle written');
+      this.#failures.write = 0;
+      const left = leftToConfig.slice(0, LEFT_REPORTED);
+      this.#report = {
+        digest: bundle.digest,
+        ...(left.length === 0 ? {} : { leftToConfig: left }),
+      };
+    } catch (error) {
+      if (signal.aborted) return;
+      const problem = printableWithin(messageOf(error), PROBLEM_LIMIT);
+      log.warn({ node, reason: problem }, 'bundle not written; will try again');
+      const { digest } = this.#report;
+      this.#report = { ...(digest === undefined ? {} : { digest }), problem };
+      this.#alarm.within('again', this.#backoff('write'));
+    }
+    this.#watch?.set({
+      paths: [...bundle.files.map(({ path }) => path), ...ALSO_WATCHED, CURRENT_CONFIG_FILE],
+    });
+  }
+
+  /** Also ends an unfinished write. */
+  async #isBusy(): Promise<boolean> {
+    const ports = this.#portsNow();
+    const journal = await openJournal(ports);
+    if (journal === undefined) return false;
+    if (journal.header.repair !== true) return true;
+    const { log } = this.#options;
+    log.warn(
+      { node: ports.node, what: await endRepair(ports, journal, await ports.os.status()) },
+      'settled',
+    );
+    return false;
+  }
+
+  #portsNow(): BundlePorts {
+    const context = (): StepContext => {
+      const { signal, log } = this.#options;
+      return { signal, progress: (text) => log.debug({ node: this.#ports.node }, text) };
+    };
+    return { ...this.#ports, context };
+  }
+
+  #pause(ms: number): Promise<void> {
+    const { signal } = this.#options;
+    return new Promise((resolve) => {
+      const done = (): void => {
+        clearTimeout(timer);
+        signal.removeEventListener('abort', done);
+        resolve();
+      };
+      const timer = setTimeout(done, ms);
+      timer.unref();
+      signal.addEventListener('abort', done);
+    });
+  }
+
+  #reportNow(): BundleReport {
+    const given = this.#bundle?.digest;
+    return { ...this.#report, ...(given === undefined ? {} : { given }) };
+  }
+
+  #backoff(of: 'ask' | 'write'): number {
+    const { retry, longest } = this.#timing;
+    this.#failures[of] += 1;
+    const most = backoffMs({ firstMs: retry, maxMs: longest }, this.#failures[of]);
+    return most * (0.5 + 0.5 * this.#random());
+  }
+
+  #random(): number {
+    return (this.#options.random ?? Math.random)();
+  }
+}
