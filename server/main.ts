@@ -172,7 +172,7 @@ async function startInCluster(context: Context): Promise<Urls> {
   const ignition = await startIgnition({
     ...context,
     source: createClusterSource({
-      ...{ pools, controllerConfigs, nodes, readMachineConfig, facts, ageSeconds },
+      ...{ pools, controllerConfigs, nodes, readMachineConfig, facts, bundles, ageSeconds },
       log: logger,
     }),
     gate: gateFor(settings, tokens, {

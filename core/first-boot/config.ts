@@ -7,6 +7,7 @@
 
 import { decodeBase64, encodeDataUrl, goJson } from '../encoding';
 import { fail } from '../errors';
+import type { BundleFile } from '../host-bundle';
 import {
   convertIgnitionTo,
   EMPTY_IGNITION,
@@ -40,6 +41,8 @@ export interface FirstBootFacts {
   readonly cloudAuthority?: string;
   /** Authorities of registries by `host[:port]`, PEM. */
   readonly registryAuthorities?: Readonly<Record<string, string>>;
+  /** Files of the bundle of the pool, without the two authorities above: they win over the registries. */
+  readonly bundleFiles?: readonly BundleFile[];
 }
 
 interface FirstBootInput {
@@ -78,13 +81,7 @@ export function firstBootConfig(input: FirstBootInput): string {
   const served = withFiles(bootstrapping, [
     { path: FIRST_BOOT_FILE.SERVED_CONFIG, contents: JSON.stringify(machineConfig, null, 4) },
   ]);
-  const first = withMissingFiles(
-    served,
-    Object.entries(facts.registryAuthorities ?? {}).map(([registry, contents]) => ({
-      path: `/etc/docker/certs.d/${registry}/ca.crt`,
-      contents,
-    })),
-  );
+  const first = withMissingFiles(served, filesBeside(facts));
   const second = withReplacedFiles(first, [
     ...authority(FIRST_BOOT_FILE.KUBELET_AUTHORITY, facts.kubeletAuthority),
     ...authority(FIRST_BOOT_FILE.CLOUD_AUTHORITY, facts.cloudAuthority),
@@ -109,6 +106,23 @@ function refuseObstacle(name: string, whole: IgnitionObject): void {
     'InvalidMachineConfig',
     `cannot serve ${name}: its ${kind} ${at} is in the way of ${file}, which every first config has; take it out of the MachineConfig that brings it`,
   );
+}
+
+/** By path: hosts get them anew whenever they change. */
+function filesBeside({
+  registryAuthorities = {},
+  bundleFiles = [],
+}: FirstBootFacts): readonly FirstBootFile[] {
+  const files = new Map<string, FirstBootFile>();
+  for (const [registry, contents] of Object.entries(registryAuthorities)) {
+    const path = `/etc/docker/certs.d/${registry}/ca.crt`;
+    files.set(path, { path, contents });
+  }
+  for (const { path, mode, content } of bundleFiles) {
+    const source = encodeDataUrl(Buffer.from(content, 'base64'));
+    files.set(path, { path, mode, contents: { source } });
+  }
+  return [...files.values()];
 }
 
 /** The annotations of a Node that is on the config from its first moment. */

@@ -22,6 +22,8 @@ const MODE = 420;
 /** A text, or a `data:` URL for encoded contents. */
 export interface FirstBootFile {
   readonly path: string;
+  /** Default: 0644. */
+  readonly mode?: number;
   readonly contents: string | { readonly source: string };
 }
 
@@ -110,7 +112,8 @@ function parentsOf(path: string): readonly string[] {
 }
 
 function ignitionFile(file: FirstBootFile): IgnitionObject {
-  return { path: file.path, overwrite: true, contents: { source: sourceOf(file) }, mode: MODE };
+  const { path, mode = MODE } = file;
+  return { path, overwrite: true, contents: { source: sourceOf(file) }, mode };
 }
 
 function sourceOf({ contents }: FirstBootFile): string {

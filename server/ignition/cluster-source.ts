@@ -13,6 +13,7 @@ import type { Node } from '../../core/node/types';
 import { nodesOfPool } from '../../core/pool/membership';
 import type { MachineConfigPool } from '../../core/pool/types';
 import type { ReadMachineConfig } from '../ports';
+import type { BundleSource } from '../bundles/source';
 import { within } from '../within';
 import { controllerFacts } from './controller-facts';
 import type { FileFacts } from './facts';
@@ -27,6 +28,8 @@ interface ClusterSourceOptions {
   readonly nodes: Pick<CacheView<Node>, 'isSynced' | 'list'>;
   readonly readMachineConfig: ReadMachineConfig;
   readonly facts: () => FileFacts;
+  /** Absent = only what the ControllerConfig itself says. */
+  readonly bundles?: Pick<BundleSource, 'contents' | 'onChange'>;
   readonly ageSeconds: () => number;
   readonly log: { warn(fields: object, message: string): void };
   /** Monotonic, milliseconds. */
@@ -54,7 +57,7 @@ interface KeptConfig {
 }
 
 export function createClusterSource(options: ClusterSourceOptions): ConfigSource {
-  const { pools, controllerConfigs, nodes, facts, ageSeconds, log } = options;
+  const { pools, controllerConfigs, nodes, facts, bundles, ageSeconds, log } = options;
   const { patience = PATIENCE_MS } = options;
   const clock = options.clock ?? (() => performance.now());
   const kept = new Map<string, KeptConfig>();
@@ -109,11 +112,13 @@ export function createClusterSource(options: ClusterSourceOptions): ConfigSource
   ): ServedConfig {
     const controllerConfig = controllerConfigs.get(CONTROLLER_CONFIG);
     const fileFacts = facts();
-    const from = [machineConfig, controllerConfig, fileFacts, instead?.of, instead?.because];
+    const contents = bundles?.contents();
+    const sources = [machineConfig, controllerConfig, fileFacts, contents];
+    const from = [...sources, instead?.of, instead?.because];
     const known = last.get(pool);
     if (known?.from.every((part, index) => part === from[index]) === true) return known.served;
     const { name, uid, resourceVersion } = machineConfig.metadata;
-    const all = { ...controllerFacts(controllerConfig), ...fileFacts };
+    const all = { ...controllerFacts(controllerConfig, contents), ...fileFacts };
     const key = JSON.stringify([name, uid, resourceVersion, digestOf(all)]);
     if (instead !== undefined) log.warn({ pool, served: name, ...instead }, INSTEAD);
     const substitute = instead === undefined ? {} : { instead };
@@ -199,9 +204,11 @@ export function createClusterSource(options: ClusterSourceOptions): ConfigSource
         for (const { metadata } of pools.list()) listener(metadata.name);
       });
       pools.subscribe(({ object }) => listener(object.metadata.name));
-      controllerConfigs.subscribe(() => {
+      const all = (): void => {
         for (const pool of last.keys()) listener(pool);
-      });
+      };
+      controllerConfigs.subscribe(all);
+      bundles?.onChange(all);
     },
   };
 }

@@ -54,6 +54,38 @@ function serve(machineConfig: MachineConfig, version: OutputVersion, facts = FAC
   return { text, served, files, paths: files.map(({ path }) => path), contents };
 }
 
+const BUNDLE_FILE = '/var/lib/kubelet/config.json';
+
+describe('files of the bundle', () => {
+  const bundleFiles = [
+    { path: BUNDLE_FILE, mode: 0o600 as const, content: Buffer.from('{}').toString('base64') },
+    {
+      path: REGISTRY_AUTHORITY,
+      mode: 0o644 as const,
+      content: Buffer.from('new').toString('base64'),
+    },
+  ];
+
+  it('are there with their modes, and win over the files of the server', () => {
+    const { contents, files } = serve(aConfig(), '3.5', { ...FACTS, bundleFiles });
+
+    expect(contents(BUNDLE_FILE)).toBe('{}');
+    expect(files.find(({ path }) => path === BUNDLE_FILE)?.mode).toBe(0o600);
+    expect(contents(REGISTRY_AUTHORITY)).toBe('new');
+    expect(files.filter(({ path }) => path === REGISTRY_AUTHORITY)).toHaveLength(1);
+  });
+
+  it('leave a file of the config', () => {
+    const storage = {
+      files: [{ path: BUNDLE_FILE, contents: { source: 'data:,own' }, mode: 384 }],
+    };
+
+    expect(
+      serve(aConfig({ storage }), '3.5', { ...FACTS, bundleFiles }).contents(BUNDLE_FILE),
+    ).toBe('own');
+  });
+});
+
 describe('the first config of a machine', () => {
   it('is the rendered config with the first files after its own, the encapsulated one last', () => {
     expect(serve(aConfig(), '3.5').paths).toEqual([
