@@ -167,6 +167,17 @@ async function lead(standing: Standing, leadership: Leadership): Promise<void> {
     leading,
   );
   const generating = [kubelets, runtimes];
+  const certificates = new CertificateController(
+    {
+      ...{ source: kube, events, controllerConfigs: caches.controllerConfigs },
+      writerWith: (absorb) => fencedWriter(kube, absorb, leadership),
+      log: of('certificates'),
+      namespace: settings.namespace,
+      serverNames: settings.serverNames,
+      issues: settings.issueCertificates,
+    },
+    leading,
+  );
   const controllers = [
     ...generating,
     new RenderController(
@@ -185,23 +196,16 @@ async function lead(standing: Standing, leadership: Leadership): Promise<void> {
       { ...shared, log: of('garbage'), keepRendered: settings.keepRendered },
       leading,
     ),
-    new PoolStatusController({ ...shared, log: of('pool-status') }, leading),
+    new PoolStatusController(
+      { ...shared, ownCertificates: certificates, log: of('pool-status') },
+      leading,
+    ),
     new NodeController(
       { ...shared, readNode: (name) => kube.get(NODES, { name }), log: of('nodes') },
       leading,
     ),
     new TaintController({ ...shared, log: of('nodes') }, leading),
-    new CertificateController(
-      {
-        ...{ source: kube, events, controllerConfigs: caches.controllerConfigs },
-        writerWith: (absorb) => fencedWriter(kube, absorb, leadership),
-        log: of('certificates'),
-        namespace: settings.namespace,
-        serverNames: settings.serverNames,
-        issues: settings.issueCertificates,
-      },
-      leading,
-    ),
+    certificates,
     new MachineConfigurationController({ ...shared, log: of('machine-configuration') }, leading),
     new RolloutController({ ...shared, gateway, log: of('rollout') }, leading),
   ];

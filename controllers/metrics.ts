@@ -1,6 +1,7 @@
 /** Under MCO's names where MCO has one. Labels are few and bounded. */
 
 import { Counter, Gauge, Histogram, Registry } from 'prom-client';
+import type { CertificateExpiry } from '../core/certificates';
 import { ANNOTATION } from '../core/names';
 import { annotationOf, isDegraded, isUnavailable, isUpdatedTo } from '../core/node/predicates';
 import type { Node } from '../core/node/types';
@@ -17,6 +18,7 @@ export interface ControllerMetrics {
     nodes: readonly Node[],
     membership: Membership,
   ): void;
+  certificatesObserved(expiries: readonly CertificateExpiry[]): void;
   rendered(pool: string, outcome: RenderOutcome, seconds: number): void;
   osImageOverridden(pool: string, overridden: boolean): void;
   rolloutWoken(pool: string): void;
@@ -74,6 +76,20 @@ export function createMetrics(registry = new Registry()): ControllerMetrics {
       }
     },
   });
+  let expiries: readonly CertificateExpiry[] = [];
+  new Gauge({
+    name: 'slipway_certificate_expiry_seconds',
+    help: 'Until the first certificate of this subject in this bundle ends; below 0 afterwards',
+    labelNames: ['bundle', 'subject'],
+    registers,
+    collect() {
+      this.reset();
+      // The first one to end comes first, and counts.
+      for (const { bundle, subject, expiry } of expiries.toReversed()) {
+        this.set({ bundle, subject }, (Date.parse(expiry) - Date.now()) / 1000);
+      }
+    },
+  });
   leader.set(0);
   return {
     registry,
@@ -91,6 +107,9 @@ export function createMetrics(registry = new Registry()): ControllerMetrics {
         unavailable.set(labels, members.filter(isUnavailable).length);
       }
       for (const node of contradictory(pools, membership)) alert.set({ node }, 1);
+    },
+    certificatesObserved: (seen) => {
+      expiries = seen;
     },
     rendered: (pool, outcome, seconds) => {
       renders.inc({ pool, outcome });

@@ -48,6 +48,9 @@ export const MachineConfigPool = z.looseObject({
       readyMachineCount: field(z.int32()),
       unavailableMachineCount: field(z.int32()),
       degradedMachineCount: field(z.int32()),
+      certExpirys: field(
+        z.array(z.object({ bundle: z.string(), subject: z.string(), expiry: field(z.string()) })),
+      ),
       conditions: field(z.array(Condition)),
     }),
   ),

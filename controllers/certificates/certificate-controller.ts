@@ -16,19 +16,23 @@ import type { ConfigMap, KubeObject, Resource, Secret } from '../../adapters/kub
 import type { Log } from '../../adapters/kube/transport';
 import type { WatchSource } from '../../adapters/kube/watch';
 import {
+  BUNDLE_CONFIG_MAP,
   BUNDLE_KEY,
   bundleOf,
   type CertificateProblem,
   certificateBlocks,
   clientAuthorities,
+  CLIENT_AUTHORITY_CONFIG_MAP,
   CLUSTER_AUTHENTICATION,
   isOurs,
   joined,
   judgeAuthority,
   judgeServing,
+  type NamedBundle,
   problemOfForeign,
   problemText,
   serverNames,
+  SERVING_SECRET,
   type StoredPair,
   validOf,
 } from '../../core/certificates';
@@ -105,6 +109,32 @@ export class CertificateController {
       if (this.#stored.serving.cache.isSynced) this.#queue.add(SERVER);
     });
     leading.addEventListener('abort', unsubscribe);
+  }
+
+  /** What the server and its hosts show each other; undefined = not all of it has been seen. */
+  bundles(): readonly NamedBundle[] | undefined {
+    const { serving, bundle, clientAuthority } = this.#stored;
+    if (![serving, bundle, clientAuthority].every(({ cache }) => cache.isSynced)) return undefined;
+    const served = serving.object === undefined ? '' : textIn(serving.object, 'tls.crt');
+    return [
+      { bundle: SERVING_SECRET, pem: served },
+      { bundle: BUNDLE_CONFIG_MAP, pem: bundle.object?.data?.[BUNDLE_KEY] ?? '' },
+      {
+        bundle: CLIENT_AUTHORITY_CONFIG_MAP,
+        pem: clientAuthority.object?.data?.[BUNDLE_KEY] ?? '',
+      },
+    ];
+  }
+
+  /** Returns a function that stops. */
+  onChange(listener: () => void): () => void {
+    const ends = Object.values(this.#stored).map(({ cache }: Follower<KubeObject>) => {
+      void cache.synced.then(listener);
+      return cache.subscribe(listener);
+    });
+    return () => {
+      for (const end of ends) end();
+    };
   }
 
   async idle(): Promise<void> {

@@ -1,1 +1,2 @@
 export { PoolStatusController } from './pool-status-controller';
+export type { OwnCertificates } from './certificate-expiry';

@@ -2,6 +2,8 @@
 
 import { MACHINE_CONFIG_POOLS } from '../../adapters/kube/resources';
 import type { Log } from '../../adapters/kube/transport';
+import { type CertificateExpiry, untilNextWarning } from '../../core/certificates';
+import { CONTROLLER_CONFIG } from '../../core/controller-config';
 import { failureName, messageOf } from '../../core/errors';
 import { FIELD_MANAGER, PoolCondition } from '../../core/names';
 import type { MachineConfigNode, Node } from '../../core/node/types';
@@ -16,6 +18,7 @@ import type { EventRecorder } from '../event-recorder';
 import type { Writer } from '../fenced-writer';
 import type { ControllerMetrics } from '../metrics';
 import { tellFailure, WorkQueue } from '../work-queue';
+import { expiriesNow, type OwnCertificates, withExpiries } from './certificate-expiry';
 import { withControlPlaneLimit } from './control-plane-limit';
 import { findProblems, withProblems, type PoolProblem } from './pool-problems';
 import { ownedStatus, statusDiffers } from './status-patch';
@@ -24,6 +27,8 @@ const FIELD_OWNER = `${FIELD_MANAGER.CONTROLLERS}-status`;
 
 /** One key, because membership depends on all pools. */
 const ALL_POOLS = 'pools';
+
+const LONGEST_MS = 3_600_000;
 
 /** Nodes change in bursts; people read the status about once a second. */
 const COALESCING = { quietMs: 200, longestMs: 1_000 };
@@ -34,6 +39,7 @@ interface PoolStatusDeps {
   readonly events: EventRecorder;
   readonly metrics: ControllerMetrics;
   readonly log: Log;
+  readonly ownCertificates: OwnCertificates;
   /** RFC 3339. */
   readonly now: () => string;
 }
@@ -58,7 +64,7 @@ export class PoolStatusController {
     const changed = (): void => {
       this.#queue.add(ALL_POOLS);
     };
-    const { pools, nodes, machineConfigNodes } = deps.picture;
+    const { pools, nodes, machineConfigNodes, controllerConfigs } = deps.picture;
     const subscriptions = [
       pools.subscribe(changed),
       nodes.subscribe((event) => {
@@ -66,6 +72,8 @@ export class PoolStatusController {
         changed();
       }),
       machineConfigNodes.subscribe(changed),
+      controllerConfigs.subscribe(changed),
+      deps.ownCertificates.onChange(changed),
     ];
     leading.addEventListener('abort', () => {
       for (const unsubscribe of subscriptions) unsubscribe();
@@ -86,13 +94,16 @@ export class PoolStatusController {
     this.#tellProblems(problems, membership);
     metrics.poolsObserved(pools, nodes, membership);
     const controlPlane = controlPlaneOf(nodes).length;
-
+    const config = picture.controllerConfigs.get(CONTROLLER_CONFIG);
+    const own = this.#deps.ownCertificates.bundles();
     const failures: unknown[] = [];
     for (const pool of pools) {
       try {
         const members = membership.members.get(pool.metadata.name) ?? [];
         const found = problems.get(pool.metadata.name) ?? [];
-        await this.#sync(pool, members, found, controlPlane);
+        const expiries = expiriesNow(config, own, pool.status);
+        this.#lookAgain(expiries);
+        await this.#sync(pool, members, found, { controlPlane, expiries });
       } catch (error) {
         // A failed write does not delay the other pools.
         failures.push(error);
@@ -107,14 +118,18 @@ export class PoolStatusController {
     pool: MachineConfigPool,
     nodes: readonly Node[],
     problems: readonly PoolProblem[],
-    controlPlane: number,
+    {
+      controlPlane,
+      expiries,
+    }: { readonly controlPlane: number; readonly expiries: readonly CertificateExpiry[] },
   ): Promise<void> {
     const { writer, now } = this.#deps;
     const machineConfigNodes = this.#statesOf(nodes);
     const at = now();
     const computed = poolStatus({ pool, nodes, machineConfigNodes, now: at });
     const withLimit = withControlPlaneLimit(computed, pool, nodes, controlPlane, at);
-    const status = ownedStatus(withProblems(withLimit, problems, pool, at));
+    const withEnds = withExpiries(withLimit, expiries, at);
+    const status = ownedStatus(withProblems(withEnds, problems, pool, at));
     if (!statusDiffers(ownedStatus(pool.status), status)) return;
     const { name, uid } = pool.metadata;
     await writer.apply(
@@ -123,6 +138,14 @@ export class PoolStatusController {
       { manager: FIELD_OWNER, subresource: 'status' },
     );
     this.#tellProgress(pool, status);
+  }
+
+  /** Certificates end while nothing changes. */
+  #lookAgain(expiries: readonly CertificateExpiry[]): void {
+    const { metrics, now } = this.#deps;
+    metrics.certificatesObserved(expiries);
+    const wait = untilNextWarning(expiries, Date.parse(now())) ?? LONGEST_MS;
+    this.#queue.addAfter(ALL_POOLS, Math.min(Math.max(wait, 1_000), LONGEST_MS));
   }
 
   #statesOf(nodes: readonly Node[]): readonly MachineConfigNode[] {

@@ -13,6 +13,7 @@ const OWNED = new Set<string>([
   PoolCondition.IMAGE_BUILD_DEGRADED,
   PoolCondition.DEGRADED,
   PoolCondition.CONTROL_PLANE_LIMITED,
+  PoolCondition.CERTIFICATES_EXPIRING,
 ]);
 
 type OwnedStatus = Pick<
@@ -24,14 +25,16 @@ type OwnedStatus = Pick<
   | 'readyMachineCount'
   | 'unavailableMachineCount'
   | 'degradedMachineCount'
+  | 'certExpirys'
 > & { readonly conditions: readonly Condition[] };
 
 export function ownedStatus(status: PoolStatus | undefined): OwnedStatus {
   const { observedGeneration, configuration, machineCount, updatedMachineCount } = status ?? {};
   const { readyMachineCount, unavailableMachineCount, degradedMachineCount } = status ?? {};
+  const certExpirys = status?.certExpirys?.length === 0 ? undefined : status?.certExpirys;
   return {
     ...optional({ observedGeneration, configuration, machineCount, updatedMachineCount }),
-    ...optional({ readyMachineCount, unavailableMachineCount, degradedMachineCount }),
+    ...optional({ readyMachineCount, unavailableMachineCount, degradedMachineCount, certExpirys }),
     conditions: (status?.conditions ?? []).filter(({ type }) => OWNED.has(type)),
   };
 }

@@ -1,6 +1,7 @@
 export * from './authority';
 export * from './bundle';
 export * from './client-authorities';
+export * from './expiry';
 export * from './names';
 export * from './pair';
 export * from './pem';

@@ -1,4 +1,5 @@
 export * from './authorities';
+export * from './certificates';
 export * from './compose';
 export * from './kubeconfig';
 export * from './paths';

@@ -24,6 +24,12 @@ export interface MachineConfigPool {
     readonly readyMachineCount?: number;
     readonly unavailableMachineCount?: number;
     readonly degradedMachineCount?: number;
+    readonly certExpirys?: readonly {
+      readonly bundle: string;
+      readonly subject: string;
+      /** RFC 3339. */
+      readonly expiry?: string;
+    }[];
     readonly conditions?: readonly Condition[];
   };
 }

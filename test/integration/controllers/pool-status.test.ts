@@ -1,9 +1,13 @@
+import { makeAuthority } from '../../../adapters/certificates/issue';
 import {
+  CONTROLLER_CONFIGS,
   MACHINE_CONFIG_NODES,
   MACHINE_CONFIG_POOLS,
   MACHINE_CONFIGS,
   NODES,
 } from '../../../adapters/kube/resources';
+import { AUTHORITY_DAYS } from '../../../core/certificates';
+import { CONTROLLER_CONFIG } from '../../../core/controller-config';
 import { driftStatus } from '../../../core/drift';
 import { ANNOTATION, FIELD_MANAGER } from '../../../core/names';
 import { mcnConditions } from '../../../core/node/conditions';
@@ -69,6 +73,47 @@ describe('the status of a pool', () => {
         pool.status?.observedGeneration === pool.metadata.generation &&
         condition(pool, 'ControlPlaneLimited') === undefined,
     );
+  });
+
+  it('says when certificates end, warns of one that does soon, and stops when it is rotated', async () => {
+    const { client } = fixture.api;
+    const authority = async (days: number) => {
+      const { certificate } = await makeAuthority(
+        Date.now() - (AUTHORITY_DAYS - days) * 86_400_000,
+      );
+      return { kubeAPIServerServingCAData: Buffer.from(certificate).toString('base64') };
+    };
+    await client.create(MACHINE_CONFIG_POOLS, aPool('ending'));
+    const metadata = { name: CONTROLLER_CONFIG };
+    const config = { metadata, spec: await authority(5) };
+    await client.create(CONTROLLER_CONFIGS, config);
+
+    const ending = await fixture.observer.pool('ending', is('CertificatesExpiring', 'True'));
+    expect(condition(ending, 'CertificatesExpiring')).toMatchObject({
+      reason: 'Within7Days',
+      message: expect.stringMatching(
+        /^KubeAPIServerServingCAData: CN=slipway-server-ca@\d+ ends on /,
+      ) as string,
+    });
+    const [first] = ending.status?.certExpirys ?? [];
+    expect(first).toMatchObject({ bundle: 'KubeAPIServerServingCAData' });
+    expect(
+      await metric(fixture.controllers.metrics, 'slipway_certificate_expiry_seconds', {
+        bundle: 'KubeAPIServerServingCAData',
+        subject: first?.subject ?? '',
+      }),
+    ).toBeGreaterThan(4 * 86_400);
+
+    await client.patch(
+      CONTROLLER_CONFIGS,
+      { name: CONTROLLER_CONFIG },
+      { spec: await authority(300) },
+    );
+    await fixture.observer.pool(
+      'ending',
+      (pool) => condition(pool, 'CertificatesExpiring') === undefined,
+    );
+    await client.delete(CONTROLLER_CONFIGS, { name: CONTROLLER_CONFIG });
   });
 
   it('follows its nodes, and its configuration follows when the last one is done', async () => {
