@@ -1,6 +1,6 @@
 /** `slipway node status|retry|skip|cancel NODE`. */
 
-import { ANNOTATION } from '../../core/names';
+import { ANNOTATION, NodeCondition } from '../../core/names';
 import type { Condition } from '../../core/object-meta';
 import type { MachineConfigNode, Node } from '../../core/node/types';
 import { primaryPoolForNode } from '../../core/pool';
@@ -150,14 +150,19 @@ function updateLines(
   ];
 }
 
+const STATUS_SHOWN = { True: 'true', False: 'false', Unknown: 'in progress' } as const;
+
 function conditionLines(conditions: readonly Condition[], context: CliContext): readonly string[] {
-  const notable = conditions.filter((condition) => condition.status !== 'False');
+  const notable = conditions.filter(
+    // Where it is False, a person may be needed.
+    ({ type, status }) => status !== 'False' || type === NodeCondition.HOST_BUNDLE,
+  );
   if (notable.length === 0) return [];
   return [
     'Conditions:',
     ...notable.map((condition) => {
       const age = formatAge(condition.lastTransitionTime, context.now());
-      const status = condition.status === 'Unknown' ? 'in progress' : 'true';
+      const status = STATUS_SHOWN[condition.status];
       return `  ${condition.type.padEnd(28)}${status.padEnd(13)}${age.padEnd(8)}${condition.message}`;
     }),
   ];

@@ -87,6 +87,7 @@ export const RULES = {
     'list,watch poolrollouts.slipway.dev',
     'list,watch machineconfigurations.operator.openshift.io',
     'list,watch,patch secrets -n slipway-join',
+    'list,watch secrets pull-secret -n slipway',
   ],
 } as const satisfies Readonly<Record<string, readonly string[]>>;
 

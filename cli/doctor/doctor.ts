@@ -7,7 +7,15 @@ import { certificates } from './certificates';
 import { server } from './server';
 import { problem, type Finding } from './finding';
 import { access, apiServer, crds, mco, processes } from './kubernetes';
-import { clocks, hostWorkers, otherVersions, pools, unheardHosts, updaters } from './nodes';
+import {
+  bundles,
+  clocks,
+  hostWorkers,
+  otherVersions,
+  pools,
+  unheardHosts,
+  updaters,
+} from './nodes';
 import type { DoctorCluster, DoctorTemporal, InstalledDeployment } from './ports';
 import { clusterWorkers, histories, temporalServer } from './temporal';
 
@@ -66,6 +74,7 @@ async function inCluster({ cluster, view, temporal, nowMs }: Patient): Promise<r
     ['host workers', INSTALL_CRDS, async () => otherVersions(await seen(), VERSION)],
     ['host workers', REACH_TEMPORAL, async () => hostWorkers(await seen(), await opened())],
     ['other updaters', INSTALL_CRDS, async () => updaters(await seen())],
+    ['machine certificates', INSTALL_CRDS, async () => bundles(await seen())],
     [
       'clocks',
       ASK_AN_ADMINISTRATOR,

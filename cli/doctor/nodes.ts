@@ -2,6 +2,7 @@
 
 import { inParallel } from '../../core/concurrency-limit';
 import { fewNames } from '../../core/few';
+import { bundleShown } from '../../core/host-bundle';
 import { isUnheard } from '../../core/node/unheard';
 import { unreadyCondition } from '../../core/node/predicates';
 import type { Node } from '../../core/node/types';
@@ -75,6 +76,19 @@ export async function hostWorkers(
 export function updaters(view: ClusterView): readonly Finding[] {
   return foreignUpdaters(view, view.nodes).map(({ nodes, message }) =>
     warning(nodesNamed(nodes), message, 'docs/machines.md#other-programs-that-update-machines'),
+  );
+}
+
+/** Hosts that do not have the certificates and secrets that they were given. */
+export function bundles(view: ClusterView): readonly Finding[] {
+  const byMessage = new Map<string, string[]>();
+  for (const { metadata } of members(view)) {
+    const shown = bundleShown(view.machineConfigNodes.get(metadata.name));
+    if (shown?.status !== 'False') continue;
+    byMessage.set(shown.message, [...(byMessage.get(shown.message) ?? []), metadata.name]);
+  }
+  return [...byMessage].map(([message, names]) =>
+    warning(nodesNamed(names), message, 'docs/machine-certificates.md#what-the-conditions-say'),
   );
 }
 

@@ -353,3 +353,22 @@ it('names the nodes whose host worker has another version', async () => {
     ) as string,
   ]);
 });
+
+it('names the nodes that do not have the certificates they were given', async () => {
+  const says = (name: string, status: 'True' | 'False'): readonly [string, MachineConfigNode] => [
+    name,
+    {
+      metadata: { name },
+      spec: { node: { name }, pool: { name: 'worker' }, configVersion: { desired: 'r' } },
+      status: {
+        hostWorker: { version: VERSION },
+        conditions: [{ type: 'HostBundle', status, reason: 'NotWritten', message: 'disk full' }],
+      },
+    },
+  ];
+  const nodes = new Map([says('w1', 'False'), says('w2', 'True')]);
+
+  const { wrong } = await examined({ view: { ...VIEW, machineConfigNodes: nodes } });
+
+  expect(wrong).toEqual([expect.stringContaining('node w1: disk full') as string]);
+});
