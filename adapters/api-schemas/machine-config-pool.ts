@@ -49,7 +49,13 @@ export const MachineConfigPool = z.looseObject({
       unavailableMachineCount: field(z.int32()),
       degradedMachineCount: field(z.int32()),
       certExpirys: field(
-        z.array(z.object({ bundle: z.string(), subject: z.string(), expiry: field(z.string()) })),
+        z.array(
+          z.looseObject({
+            bundle: z.string(),
+            subject: z.string(),
+            expiry: field(z.string().nullable()),
+          }),
+        ),
       ),
       conditions: field(z.array(Condition)),
     }),

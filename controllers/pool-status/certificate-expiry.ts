@@ -29,7 +29,7 @@ export function expiriesNow(
   status: Pick<PoolStatus, 'certExpirys'> | undefined,
 ): readonly CertificateExpiry[] {
   const shown = (status?.certExpirys ?? []).flatMap(({ bundle, subject, expiry }) =>
-    expiry !== undefined && OF_SERVER.test(bundle) ? [{ bundle, subject, expiry }] : [],
+    typeof expiry === 'string' && OF_SERVER.test(bundle) ? [{ bundle, subject, expiry }] : [],
   );
   const others = expiriesOf(certificatesIn(controllerConfig));
   return inOrder([...others, ...(own === undefined ? shown : expiriesOf(own))]);

@@ -27,8 +27,8 @@ export interface MachineConfigPool {
     readonly certExpirys?: readonly {
       readonly bundle: string;
       readonly subject: string;
-      /** RFC 3339. */
-      readonly expiry?: string;
+      /** RFC 3339; null = unknown, as others may write it. */
+      readonly expiry?: string | null;
     }[];
     readonly conditions?: readonly Condition[];
   };
