@@ -45,9 +45,9 @@ export interface FollowTiming {
   readonly busy: number;
   /** Kubelets that have to start again do it within this time. */
   readonly kubelets: number;
-  /** After a bundle that could not be written, or a refused request; doubled up to `longest`. */
+  /** After a refused request, or a bundle that could not be written; doubled up to its longest. */
   readonly retry: number;
-  readonly longest: number;
+  readonly longest: Readonly<Record<'ask' | 'write', number>>;
 }
 
 const TIMING: FollowTiming = {
@@ -55,8 +55,12 @@ const TIMING: FollowTiming = {
   busy: 5_000,
   kubelets: 30_000,
   retry: 2_000,
-  longest: 300_000,
+  // A write may restart the kubelet.
+  longest: { ask: 60_000, write: 300_000 },
 };
+
+/** A balancer may end a wait that is silent for this long or longer; the server is well. */
+const CUT_MS = 10_000;
 
 export interface FollowOptions {
   readonly exclusive: Exclusive;
@@ -113,6 +117,7 @@ class BundleFollower {
     const { node } = this.#ports;
     while (!signal.aborted) {
       const waiting = new AbortController();
+      const since = performance.now();
       this.#waiting = waiting;
       try {
         const both = AbortSignal.any([signal, waiting.signal]);
@@ -132,6 +137,7 @@ class BundleFollower {
         if (signal.aborted) return;
         if (waiting.signal.aborted) continue;
         if (failureName(error) === undefined) throw error;
+        if (performance.now() - since > CUT_MS) this.#failures.ask = 0;
         const wait = Math.max(this.#backoff('ask'), retryAfterOf(error));
         log.debug({ node, reason: messageOf(error), wait }, 'no bundle; will ask again');
         await this.#pause(wait);
@@ -225,7 +231,7 @@ class BundleFollower {
   #backoff(of: 'ask' | 'write'): number {
     const { retry, longest } = this.#timing;
     this.#failures[of] += 1;
-    const most = backoffMs({ firstMs: retry, maxMs: longest }, this.#failures[of]);
+    const most = backoffMs({ firstMs: retry, maxMs: longest[of] }, this.#failures[of]);
     return most * (0.5 + 0.5 * this.#random());
   }
 

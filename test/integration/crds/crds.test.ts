@@ -139,7 +139,7 @@ describe('names and columns', () => {
         'RebootedNode',
         'UncordonedNode',
       ],
-      ['AppliedFiles', 'AppliedOSImage', 'Drifted'],
+      ['AppliedFiles', 'AppliedOSImage', 'Drifted', 'HostBundle'],
     ],
   ])('%s is also %s, and prints as with MCO', async (plural, short, columns, wide, own) => {
     const group = '/apis/machineconfiguration.openshift.io/v1';

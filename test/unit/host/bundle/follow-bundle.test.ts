@@ -108,7 +108,7 @@ async function follow(): Promise<void> {
         signal: stop.signal,
         log: quiet,
         random: () => 0,
-        timing: { quiet: 1, busy: 1, kubelets: 0, retry: 1, longest: 1 },
+        timing: { quiet: 1, busy: 1, kubelets: 0, retry: 1, longest: { ask: 1, write: 1 } },
       },
     ),
   );
