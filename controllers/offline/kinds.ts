@@ -19,7 +19,7 @@ import {
 } from '../../adapters/api-schemas';
 import { disruptionProblems, type DisruptionSource } from '../../core/disruption';
 import type { FieldProblem } from '../../core/field-problem';
-import { authorityProblems } from '../../core/first-boot';
+import { bundleRefusals } from '../../core/host-bundle';
 import { kubeletRefusals, tlsRefusals } from '../../core/kubelet/admission';
 import { placeholdersIn } from '../../core/machine-config';
 import {
@@ -69,9 +69,7 @@ export const OFFLINE_KINDS: readonly OfflineKind[] = [
     apiVersion: MCO,
     kind: 'ControllerConfig',
     schema: ControllerConfig,
-    refusals: filledIn((object) =>
-      authorityProblems(object as { readonly spec: Readonly<Record<string, unknown>> }),
-    ),
+    refusals: filledIn(bundleRefusals),
     keeps: ['spec'],
     onlyName: 'machine-config-controller',
   },

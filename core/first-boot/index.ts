@@ -1,4 +1,3 @@
-export { authorityProblems } from './authorities';
 export { firstBootConfig, readServedIgnition, type FirstBootFacts } from './config';
 export { FIRST_BOOT_FILE } from './files';
 export { bootstrapKubeconfig } from './kubeconfig';

@@ -4,5 +4,6 @@ export * from './compose';
 export * from './kubeconfig';
 export * from './paths';
 export * from './pull-secret';
+export * from './refusals';
 export * from './report';
 export * from './types';

@@ -1,4 +1,5 @@
 import { configText, fileSpec, findingsOf, poolText, renderTexts, ROLE } from './manifests';
+import { newAuthority } from '../../../../tools/cluster/certificates';
 
 const GOOD = configText('00-worker', 'worker', fileSpec('/etc/a'));
 
@@ -78,8 +79,8 @@ spec:
     ]);
   });
 
-  it('refuse an authority that is no base 64, with which the server could serve nobody', () => {
-    const authorities = (kubelet: string, cloud: string): readonly string[] =>
+  it('refuse certificates and secrets of machines that no host could use', async () => {
+    const authorities = (kubelet: string, cloud: string, more = ''): readonly string[] =>
       findingsOf(
         renderTexts({
           'a.yaml': `${poolText('worker')}---\n${GOOD}`,
@@ -89,14 +90,21 @@ metadata: {name: machine-config-controller}
 spec:
   kubeAPIServerServingCAData: ${kubelet}
   cloudProviderCAData: ${cloud}
-`,
+${more}`,
         }),
       );
     expect(authorities('"-----BEGIN CERTIFICATE-----"', 'YQ=')).toEqual([
-      'error b.yaml:5 spec.kubeAPIServerServingCAData not base 64',
-      'error b.yaml:6 spec.cloudProviderCAData not base 64',
+      'error b.yaml:5 spec.kubeAPIServerServingCAData is not base 64',
+      'error b.yaml:6 spec.cloudProviderCAData is not base 64',
     ]);
-    expect(authorities('"YW\\nE="', "''")).toEqual([]);
+    const pem = Buffer.from((await newAuthority('a')).certificate).toString('base64');
+    const lines = `"${pem.slice(0, 64)}\\n${pem.slice(64)}"`;
+    expect(authorities(lines, "''")).toEqual([]);
+    const secret = '  pullSecret: {namespace: a, name: b}\n';
+    const registry = '  imageRegistryBundleData: [{file: a, data: YQ==}]\n';
+    expect(authorities(lines, "''", secret + registry)).toEqual([
+      'error b.yaml:8 spec.imageRegistryBundleData[0].data holds no certificate in PEM',
+    ]);
   });
 
   it('may hold other kinds, which are counted', () => {
