@@ -55,6 +55,13 @@ export const ANNOTATION = {
   RENEW: `${SLIPWAY_GROUP}/renew`,
   /** On the Secret of a join token: RFC 3339. Written by the server, at most once a minute. */
   LAST_USED: `${SLIPWAY_GROUP}/last-used`,
+  /**
+   * On a ControllerConfig: the flavour of the templates that its MachineConfigs are generated from;
+   * absent = none are. On such a MachineConfig: the same.
+   */
+  TEMPLATES: `${SLIPWAY_GROUP}/templates`,
+  /** On a ControllerConfig: `true` = MachineConfigs of others under the names are taken over. */
+  TAKE_OVER: `${SLIPWAY_GROUP}/templates-take-over`,
   /** On a MachineConfig as served: so many of its last kernel arguments come from its Ignition. */
   MOVED_KERNEL_ARGUMENTS: `${SLIPWAY_GROUP}/moved-kernel-arguments`,
 } as const;

@@ -1,0 +1,64 @@
+/** The folder of the templates, and its changes. */
+
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { TemplateFile, TemplateFolder } from '../../core/templates';
+
+/** A folder that a ConfigMap fills changes within a minute anyway. */
+const LOOK_MS = 10_000;
+
+/** Names that begin with a dot are left out: a mounted ConfigMap has some. */
+export function readTemplateFolder(directory: string): TemplateFolder {
+  try {
+    return { files: filesBelow(directory, '') };
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    if (code === undefined) throw error;
+    return { problem: `the templates in ${directory} cannot be read (${code})` };
+  }
+}
+
+function filesBelow(directory: string, below: string): readonly TemplateFile[] {
+  const entries = readdirSync(join(directory, below)).filter((name) => !name.startsWith('.'));
+  return entries.sort().flatMap((name): readonly TemplateFile[] => {
+    const path = below === '' ? name : `${below}/${name}`;
+    try {
+      return [{ path, text: readFileSync(join(directory, path), 'utf8') }];
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== 'EISDIR') throw error;
+      return filesBelow(directory, path);
+    }
+  });
+}
+
+/** Reads it again and again, until the signal aborts. */
+export class WatchedTemplates {
+  readonly #directory: string;
+  readonly #listeners = new Set<() => void>();
+  #current: TemplateFolder;
+
+  constructor(directory: string, signal: AbortSignal) {
+    this.#directory = directory;
+    this.#current = readTemplateFolder(directory);
+    const timer = setInterval(() => this.look(), LOOK_MS);
+    timer.unref();
+    signal.addEventListener('abort', () => clearInterval(timer), { once: true });
+  }
+
+  get current(): TemplateFolder {
+    return this.#current;
+  }
+
+  /** Tells of a change. */
+  look(): void {
+    const now = readTemplateFolder(this.#directory);
+    if (JSON.stringify(now) === JSON.stringify(this.#current)) return;
+    this.#current = now;
+    for (const listener of this.#listeners) listener();
+  }
+
+  subscribe(listener: () => void): () => void {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  }
+}

@@ -1,0 +1,2 @@
+export { readTemplateFolder, WatchedTemplates } from './folder';
+export { fillTemplate } from './liquid';

@@ -1,0 +1,186 @@
+/** One look at the ControllerConfig, the templates and the pools: what to write, and what to say. */
+
+import { fewSentences } from '../few';
+import { storedConfig, type ConfigWrite, type Origin, type Write } from '../generated-configs';
+import { isSameHistory } from '../generated-configs/conditions';
+import type { MachineConfig } from '../machine-config/types';
+import { ANNOTATION, MCO_GROUP, MCO_VERSION } from '../names';
+import type { OwnerReference } from '../object-meta';
+import type { MachineConfigPool } from '../pool/types';
+import { endedConditions, runningConditions } from './conditions';
+import { clusterFacts } from './facts';
+import { findingText } from './filler';
+import { layersOf, misplaced } from './layers';
+import { fromTemplates, type FromTemplates } from './machine-configs';
+import { templatePools } from './pools';
+import type { TemplateFinding, TemplateFolder, TemplatePorts } from './types';
+
+export interface TemplatePicture {
+  /** Absent = none, or without the annotation: nothing is generated. */
+  readonly controllerConfig: Origin | undefined;
+  readonly pools: readonly MachineConfigPool[];
+  readonly machineConfigs: readonly MachineConfig[];
+  readonly templates: TemplateFolder;
+  readonly ports: TemplatePorts;
+  /** Of the controllers, on what they generate. */
+  readonly version: string;
+  /** RFC 3339. */
+  readonly now: string;
+}
+
+export interface TemplateObject {
+  readonly origin: Origin;
+  readonly writes: readonly Write[];
+  /** Why the MachineConfigs stay as they are. */
+  readonly problem?: string;
+  readonly findings: readonly TemplateFinding[];
+  /** Which change nothing. */
+  readonly warnings: readonly TemplateFinding[];
+}
+
+export interface TemplateLook {
+  /** The ControllerConfig, or none. */
+  readonly objects: readonly TemplateObject[];
+  readonly cluster: readonly ConfigWrite[];
+}
+
+export function lookAtTemplates(picture: TemplatePicture): TemplateLook {
+  const { controllerConfig: origin } = picture;
+  const flavour = origin?.metadata.annotations?.[ANNOTATION.TEMPLATES];
+  if (origin === undefined || flavour === undefined) return { objects: [], cluster: [] };
+  if (origin.metadata.deletionTimestamp !== undefined) return { objects: [], cluster: [] };
+  const { configs, findings, warnings } = generated(picture, origin, flavour);
+  const taken = findings.length === 0 ? takenNames(picture, origin, configs) : [];
+  const all = [...findings, ...taken];
+  if (all.length > 0) {
+    const problem = fewSentences(all.map(findingText));
+    const writes = statusWrites(picture, origin, problem);
+    return { objects: [{ origin, writes, problem, findings: all, warnings }], cluster: [] };
+  }
+  const writes = configWrites(picture, configs);
+  const writesAll =
+    writes.length === 0
+      ? statusWrites(picture, origin, undefined)
+      : [runningWrite(picture, origin), ...writes, endedWrite(picture, origin, undefined)];
+  return { objects: [{ origin, writes: writesAll, findings: [], warnings }], cluster: [] };
+}
+
+/** Nothing of a pool is generated when anything of any pool cannot be. */
+function generated(
+  { templates, ports, pools, version }: TemplatePicture,
+  origin: Origin,
+  flavour: string,
+): FromTemplates & { readonly warnings: readonly TemplateFinding[] } {
+  const facts = clusterFacts(origin);
+  const { warnings } = facts;
+  if ('problem' in templates) {
+    const path = ['metadata', 'annotations', ANNOTATION.TEMPLATES];
+    const fix = 'correct the setting templatesDir of the controllers, or take the annotation off';
+    return { configs: [], findings: [{ path, problem: templates.problem, fix }], warnings };
+  }
+  const { files } = templates;
+  const chosen = layersOf(flavour, files, ports.readYaml);
+  if ('findings' in chosen)
+    return { configs: [], findings: [...facts.findings, ...chosen.findings], warnings };
+  const input = {
+    ...{ files, flavour, layers: chosen.layers, values: facts.values, ports, version },
+    owner: ownerOf(origin),
+  };
+  const parts = templatePools(pools).map((pool) => fromTemplates(input, pool));
+  const findings = distinct([
+    ...facts.findings,
+    ...misplaced(files),
+    // A value that is refused is missing in every template: that follows from the refusal.
+    ...(facts.findings.length > 0 ? [] : parts.flatMap((part) => part.findings)),
+  ]);
+  return { configs: parts.flatMap(({ configs }) => configs), findings, warnings };
+}
+
+/** Several pools have the same templates. */
+function distinct(findings: readonly TemplateFinding[]): readonly TemplateFinding[] {
+  return [...new Map(findings.map((finding) => [findingText(finding), finding])).values()];
+}
+
+function ownerOf({ metadata: { name, uid = '' } }: Origin): OwnerReference {
+  return {
+    apiVersion: `${MCO_GROUP}/${MCO_VERSION}`,
+    kind: 'ControllerConfig',
+    name,
+    uid,
+    controller: true,
+    blockOwnerDeletion: true,
+  };
+}
+
+/** MachineConfigs that a person or another controller keeps under the names. */
+function takenNames(
+  { machineConfigs }: TemplatePicture,
+  { metadata: { annotations = {} } }: Origin,
+  configs: readonly MachineConfig[],
+): readonly TemplateFinding[] {
+  if (annotations[ANNOTATION.TAKE_OVER] === 'true') return [];
+  const names = new Set(configs.map(({ metadata }) => metadata.name));
+  return machineConfigs
+    .filter((config) => names.has(config.metadata.name) && !isOurs(config))
+    .map(({ metadata }) => ({
+      path: ['metadata', 'annotations', ANNOTATION.TEMPLATES],
+      problem: `machineconfig ${metadata.name} exists, and these templates did not generate it`,
+      fix: `rename it to keep its files, or set the annotation ${ANNOTATION.TAKE_OVER} to "true" to replace it`,
+    }));
+}
+
+function isOurs({ metadata }: MachineConfig): boolean {
+  return metadata.annotations?.[ANNOTATION.TEMPLATES] !== undefined;
+}
+
+/** Creates, puts right, and removes those of pools and subjects that are gone. */
+function configWrites(
+  { machineConfigs }: TemplatePicture,
+  configs: readonly MachineConfig[],
+): readonly ConfigWrite[] {
+  const known = new Map(machineConfigs.map((config) => [config.metadata.name, config]));
+  const names = new Set(configs.map(({ metadata }) => metadata.name));
+  const gone = machineConfigs.filter(
+    (config) => isOurs(config) && !names.has(config.metadata.name),
+  );
+  return [
+    ...configs.flatMap((config) => storedConfig(known.get(config.metadata.name), config)),
+    ...gone.map(({ metadata }): ConfigWrite => ({ do: 'remove', name: metadata.name })),
+  ];
+}
+
+function syncOf({ version, now }: TemplatePicture, { metadata }: Origin) {
+  return { generation: metadata.generation ?? 0, version, now };
+}
+
+function runningWrite(picture: TemplatePicture, origin: Origin): Write {
+  const { conditions = [], observedGeneration } = origin.status ?? {};
+  const sync = syncOf(picture, origin);
+  return {
+    do: 'status',
+    conditions: runningConditions(conditions, observedGeneration, sync),
+    observedGeneration: sync.generation,
+  };
+}
+
+function endedWrite(picture: TemplatePicture, origin: Origin, problem: string | undefined): Write {
+  const sync = syncOf(picture, origin);
+  return {
+    do: 'status',
+    conditions: endedConditions(origin.status?.conditions ?? [], problem, sync),
+    observedGeneration: sync.generation,
+  };
+}
+
+/** None when the object says so already. */
+function statusWrites(
+  picture: TemplatePicture,
+  origin: Origin,
+  problem: string | undefined,
+): readonly Write[] {
+  const { conditions = [], observedGeneration } = origin.status ?? {};
+  const sync = syncOf(picture, origin);
+  const after = endedConditions(conditions, problem, sync);
+  if (observedGeneration === sync.generation && isSameHistory(conditions, after)) return [];
+  return [{ do: 'status', conditions: after, observedGeneration: sync.generation }];
+}

@@ -1,0 +1,124 @@
+/** The templates that come with Slipway. */
+
+import { join } from 'node:path';
+import { readYaml, readYamlDocument } from '../../../adapters/manifests';
+import { fillTemplate, readTemplateFolder } from '../../../adapters/templates';
+import { KUBELET_CONF, strictKubeletConfigProblems } from '../../../core/kubelet';
+import { decodeKubeletConfiguration } from '../../../core/kubelet/decode';
+import { kubeletProblems } from '../../../core/kubelet/validation';
+import { lookAtTemplates } from '../../../core/templates';
+import { admissionProblems, type MachineConfig } from '../../../core/machine-config';
+import { renderPorts } from '../../../controllers/render/render-ports';
+import { repositoryRoot } from '../../../tools/repository-root';
+import {
+  aControllerConfig,
+  aPool,
+  fileText,
+  findingsIn,
+  ignitionOf,
+  configsIn,
+} from '../core/templates/picture';
+
+const TEMPLATES = readTemplateFolder(join(repositoryRoot(), 'deploy/templates'));
+
+const SPECS: Readonly<Record<string, object>> = {
+  bare: {
+    clusterDNSIP: '10.96.0.10',
+    infra: { status: { platformStatus: { type: 'None' } } },
+  },
+  full: {
+    clusterDNSIP: 'fd00::a',
+    ipFamilies: 'DualStack',
+    proxy: { httpProxy: 'http://u:%20@p:1', httpsProxy: 'http://p:2', noProxy: '.a,10.0.0.0/8' },
+    images: { infraImageKey: 'registry.k8s.io/pause:3.10' },
+    infra: { status: { platformStatus: { type: 'AWS' } } },
+  },
+};
+
+function configsOf(flavour: string, spec: string): readonly MachineConfig[] {
+  const annotations = { 'slipway.dev/templates': flavour };
+  const look = lookAtTemplates({
+    controllerConfig: aControllerConfig(SPECS[spec] ?? {}, annotations),
+    pools: ['master', 'worker'].map((name) => aPool(name)),
+    machineConfigs: [],
+    templates: TEMPLATES,
+    ports: { fill: fillTemplate, readYaml },
+    ...{ version: '1.0.0', now: '2026-01-01T00:00:00Z' },
+  });
+  expect(findingsIn(look)).toEqual([]);
+  return configsIn(look);
+}
+
+const FLAVOURS = ['coreos', 'kubeadm', 'k3s', 'rke2'];
+const CASES = FLAVOURS.flatMap((flavour) =>
+  Object.keys(SPECS).map((spec) => [flavour, spec] as const),
+);
+
+describe.each(CASES)('%s, %s', (flavour, spec) => {
+  const configs = configsOf(flavour, spec);
+  const byName = new Map(configs.map((config) => [config.metadata.name, config]));
+
+  test('gives each pool its MachineConfigs', () => {
+    const subjects = (pool: string) => [
+      `00-${pool}`,
+      `01-${pool}-container-runtime`,
+      `01-${pool}-kubelet`,
+    ];
+    expect([...byName.keys()].sort()).toEqual(
+      [...subjects('master'), ...subjects('worker')].sort(),
+    );
+  });
+
+  test('every node can apply them', () => {
+    for (const pool of ['master', 'worker']) {
+      const own = configs.filter(({ metadata }) => metadata.name.includes(pool));
+      expect(admissionProblems(own, renderPorts)).toEqual([]);
+    }
+  });
+
+  test('the kubelet takes its configuration', () => {
+    for (const pool of ['master', 'worker']) {
+      const text = fileText(byName.get(`01-${pool}-kubelet`), KUBELET_CONF) ?? '';
+      expect(strictKubeletConfigProblems(text, readYamlDocument)).toEqual([]);
+      const decoded = decodeKubeletConfiguration(text, readYamlDocument);
+      if ('error' in decoded) throw new Error(decoded.error);
+      expect(kubeletProblems(decoded.configuration, {})).toEqual([]);
+    }
+  });
+
+  test('no authority and no pull secret is in them', () => {
+    const paths = configs.flatMap((config) =>
+      (ignitionOf(config).storage?.files ?? []).map(({ path }) => path),
+    );
+    expect(paths.filter((path) => /\.(crt|pem|key)$|config\.json$|kubeconfig$/.test(path))).toEqual(
+      [],
+    );
+  });
+
+  test('units have no empty section, and no tag is left', () => {
+    for (const config of configs) {
+      for (const { contents = '', dropins = [] } of ignitionOf(config).systemd?.units ?? []) {
+        for (const text of [contents, ...dropins.map((one) => one.contents ?? '')]) {
+          expect(text).not.toMatch(/\{[{%]/);
+          expect(text).not.toMatch(/^\[\w+\]\n(\n|\[|$)/m);
+        }
+      }
+    }
+  });
+});
+
+test.each(['coreos', 'kubeadm'])('the kubelet of %s reads what KubeletConfigs write', (flavour) => {
+  const config = configsOf(flavour, 'bare').find(
+    ({ metadata }) => metadata.name === '01-worker-kubelet',
+  );
+  const unit = ignitionOf(config).systemd?.units?.find(({ name }) => name === 'kubelet.service');
+  const text = [unit?.contents, ...(unit?.dropins ?? []).map(({ contents }) => contents)].join('');
+  for (const part of [
+    '--config=/etc/kubernetes/kubelet.conf',
+    '--v=${KUBELET_LOG_LEVEL}',
+    'EnvironmentFile=-/etc/node-sizing-enabled.env\nEnvironmentFile=-/run/node-sizing.env',
+    'cpu=${SYSTEM_RESERVED_CPU},memory=${SYSTEM_RESERVED_MEMORY},ephemeral-storage=${SYSTEM_RESERVED_ES}',
+  ]) {
+    expect(text).toContain(part);
+  }
+});
