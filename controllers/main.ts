@@ -38,6 +38,7 @@ import {
   type RolloutGateway,
 } from './rollout';
 import { identityOf, type ControllerSettings } from './settings';
+import { templateController } from './templates';
 
 export interface ControllerParts {
   readonly log?: Logger;
@@ -166,6 +167,11 @@ async function lead(standing: Standing, leadership: Leadership): Promise<void> {
     { ...shared, log: of('container-runtime'), version },
     leading,
   );
+  const templates = templateController(
+    { ...shared, log: of('templates'), version },
+    settings.templatesDir,
+    leading,
+  );
   const generating = [kubelets, runtimes];
   const certificates = new CertificateController(
     {
@@ -179,6 +185,7 @@ async function lead(standing: Standing, leadership: Leadership): Promise<void> {
     leading,
   );
   const controllers = [
+    templates,
     ...generating,
     new RenderController(
       {
@@ -186,7 +193,9 @@ async function lead(standing: Standing, leadership: Leadership): Promise<void> {
         readConfig: (name) => kube.get(MACHINE_CONFIGS, { name }),
         log: of('render'),
         version,
+        // The others merge into files of templates.
         settled: async () => {
+          await templates.idle();
           await Promise.all(generating.map((one) => one.idle()));
         },
       },

@@ -45,6 +45,8 @@ export const ControllerSettings = z.object({
   serverNames: names.default([]),
   /** False: another program keeps the certificate of the server. */
   issueCertificates: BooleanSetting.default(true),
+  /** Absent = those that come with Slipway. */
+  templatesDir: z.string().min(1).optional(),
   /** For a migration under supervision. */
   allowMco: BooleanSetting.default(false),
 });

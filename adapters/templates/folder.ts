@@ -1,11 +1,17 @@
 /** The folder of the templates, and its changes. */
 
-import { readdirSync, readFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 import type { TemplateFile, TemplateFolder } from '../../core/templates';
 
-/** A folder that a ConfigMap fills changes within a minute anyway. */
-const LOOK_MS = 10_000;
+/** Those that come with Slipway: beside its package.json, which is above the sources and above dist/. */
+export function shippedTemplates(from: string = __dirname): string {
+  const isRoot = existsSync(join(from, 'package.json')) || dirname(from) === from;
+  return isRoot ? join(from, 'deploy', 'templates') : shippedTemplates(dirname(from));
+}
+
+/** The folder is small. Watching it would miss how a mounted ConfigMap changes. */
+const LOOK_MS = 2_000;
 
 /** Names that begin with a dot are left out: a mounted ConfigMap has some. */
 export function readTemplateFolder(directory: string): TemplateFolder {

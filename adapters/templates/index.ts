@@ -1,2 +1,2 @@
-export { readTemplateFolder, WatchedTemplates } from './folder';
+export { readTemplateFolder, shippedTemplates, WatchedTemplates } from './folder';
 export { fillTemplate } from './liquid';

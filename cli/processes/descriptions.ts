@@ -20,6 +20,8 @@ export const DESCRIPTIONS: Readonly<Record<string, string>> = {
     'DNS names and addresses by which machines call the server, for its certificate; with commas',
   issueCertificates: 'false: another program keeps the Secret slipway-server-tls; default true',
   allowMco: 'start even if the Machine Config Operator runs here; only for a migration',
+  templatesDir:
+    'directory of the templates that MachineConfigs are generated from; default: those of Slipway',
   maxKubeRequests:
     'concurrent requests to the Kubernetes API; default 32, in the cluster worker 64',
   workflowBundle: 'compiled workflows; default: those beside the program, or bundled at start',

@@ -3,8 +3,7 @@
  * change for all pools costs each pool one render.
  */
 
-import type { CacheView } from '../../adapters/kube/cache';
-import type { KubeObject, Resource } from '../../adapters/kube/resources';
+import type { Resource } from '../../adapters/kube/resources';
 import type { Log } from '../../adapters/kube/transport';
 import { failureName } from '../../core/errors';
 import type { ConfigWrite, Origin, Write } from '../../core/generated-configs';
@@ -48,7 +47,7 @@ export interface Generator<L extends Look> {
   readonly resource: Resource<Origin>;
   readonly manager: string;
   /** Whose changes need a look, beside pools and MachineConfigs. */
-  readonly watched: readonly Pick<CacheView<KubeObject>, 'subscribe'>[];
+  readonly watched: readonly { subscribe(listener: () => void): () => void }[];
   /** Names of the MachineConfigs that a look reads or writes. */
   readonly concerned: RegExp;
   look(): L;
@@ -163,5 +162,6 @@ function textOf({ kind }: Resource, { metadata: { name } }: Origin): string {
 /** What selection and files of a pool depend on. */
 function selectable({ metadata, spec }: MachineConfigPool): string {
   const { uid, labels, deletionTimestamp } = metadata;
-  return JSON.stringify([uid, labels, deletionTimestamp, spec.nodeSelector]);
+  const { nodeSelector, machineConfigSelector } = spec;
+  return JSON.stringify([uid, labels, deletionTimestamp, nodeSelector, machineConfigSelector]);
 }

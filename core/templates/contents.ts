@@ -57,9 +57,9 @@ function envText(data: unknown): string {
   if (!isRecord(data)) throw new UnwritableData('an environment holds fields');
   const lines = Object.entries(data).map(([name, value]) => {
     if (!VARIABLE.test(name)) throw new UnwritableData(`${name} is no name of a variable`);
-    if (isRecord(value) || Array.isArray(value) || value === null)
-      throw new UnwritableData(`${name} is no text`);
-    return `${name}="${String(value).replace(/["\\$`]/g, '\\$&')}"\n`;
+    if (typeof value === 'string') return `${name}="${value.replace(/["\\$`]/g, '\\$&')}"\n`;
+    if (typeof value === 'number' || typeof value === 'boolean') return `${name}=${value}\n`;
+    throw new UnwritableData(`${name} is no text, number or boolean`);
   });
   return lines.join('');
 }

@@ -57,6 +57,7 @@ const TARGETS = { x64: 'x86_64-unknown-linux-gnu', arm64: 'aarch64-unknown-linux
 rmSync(out, { recursive: true, force: true });
 mkdirSync(join(out, 'dist'), { recursive: true });
 for (const name of ['package.json', 'LICENSE', 'bin']) copy(join(root, name), join(out, name));
+copy(join(root, 'deploy', 'templates'), join(out, 'deploy', 'templates'));
 for (const part of readdirSync(join(root, 'dist'))) {
   if (!NOT_SHIPPED.has(part)) copy(join(root, 'dist', part), join(out, 'dist', part));
 }

@@ -33,7 +33,7 @@ export function aControllerConfig(
   annotations: Readonly<Record<string, string>> = { 'slipway.dev/templates': 'one' },
 ): Origin {
   const metadata = { name: 'machine-config-controller', uid: 'u1', generation: 3, annotations };
-  return { metadata, ...{ spec } } as Origin;
+  return { metadata, ...{ spec } };
 }
 
 /** Path → text; `flavours.yaml` has the flavour `one` of the layers `all` and `own`. */

@@ -1,0 +1,51 @@
+/** MachineConfigs of pools from templates and the ControllerConfig. */
+
+import { CONTROLLER_CONFIGS } from '../../adapters/kube/resources';
+import { readYaml } from '../../adapters/manifests';
+import { fillTemplate, shippedTemplates, WatchedTemplates } from '../../adapters/templates';
+import { CONTROLLER_CONFIG } from '../../core/controller-config';
+import { fewSentences } from '../../core/few';
+import { FIELD_MANAGER } from '../../core/names';
+import { findingText, lookAtTemplates, type TemplateLook } from '../../core/templates';
+import { GeneratingController, type GeneratingDeps } from '../generated';
+
+/** @param directory - default: the templates that come with Slipway */
+export function templateController(
+  deps: GeneratingDeps,
+  directory: string | undefined,
+  leading: AbortSignal,
+): GeneratingController<TemplateLook> {
+  const { picture, now, version } = deps;
+  const { controllerConfigs } = picture;
+  const templates = new WatchedTemplates(directory ?? shippedTemplates(), leading);
+  return new GeneratingController(
+    deps,
+    {
+      resource: CONTROLLER_CONFIGS,
+      manager: `${FIELD_MANAGER.CONTROLLERS}-templates`,
+      watched: [controllerConfigs, templates],
+      concerned: /^00-|^01-.+-(kubelet|container-runtime)$/,
+      look: () =>
+        lookAtTemplates({
+          controllerConfig: controllerConfigs.get(CONTROLLER_CONFIG),
+          pools: picture.pools.list(),
+          machineConfigs: picture.machineConfigs.list(),
+          templates: templates.current,
+          ports: { fill: fillTemplate, readYaml },
+          version,
+          now: now(),
+        }),
+      tell: (look) => tell(deps, look),
+    },
+    leading,
+  );
+}
+
+/** What counts as something else than what is written. */
+function tell({ events }: GeneratingDeps, { objects }: TemplateLook): void {
+  for (const { origin, warnings } of objects) {
+    const subject = { resource: CONTROLLER_CONFIGS, object: origin };
+    if (warnings.length === 0) events.over(subject, 'FieldIgnored');
+    else events.record(subject, 'Warning', 'FieldIgnored', fewSentences(warnings.map(findingText)));
+  }
+}
