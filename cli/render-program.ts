@@ -21,6 +21,10 @@ export function addRender(program: Command, run: Run): void {
     .option('--partial', 'with --check: other objects of the pools are in the cluster', false)
     .option('--strict', 'treat warnings as errors', false)
     .option('--against <directory>', 'result of an earlier render: the configs of running machines')
+    .option(
+      '--templates-dir <directory>',
+      'templates of the controllers; default: those of Slipway',
+    )
     .addOption(
       new Option('-o, --output <format>', 'output format')
         .choices(['text', 'json'])

@@ -8,6 +8,16 @@ export const ControllerConfig = z.looseObject({
     osImageURL: field(z.string()),
     baseOSExtensionsContainerImage: field(z.string()),
     releaseImage: field(z.string()),
+    clusterDNSIP: field(z.string().max(64)),
+    proxy: field(
+      z.nullable(
+        z.looseObject({
+          httpProxy: field(z.string().max(2048)),
+          httpsProxy: field(z.string().max(2048)),
+          noProxy: field(z.string()),
+        }),
+      ),
+    ),
   }),
   status: field(z.looseObject({})),
 });

@@ -8,6 +8,7 @@ import {
   type ManifestObject,
   type ManifestProblem,
 } from '../../adapters/manifests';
+import { readTemplateFolder } from '../../adapters/templates';
 import {
   BESIDE_BOOTSTRAP,
   BOOTSTRAP_FOLDERS,
@@ -38,6 +39,8 @@ export interface RenderOptions {
   readonly strict: boolean;
   /** An earlier result: the configs of the running machines. */
   readonly against?: string;
+  /** Default: the templates that come with Slipway. */
+  readonly templatesDir?: string;
   readonly output: 'text' | 'json';
 }
 
@@ -60,6 +63,9 @@ export async function render(context: CliContext, options: RenderOptions): Promi
     earlier: options.against === undefined ? new Map() : await readEarlier(options.against),
     version: VERSION,
     rest: restOf(options),
+    ...(options.templatesDir === undefined
+      ? {}
+      : { templates: readTemplateFolder(options.templatesDir) }),
   });
   const result = options.strict ? withoutWarnings(rendered) : rendered;
   const isRefused = result.findings.some(({ severity }) => severity === 'error');

@@ -7,6 +7,7 @@ import { ofPool, type Origin, type OriginKind } from '../../core/generated-confi
 import type { MachineConfig } from '../../core/machine-config';
 import { ANNOTATION } from '../../core/names';
 import type { MachineConfigPool } from '../../core/pool/types';
+import type { TemplateFolder } from '../../core/templates';
 import type { Rest } from './rest';
 import type { Findings } from './findings';
 
@@ -21,6 +22,7 @@ export interface GeneratedInput {
   readonly configs: readonly MachineConfig[];
   readonly version: string;
   readonly rest: Rest;
+  readonly templates: TemplateFolder;
 }
 
 const SELECTOR = ['spec', 'machineConfigPoolSelector'];

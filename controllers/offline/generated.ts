@@ -7,6 +7,7 @@ import type { Findings } from './findings';
 import type { GeneratedInput } from './generated-input';
 import { generatedKubelets } from './generated-kubelets';
 import { generatedRuntimes } from './generated-runtimes';
+import { fromTemplatesOffline } from './templates';
 
 export interface GeneratedOffline {
   readonly config: MachineConfig;
@@ -19,6 +20,15 @@ export function generatedOffline(
   input: GeneratedInput,
   findings: Findings,
 ): readonly GeneratedOffline[] {
+  const made = fromTemplatesOffline(input, findings);
+  const names = new Set(made.map(({ config }) => config.metadata.name));
+  const others = input.configs.filter(({ metadata }) => !names.has(metadata.name));
+  // The others are merged into files of templates.
+  const configs = [...others, ...made.map(({ config }) => config)];
+  return [...made, ...mergedOffline({ ...input, configs }, findings)];
+}
+
+function mergedOffline(input: GeneratedInput, findings: Findings): readonly GeneratedOffline[] {
   const writes: readonly (Write | ConfigWrite)[] = [
     ...generatedKubelets(input, findings),
     ...generatedRuntimes(input, findings),

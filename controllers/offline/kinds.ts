@@ -30,6 +30,7 @@ import {
   SLIPWAY_GROUP,
   SLIPWAY_VERSION,
 } from '../../core/names';
+import { admissionRefusals } from '../../core/templates';
 
 type Refusals = (object: unknown) => readonly FieldProblem[];
 
@@ -69,7 +70,7 @@ export const OFFLINE_KINDS: readonly OfflineKind[] = [
     apiVersion: MCO,
     kind: 'ControllerConfig',
     schema: ControllerConfig,
-    refusals: filledIn(bundleRefusals),
+    refusals: filledIn((object) => [...bundleRefusals(object), ...admissionRefusals(object)]),
     keeps: ['spec'],
     onlyName: 'machine-config-controller',
   },

@@ -3,6 +3,7 @@ import type { KubeObject } from '../../adapters/kube/resources';
 import type { MachineConfig } from '../../core/machine-config';
 import type { MachineConfigPool, RolloutPolicy } from '../../core/pool/types';
 import type { CompiledSelector, Labels } from '../../core/selectors';
+import type { TemplateFolder } from '../../core/templates';
 import type { RenderView } from '../render/render-pool';
 import type { Rest } from './rest';
 import type { Findings } from './findings';
@@ -16,6 +17,7 @@ interface OfflineSituation {
   /** Of the controllers in the cluster. */
   readonly version: string;
   readonly rest: Rest;
+  readonly templates: TemplateFolder;
 }
 
 /** By the name of the pool. */
@@ -34,7 +36,7 @@ export class OfflineView implements RenderView {
 
   constructor(
     objects: readonly ManifestObject[],
-    { earlier, version, rest }: OfflineSituation,
+    { earlier, version, rest, templates }: OfflineSituation,
     findings: Findings,
   ) {
     const leftOut = new Map<string, number>();
@@ -56,7 +58,7 @@ export class OfflineView implements RenderView {
       onEarlier(pool, earlier.get(pool.metadata.name)),
     );
     this.policies = of('RolloutPolicy');
-    const configs = this.#withGenerated(of, { version, rest }, findings);
+    const configs = this.#withGenerated(of, { version, rest, templates }, findings);
     const known = byKey([...earlier.values(), ...configs]);
     this.machineConfigs = { get: (name) => known.get(name), list: () => configs };
     const controllerConfigs = byKey(of('ControllerConfig'));
@@ -77,7 +79,7 @@ export class OfflineView implements RenderView {
   /** What the controllers generate stands for a manifest of the same name. */
   #withGenerated(
     of: OfflineObjects['of'],
-    situation: Pick<OfflineSituation, 'version' | 'rest'>,
+    situation: Omit<OfflineSituation, 'earlier'>,
     findings: Findings,
   ): readonly MachineConfig[] {
     const written = of('MachineConfig') as readonly MachineConfig[];

@@ -1,8 +1,10 @@
 /** Renders pools from manifests, or finds every reason against it. */
 
 import type { ManifestObject, ManifestProblem } from '../../adapters/manifests';
+import { readTemplateFolder, shippedTemplates } from '../../adapters/templates';
 import type { KubeObject } from '../../adapters/kube/resources';
 import type { MachineConfigPool } from '../../core/pool/types';
+import type { TemplateFolder } from '../../core/templates';
 import type { PoolRender } from '../render/render-pool';
 import type { Rest } from './rest';
 import { checkPool } from './check-pool';
@@ -18,6 +20,8 @@ interface OfflineInput {
   /** Of the controllers in the cluster. */
   readonly version: string;
   readonly rest: Rest;
+  /** Default: those that come with Slipway. */
+  readonly templates?: TemplateFolder;
 }
 
 export interface OfflinePool extends PoolRender {
@@ -37,7 +41,8 @@ export interface OfflineRender {
 export function renderManifests(input: OfflineInput): OfflineRender {
   const findings = new Findings();
   for (const problem of input.unreadable) findings.add({ severity: 'error', ...problem });
-  const view = new OfflineView(input.objects, input, findings);
+  const { templates = readTemplateFolder(shippedTemplates()) } = input;
+  const view = new OfflineView(input.objects, { ...input, templates }, findings);
   const isComplete = input.unreadable.length === 0;
   const { version, rest } = input;
   const check = { view, version, findings, isComplete, rest };

@@ -12,17 +12,19 @@ interface Fact {
   readonly name: string;
   readonly path: readonly string[];
   readonly refuse: (value: string) => Refusal;
+  /** The CRD refuses it, too. */
+  readonly isAdmitted?: true;
 }
 
 const DNS_NAME = /^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$/;
 const ONE_WORD = /^[\u0021-\u007e]+$/;
 
 /** In the order of docs/templates.md. */
-export const FACTS: readonly Fact[] = [
-  { name: 'clusterDNSIP', path: ['spec', 'clusterDNSIP'], refuse: notAddress },
+const FACTS: readonly Fact[] = [
+  { name: 'clusterDNSIP', path: ['spec', 'clusterDNSIP'], refuse: notAddress, isAdmitted: true },
   { name: 'baseDomain', path: ['spec', 'dns', 'spec', 'baseDomain'], refuse: notName },
-  { name: 'httpProxy', path: ['spec', 'proxy', 'httpProxy'], refuse: notUrl },
-  { name: 'httpsProxy', path: ['spec', 'proxy', 'httpsProxy'], refuse: notUrl },
+  { name: 'httpProxy', path: ['spec', 'proxy', 'httpProxy'], refuse: notUrl, isAdmitted: true },
+  { name: 'httpsProxy', path: ['spec', 'proxy', 'httpsProxy'], refuse: notUrl, isAdmitted: true },
   { name: 'noProxy', path: ['spec', 'proxy', 'noProxy'], refuse: notWord },
   {
     name: 'apiServerURL',
@@ -72,11 +74,22 @@ export function clusterFacts(config: unknown): ClusterFacts {
   };
 }
 
-/** Wrong values of the fields that templates insert, also where no templates are used. */
-export function factRefusals(
-  config: unknown,
-): readonly { readonly path: readonly string[]; readonly problem: string; readonly fix: string }[] {
-  return FACTS.flatMap(({ path, refuse }) => {
+interface FactRefusal {
+  readonly path: readonly string[];
+  readonly problem: string;
+  readonly fix: string;
+}
+
+/** What the API server refuses, also where no templates are used. */
+export function admissionRefusals(config: unknown): readonly FactRefusal[] {
+  return refusals(
+    config,
+    FACTS.filter(({ isAdmitted }) => isAdmitted === true),
+  );
+}
+
+function refusals(config: unknown, facts: readonly Fact[]): readonly FactRefusal[] {
+  return facts.flatMap(({ path, refuse }) => {
     const value = valueAt(config, path);
     if (value === undefined || value === null || value === '') return [];
     if (typeof value !== 'string')
@@ -87,7 +100,7 @@ export function factRefusals(
 }
 
 function toldFacts(config: unknown): Pick<ClusterFacts, 'values' | 'findings'> {
-  const findings = factRefusals(config);
+  const findings = refusals(config, FACTS);
   const wrong = new Set(findings.map(({ path }) => fieldText(path)));
   const values = FACTS.flatMap(({ name, path }) => {
     const value = valueAt(config, path);

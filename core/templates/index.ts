@@ -1,7 +1,7 @@
 /** MachineConfigs from templates and the ControllerConfig. */
 
 export { escaped } from './escape';
-export { factRefusals, VALUE_NAMES } from './facts';
+export { admissionRefusals, VALUE_NAMES } from './facts';
 export { findingText } from './filler';
 export { lookAtTemplates, type TemplateLook, type TemplateObject } from './look';
 export type * from './types';

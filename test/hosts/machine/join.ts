@@ -58,14 +58,15 @@ async function ownFiles(machine: Machine, options: MachineSettings): Promise<Own
     user: `system:node:${name}`,
     credentials,
   });
-  const kubelet = `KUBELET_ARGS=--hostname-override=${name} --node-ip=${machine.network.address}\n`;
+  const kubelet = `--hostname-override=${name} --node-ip=${machine.network.address}`;
   return new Map([
     ['/etc/hostname', [`${name}\n`]],
     ['/etc/kubernetes/ca.crt', [cluster.ca]],
     ['/etc/kubernetes/kubelet-client.crt', [credentials.certificate, 0o600]],
     ['/etc/kubernetes/kubelet-client.key', [credentials.key, 0o600]],
     ['/etc/kubernetes/kubeconfig', [kubeconfig, 0o600]],
-    ['/etc/kubernetes/node.env', [kubelet]],
+    // For the unit of the suite, and for that of kubeadm.
+    ['/etc/kubernetes/node.env', [`KUBELET_ARGS=${kubelet}\nKUBELET_EXTRA_ARGS=${kubelet}\n`]],
   ]);
 }
 

@@ -26,6 +26,8 @@ export interface FleetOptions {
   readonly alone?: true;
   readonly policy?: RolloutPolicySpec;
   readonly settings?: Readonly<Record<string, string>>;
+  /** Of the processes of the cluster. */
+  readonly environment?: Readonly<Record<string, string>>;
   readonly temporalUi?: boolean;
   readonly maxUnavailable?: number;
   readonly onStep?: (text: string) => void;
@@ -61,6 +63,7 @@ export async function startFleet(options: FleetOptions): Promise<Fleet> {
       temporal,
       simulation: NO_SIMULATION,
       address: CONTROL_PLANE,
+      ...(options.environment === undefined ? {} : { environment: options.environment }),
     });
     stops.push(() => product.stopAll());
     await Promise.all([product.start('controllers'), product.start('server')]);

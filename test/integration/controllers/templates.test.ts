@@ -143,7 +143,7 @@ it('KubeletConfigs are merged into its file, and a change costs the pool one ren
     machineConfigPoolSelector: { matchLabels: { pool: POOL } },
     kubeletConfig: { maxPods: 37 },
   };
-  await client.create(KUBELET_CONFIGS, { metadata: { name: 'more' }, spec } as Origin);
+  await client.create(KUBELET_CONFIGS, { metadata: { name: 'more' }, spec });
   const generated = `99-${POOL}-generated-kubelet`;
   await untilText(generated, CONF, (text) => text.includes('maxPods: 37'));
   await sources((names) => names.includes(generated));

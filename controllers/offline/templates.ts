@@ -1,0 +1,46 @@
+/** MachineConfigs that the controllers would generate from templates. */
+
+import { readYaml } from '../../adapters/manifests';
+import { fillTemplate } from '../../adapters/templates';
+import { CONTROLLER_CONFIG } from '../../core/controller-config';
+import { ANNOTATION } from '../../core/names';
+import { lookAtTemplates, type TemplateFinding } from '../../core/templates';
+import type { Findings } from './findings';
+import type { GeneratedOffline } from './generated';
+import type { GeneratedInput } from './generated-input';
+
+/** Also with findings, which then are its only result. */
+export function fromTemplatesOffline(
+  { objects, pools, configs, version, templates }: GeneratedInput,
+  findings: Findings,
+): readonly GeneratedOffline[] {
+  const controllerConfig = objects
+    .of('ControllerConfig')
+    .find(({ metadata }) => metadata.name === CONTROLLER_CONFIG);
+  const { objects: looks } = lookAtTemplates({
+    ...{ controllerConfig, pools, machineConfigs: configs, templates, version },
+    ports: { fill: fillTemplate, readYaml },
+    now: '1970-01-01T00:00:00Z',
+  });
+  const source = objects.written('ControllerConfig', CONTROLLER_CONFIG);
+  return looks.flatMap(({ writes, findings: found, warnings }) => {
+    if (source !== undefined) {
+      for (const one of found) findings.error(source, ...placed(one));
+      for (const one of warnings) findings.warning(source, ...placed(one));
+    }
+    return writes.flatMap((write) => ('config' in write ? [{ config: write.config, source }] : []));
+  });
+}
+
+/** A template is no manifest: the annotation that names the flavour leads to it. */
+function placed({
+  path,
+  template,
+  problem,
+  fix,
+}: TemplateFinding): [path: TemplateFinding['path'] & object, problem: string, fix: string] {
+  if (path !== undefined) return [path, problem, fix];
+  const place = `${template?.file ?? ''}:${template?.line ?? 1}`;
+  const annotation = ['metadata', 'annotations', ANNOTATION.TEMPLATES];
+  return [annotation, `template ${place}: ${problem}`, fix];
+}
