@@ -20,6 +20,18 @@ Environment="KUBELET_KUBECONFIG_ARGS=--kubeconfig=/etc/kubernetes/kubeconfig"
 EnvironmentFile=-/etc/kubernetes/node.env
 `;
 
+const KUBELET_CONFIG = {
+  apiVersion: `${GROUP}/v1`,
+  kind: 'KubeletConfig',
+  metadata: { name: 'story' },
+  spec: {
+    machineConfigPoolSelector: { matchLabels: { [`pools.operator.${GROUP}/${POOL}`]: '' } },
+    autoSizingReserved: true,
+    logLevel: 4,
+    kubeletConfig: { maxPods: 37 },
+  },
+};
+
 let folder = '';
 let world: World;
 
@@ -148,19 +160,7 @@ test(
 test(
   'a KubeletConfig and the ControllerConfig change the same file of the kubelet',
   async () => {
-    await rolled(() =>
-      world.fleet.manifests.applyObject({
-        apiVersion: `${GROUP}/v1`,
-        kind: 'KubeletConfig',
-        metadata: { name: 'story' },
-        spec: {
-          machineConfigPoolSelector: { matchLabels: { [`pools.operator.${GROUP}/${POOL}`]: '' } },
-          autoSizingReserved: true,
-          logLevel: 4,
-          kubeletConfig: { maxPods: 37 },
-        },
-      }),
-    );
+    await rolled(() => world.fleet.manifests.applyObject(KUBELET_CONFIG));
     const sized = await onMachine('/run/node-sizing.env');
     const [, memory, cpu] = /MEMORY=(\d+Mi)\n.*CPU=(\d+m)\n/.exec(sized) ?? [];
     expect(await kubelet()).toContain(
