@@ -195,8 +195,8 @@ async function lead(standing: Standing, leadership: Leadership): Promise<void> {
         version,
         // The others merge into files of templates.
         settled: async () => {
-          await templates.idle();
-          await Promise.all(generating.map((one) => one.idle()));
+          await templates.settled();
+          await Promise.all(generating.map((one) => one.settled()));
         },
       },
       leading,

@@ -112,6 +112,20 @@ export class WorkQueue {
     while (this.#running.size > 0) await Promise.all(this.#running);
   }
 
+  /**
+   * Runs a waiting change now, without the quiet time; resolves when none waits. A failed key waits
+   * for its next try all the same.
+   */
+  async settle(key: string): Promise<void> {
+    for (;;) {
+      const entry = this.#entries.get(key);
+      const waits = entry?.pendingSince !== undefined && !entry.running;
+      if (waits && !this.#signal.aborted) this.#start(key, entry);
+      if (this.#running.size === 0) return;
+      await this.idle();
+    }
+  }
+
   #entryOf(key: string): Entry {
     let entry = this.#entries.get(key);
     if (entry === undefined) {
@@ -124,14 +138,14 @@ export class WorkQueue {
   #schedule(key: string, entry: Entry, at: number): void {
     clearTimeout(entry.timer);
     entry.dueAt = at;
-    entry.timer = setTimeout(
-      () => {
-        const run = this.#run(key, entry);
-        this.#running.add(run);
-        void run.finally(() => this.#running.delete(run));
-      },
-      Math.max(0, at - Date.now()),
-    );
+    entry.timer = setTimeout(() => this.#start(key, entry), Math.max(0, at - Date.now()));
+  }
+
+  #start(key: string, entry: Entry): void {
+    clearTimeout(entry.timer);
+    const run = this.#run(key, entry);
+    this.#running.add(run);
+    void run.finally(() => this.#running.delete(run));
   }
 
   async #run(key: string, entry: Entry): Promise<void> {

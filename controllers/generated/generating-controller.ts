@@ -89,6 +89,11 @@ export class GeneratingController<L extends Look> {
     return this.#queue.idle();
   }
 
+  /** When every change so far has been looked at. */
+  settled(): Promise<void> {
+    return this.#queue.settle(EVERYTHING);
+  }
+
   #subscribe(): readonly (() => void)[] {
     const { machineConfigs, pools } = this.#deps.picture;
     const { watched, concerned } = this.#generator;

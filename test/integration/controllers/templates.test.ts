@@ -149,12 +149,16 @@ it('KubeletConfigs are merged into its file, and a change costs the pool one ren
   await sources((names) => names.includes(generated));
   const before = fixture.observer.renderedFor(POOL).length;
 
-  await patched({ spec: { clusterDNSIP: '10.96.0.11' } });
+  // In 00 and in 01, and in what a KubeletConfig makes of 01.
+  const proxy = { httpProxy: 'http://proxy.example.com:3128' };
+  await patched({ spec: { clusterDNSIP: '10.96.0.11', proxy } });
 
   await untilText(generated, CONF, (text) => text.includes('- 10.96.0.11'));
   const { observer } = fixture;
-  await observer.until(observer.configs, () => observer.renderedFor(POOL).length > before);
-  await untilSaid('TemplateControllerCompleted', (said) => said !== '');
+  const hasBoth = (name = ''): boolean =>
+    textIn(name, CONF).includes('10.96.0.11') &&
+    JSON.stringify(observer.configs.get(name)?.spec).includes('proxy.example.com');
+  await observer.pool(POOL, ({ spec }) => hasBoth(spec.configuration?.name));
   expect(observer.renderedFor(POOL).length).toBe(before + 1);
 });
 

@@ -48,6 +48,45 @@ afterEach(() => {
   jest.useRealTimers();
 });
 
+describe('settling', () => {
+  it('runs what waits now, and again what came meanwhile', async () => {
+    const fixture = aFixture();
+    fixture.queue.add('worker');
+    await pass(0);
+    fixture.work = async () => {
+      if (fixture.runs.length < 3) fixture.queue.add('worker');
+    };
+    fixture.queue.add('worker');
+
+    await fixture.queue.settle('worker');
+
+    expect(fixture.runs.map(({ at }) => at)).toEqual([0, 0, 0]);
+    await pass(LONGEST_MS);
+    expect(fixture.runs).toHaveLength(3);
+  });
+
+  it('waits for no retry', async () => {
+    const fixture = aFixture();
+    fixture.work = () => Promise.reject(new Error('no'));
+    fixture.queue.add('worker');
+
+    await fixture.queue.settle('worker');
+
+    expect(fixture.runs).toHaveLength(1);
+    expect(fixture.failures).toHaveLength(1);
+  });
+
+  it('starts nothing after an abort', async () => {
+    const fixture = aFixture();
+    fixture.queue.add('worker');
+    fixture.stop.abort();
+
+    await fixture.queue.settle('worker');
+
+    expect(fixture.runs).toEqual([]);
+  });
+});
+
 describe('coalescing', () => {
   it('runs the first change at once', async () => {
     const fixture = aFixture();
