@@ -11,6 +11,7 @@ import {
 } from '../../../adapters/kube/resources';
 import * as schemas from '../../../adapters/api-schemas';
 import { NodeCondition } from '../../../core/names';
+import { admissionRefusals } from '../../../core/templates';
 import { filledManifests, takeApiServer, type TestApiServer } from './api-server';
 import { CRDS, manifests } from './install';
 
@@ -241,6 +242,35 @@ describe('null for an optional field', () => {
       expect(refused.flat()).toEqual([]);
     },
   );
+});
+
+describe('a ControllerConfig', () => {
+  it.each<[spec: Record<string, unknown>, isRefused: boolean]>([
+    [{ clusterDNSIP: '10.96.0.10' }, false],
+    [{ clusterDNSIP: 'fd00::a' }, false],
+    [{ clusterDNSIP: '' }, false],
+    [{ clusterDNSIP: '10.96.0' }, true],
+    [{ clusterDNSIP: '10.96.0.10,fd00::a' }, true],
+    [{ proxy: null }, false],
+    [{ proxy: { httpProxy: 'http://user:p%20w@proxy.example.com:3128', noProxy: 'a,b' } }, false],
+    [{ proxy: { httpsProxy: '' } }, false],
+    [{ proxy: { httpProxy: 'proxy.example.com:3128' } }, true],
+    [{ proxy: { httpsProxy: 'socks5://proxy.example.com' } }, true],
+    [{ proxy: { httpsProxy: 'http://proxy.example.com\n[Service]' } }, true],
+  ])('with %j is judged as slipway render does', async (spec, isRefused) => {
+    const object = { metadata: { name: 'machine-config-controller' }, spec };
+    const path = '/apis/machineconfiguration.openshift.io/v1/controllerconfigs?dryRun=All';
+    const whole = { ...object, ...kindOf(CONTROLLER_CONFIGS) };
+
+    const answer = await api.client.post(path, whole, 'create ControllerConfig');
+
+    // An object that already exists was valid.
+    const isInvalid = !answer.ok && answer.status.reason !== 'AlreadyExists';
+    const refusals = admissionRefusals(object);
+    expect([isInvalid, refusals.length > 0]).toEqual([isRefused, isRefused]);
+    for (const { path: field } of refusals)
+      expect(JSON.stringify(answer)).toContain(field.join('.'));
+  });
 });
 
 describe('a MachineConfigPool', () => {
