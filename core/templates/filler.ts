@@ -5,7 +5,7 @@ import { isRecord } from '../is-record';
 import { fieldOf, VALUE_NAMES } from './facts';
 import type { Filled, TemplateFile, TemplateFinding, TemplatePorts, TextKind } from './types';
 
-/** The header of a block: its text begins in the next line. */
+/** The header of a block: its text begins in the next line. Lines of a quoted text are not those of the file. */
 const BLOCK = /[|>][-+0-9]*\s*(#.*)?$/;
 
 export type Values = Readonly<Record<string, string>>;
@@ -86,7 +86,7 @@ export class Filler {
 
   #lineIn(line: number, row: number): number {
     const header = this.#file.text.split('\n')[line - 1] ?? '';
-    return line + row - (BLOCK.test(header) ? 0 : 1);
+    return BLOCK.test(header) ? line + row : line;
   }
 
   #reportFilled(filled: Exclude<Filled, { text: string }>, line: number): void {
