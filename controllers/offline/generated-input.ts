@@ -25,6 +25,12 @@ export interface GeneratedInput {
   readonly templates: TemplateFolder;
 }
 
+export interface GeneratedOffline {
+  readonly config: MachineConfig;
+  /** The manifest that findings about it name. */
+  readonly source: ManifestObject | undefined;
+}
+
 const SELECTOR = ['spec', 'machineConfigPoolSelector'];
 const CORRECT = 'correct it, or add what is missing to the manifests';
 

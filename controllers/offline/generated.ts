@@ -1,19 +1,11 @@
 /** MachineConfigs that the controllers would generate from the other manifests. */
 
-import type { ManifestObject } from '../../adapters/manifests';
 import type { ConfigWrite, Write } from '../../core/generated-configs';
-import type { MachineConfig } from '../../core/machine-config';
 import type { Findings } from './findings';
-import type { GeneratedInput } from './generated-input';
+import type { GeneratedInput, GeneratedOffline } from './generated-input';
 import { generatedKubelets } from './generated-kubelets';
 import { generatedRuntimes } from './generated-runtimes';
 import { fromTemplatesOffline } from './templates';
-
-export interface GeneratedOffline {
-  readonly config: MachineConfig;
-  /** The manifest that findings about it name. */
-  readonly source: ManifestObject | undefined;
-}
 
 /** Also with findings, as for those that a pool would be degraded by. */
 export function generatedOffline(

@@ -6,8 +6,7 @@ import { CONTROLLER_CONFIG } from '../../core/controller-config';
 import { ANNOTATION } from '../../core/names';
 import { lookAtTemplates, type TemplateFinding } from '../../core/templates';
 import type { Findings } from './findings';
-import type { GeneratedOffline } from './generated';
-import type { GeneratedInput } from './generated-input';
+import type { GeneratedInput, GeneratedOffline } from './generated-input';
 
 /** Also with findings, which then are its only result. */
 export function fromTemplatesOffline(
