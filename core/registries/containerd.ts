@@ -52,9 +52,13 @@ function withFile(plans: readonly HostPlan[]): readonly HostPlan[] {
   );
 }
 
+/** Before containerd 2, a file without this table is refused, and the registry asked as ever. */
+const NO_MIRROR = '[host]\n';
+
 function hostsFile(plan: HostPlan): GeneratedFile {
   const folder = plan.host === '' ? '_default' : plan.host;
-  const contents = [serverText(plan), ...plan.mirrors.map(mirrorText)].join('\n');
+  const mirrors = plan.mirrors.length === 0 ? [NO_MIRROR] : plan.mirrors.map(mirrorText);
+  const contents = [serverText(plan), ...mirrors].join('\n');
   return { path: `${CONTAINERD_HOSTS}/${folder}/hosts.toml`, contents };
 }
 

@@ -78,7 +78,7 @@ describe('files for containerd', () => {
   it('try HTTPS without verification and then HTTP for an insecure host', () => {
     const mirrors = digestMirrors({ source: 's.test', mirrors: ['a.test/x', 'b.test'] });
     const { files } = made({ insecureRegistries: ['i.test', 'a.test/x'] }, mirrors);
-    expect(files['i.test']).toBe('server = "http://i.test"\nskip_verify = true');
+    expect(files['i.test']).toBe('server = "http://i.test"\nskip_verify = true\n\n[host]');
     expect(files['s.test']).toContain(
       '[host."http://a.test/v2/x"]\n  capabilities = ["pull"]\n  skip_verify = true',
     );
@@ -94,8 +94,8 @@ describe('files for containerd', () => {
     const mirrors = digestMirrors({ source: 's.test', mirrors: ['m.test'] });
     const { files, problems } = made({ allowedRegistries: ['a.test', 'b.test/x'] }, mirrors);
     expect(Object.keys(files)).toEqual(['_default', 'a.test', 'b.test', 's.test']);
-    expect(files['_default']).toBe('server = "https://blocked.invalid"\ncapabilities = ["push"]');
-    expect(files['a.test']).toBe('server = "https://a.test"');
+    expect(files['_default']).toBe('server = "https://blocked.invalid"\ncapabilities = ["push"]\n\n[host]');
+    expect(files['a.test']).toBe('server = "https://a.test"\n\n[host]');
     expect(files['s.test']).toContain('capabilities = ["push"]');
     expect(problems).toEqual([
       'registry b.test/x: containerd allows whole registries only: all of b.test is allowed',
