@@ -94,7 +94,9 @@ describe('files for containerd', () => {
     const mirrors = digestMirrors({ source: 's.test', mirrors: ['m.test'] });
     const { files, problems } = made({ allowedRegistries: ['a.test', 'b.test/x'] }, mirrors);
     expect(Object.keys(files)).toEqual(['_default', 'a.test', 'b.test', 's.test']);
-    expect(files['_default']).toBe('server = "https://blocked.invalid"\ncapabilities = ["push"]\n\n[host]');
+    expect(files['_default']).toBe(
+      'server = "https://blocked.invalid"\ncapabilities = ["push"]\n\n[host]',
+    );
     expect(files['a.test']).toBe('server = "https://a.test"\n\n[host]');
     expect(files['s.test']).toContain('capabilities = ["push"]');
     expect(problems).toEqual([
