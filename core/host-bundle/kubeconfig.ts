@@ -3,8 +3,8 @@
 import { joined, certificateBlocks } from '../certificates/pem';
 
 const INLINE =
-  /^([ \t]*(?:- )?"?certificate-authority-data"?:[ \t]*)("?)([A-Za-z0-9+/=]+)("?[ \t]*)$/gm;
-const SERVER = /^[ \t]*(?:- )?"?server"?:[ \t]*["']?(https:\/\/[^\s"']+)["']?[ \t]*$/gm;
+  /^([ \t]*(?:- )?"?certificate-authority-data"?:[ \t]*)("?)([A-Za-z0-9+/=]+)("?,?[ \t]*)$/gm;
+const SERVER = /^[ \t]*(?:- )?"?server"?:[ \t]*["']?(https:\/\/[^\s"']+)["']?,?[ \t]*$/gm;
 
 export interface KubeconfigCluster {
   /** `https://host:port` */

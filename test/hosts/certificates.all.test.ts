@@ -226,11 +226,14 @@ test(
       name: 'ConfigForbidden',
       message: expect.stringContaining('node elsewhere is in no pool') as string,
     });
-    await world.api.call('PATCH', '/api/v1/nodes/elsewhere', {
-      metadata: { labels: { 'node-role.kubernetes.io/master': '' } },
-    });
+    const label = (value: string | null) =>
+      world.api.call('PATCH', '/api/v1/nodes/elsewhere', {
+        metadata: { labels: { 'node-role.kubernetes.io/control-plane': value } },
+      });
+    await label('');
     await expect(bundleFor('elsewhere')).resolves.toMatchObject({ pool: 'master' });
     expect(await bundleFor(world.machine.name)).toMatchObject({ pool: POOL });
+    await label(null);
   },
   STORY_MS,
 );

@@ -14,7 +14,19 @@ users:
     client-certificate: /var/lib/kubelet/pki/kubelet-client-current.pem
 `;
 
+const JSON_TEXT = JSON.stringify(
+  {
+    clusters: [
+      { name: 'a', cluster: { server: 'https://api:6443', 'certificate-authority-data': OLD } },
+    ],
+    users: [{ name: 'a', user: {} }],
+  },
+  undefined,
+  2,
+);
+
 it.each([
+  ['a program that writes JSON', JSON_TEXT, 'https://api:6443'],
   ['kubeadm', KUBEADM, 'https://10.0.0.1:6443'],
   [
     'bootstrapping',
