@@ -1,6 +1,6 @@
 /** Durations in Go's text form, such as `1h30m0s`, as nanoseconds. */
 
-import { goTimeQuote } from './go-quote';
+import { goTimeQuote } from './go-time-quote';
 
 export const MILLISECOND = 1_000_000n;
 export const SECOND = 1_000_000_000n;

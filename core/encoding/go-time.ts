@@ -1,6 +1,6 @@
 /** Times in RFC 3339, with the errors of Go's package time. */
 
-import { goTimeQuote } from './go-quote';
+import { goTimeQuote } from './go-time-quote';
 
 const LAYOUT = '2006-01-02T15:04:05Z07:00';
 

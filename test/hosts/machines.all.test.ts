@@ -33,7 +33,7 @@ test(
     expect(await machine.output('cat', '/proc/sys/kernel/random/boot_id')).toBe(`${before}\n`);
     const { out } = await world.slipway('get', 'nodes', '-o', 'wide');
     const row = out.split('\n').find((line) => line.startsWith(machine.name));
-    expect(row).toContain(` ${VERSION} `);
+    expect(row).toContain(` ${VERSION}`);
 
     await machine.output('systemctl', 'reboot');
     await world.until(`${machine.name} has booted again`, () => {
