@@ -113,11 +113,11 @@ export class WorkQueue {
   }
 
   /**
-   * Runs a waiting change now, without the quiet time; resolves when none waits. A failed key waits
-   * for its next try all the same.
+   * Runs a waiting change now, without the quiet time, and what it causes in turn, three rounds at
+   * most. A failed key waits for its next try all the same.
    */
   async settle(key: string): Promise<void> {
-    for (;;) {
+    for (let round = 0; round < 3; round += 1) {
       const entry = this.#entries.get(key);
       const waits = entry?.pendingSince !== undefined && !entry.running;
       if (waits && !this.#signal.aborted) this.#start(key, entry);

@@ -24,6 +24,8 @@ export const ANNOTATION = {
   /** On generated MachineConfigs: the version of the controller. */
   GENERATED_BY_CONTROLLER_VERSION: `${MCO_GROUP}/generated-by-controller-version`,
   RELEASE_IMAGE_VERSION: `${MCO_GROUP}/release-image-version`,
+  /** On a MachineConfig that Slipway generates of several objects together: from what. */
+  GENERATED_FROM: `${SLIPWAY_GROUP}/generated-from`,
   /** On a KubeletConfig or ContainerRuntimeConfig: the number after the name of its MachineConfigs. */
   NAME_SUFFIX: `${MCO_GROUP}/mc-name-suffix`,
   OS_IMAGE_URL_OVERRIDDEN: `${MCO_GROUP}/os-image-url-overridden`,

@@ -114,21 +114,24 @@ export class GeneratingController<L extends Look> {
   async #look(): Promise<void> {
     const look = this.#generator.look();
     this.#generator.tell?.(look);
-    for (const write of look.cluster) {
-      await writeConfig(this.#target, write);
-      this.#said(write);
-    }
     const failures: unknown[] = [];
-    for (const object of look.objects) {
+    /** One that cannot be written keeps no other one waiting. */
+    const attempt = async (work: () => Promise<void>): Promise<void> => {
       try {
-        await this.#write(object);
+        await work();
       } catch (error) {
-        // One that cannot be written keeps no other one waiting.
         failures.push(error);
       }
+    };
+    for (const write of look.cluster) {
+      await attempt(async () => {
+        await writeConfig(this.#target, write);
+        this.#said(write);
+      });
     }
+    for (const object of look.objects) await attempt(() => this.#write(object));
+    await attempt(async () => this.#generator.writeMore?.(look));
     if (failures.length > 0) throw failures[0];
-    await this.#generator.writeMore?.(look);
   }
 
   get #target() {

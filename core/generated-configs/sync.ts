@@ -14,6 +14,7 @@ import { generatedMachineConfig, originOwner } from './machine-config';
 import { baseName, generatedName, selectedPools, suffixOf, type NameVerdict } from './names';
 import { storedConfig, type ConfigWrite } from './stored-config';
 import { strays } from './strays';
+import { withoutTakenNumber } from './number-taken';
 import type { KnownConfig, Origin, OriginCondition, OriginKind, SelectedPool } from './types';
 
 /** In the order in which they are to be written. */
@@ -123,18 +124,28 @@ export function planRemoval(
   const first = finalizers.find((name) => isOwnFinalizer(kind, name));
   if (first === undefined) return [];
   const config = configs.find(({ metadata: { name, uid } }) => name === first || uid === first);
+  const owner = config?.metadata.ownerReferences?.find((one) => one.kind === kind.kind);
+  // A copy of another object has its finalizers, too.
+  const isOthers = owner !== undefined && owner.uid !== (metadata.uid ?? '');
   return [
-    ...(config === undefined ? [] : [{ do: 'remove', name: config.metadata.name } as const]),
+    ...(config === undefined || isOthers
+      ? []
+      : [{ do: 'remove', name: config.metadata.name } as const]),
     { do: 'mark', annotations, finalizers: finalizers.filter((name) => name !== first) },
   ];
 }
 
 /** Each pool counts the same number, so that no two objects share the MachineConfig of a pool. */
 function nameAll<P extends SelectedPool>(
-  { kind, origin, origins }: SyncInput<P>,
+  { kind, defects, ...input }: SyncInput<P>,
   pools: readonly P[],
   exists: (name: string) => boolean,
 ): readonly Named<P>[] | { readonly problem: string } {
+  const origin =
+    defects === 'corrected' ? withoutTakenNumber(input.origin, input.origins, pools) : input.origin;
+  const origins = input.origins.map((one) =>
+    one.metadata.name === origin.metadata.name ? origin : one,
+  );
   const verdicts: { readonly pool: P; readonly verdict: NameVerdict }[] = pools.map((pool) => ({
     pool,
     verdict: generatedName(kind, { pool, origin, origins, exists }),
@@ -185,14 +196,14 @@ function marked<P extends SelectedPool>(
   const number = annotations[ANNOTATION.NAME_SUFFIX];
   const kept = keptFinalizers(input, names);
   const wanted = [...kept, ...names.filter((name) => !kept.includes(name))];
-  if (number !== undefined && wanted.join(' ') === finalizers.join(' ')) return [];
-  const before = input.defects === 'corrected' ? annotations : {};
   const suffix = suffixOf(names[0] ?? '');
+  const isNumbered = input.defects === 'corrected' ? number === suffix : number !== undefined;
+  if (isNumbered && wanted.join(' ') === finalizers.join(' ')) return [];
+  const before = input.defects === 'corrected' ? annotations : {};
   return [
     {
       do: 'mark',
-      annotations:
-        number === undefined ? { ...before, [ANNOTATION.NAME_SUFFIX]: suffix } : annotations,
+      annotations: isNumbered ? annotations : { ...before, [ANNOTATION.NAME_SUFFIX]: suffix },
       finalizers: wanted,
     },
   ];

@@ -24,6 +24,9 @@ import type { ImagePolicy, ImageSpec, MirrorSets } from './types';
 /** Of a cluster without a release: nobody pulls from there. */
 const NO_RELEASE = 'release.invalid/none';
 
+/** In the annotation that tells Slipway's MachineConfigs from those of another controller. */
+const FROM = 'registries';
+
 export interface RegistriesPicture {
   readonly pools: readonly MachineConfigPool[];
   readonly machineConfigs: { get(name: string): MachineConfig | undefined };
@@ -97,13 +100,10 @@ function isAsked({
 }
 
 /** What another controller generated stays. */
-function removed(
-  pool: string,
-  { machineConfigs, version }: RegistriesPicture,
-): readonly ConfigWrite[] {
+function removed(pool: string, { machineConfigs }: RegistriesPicture): readonly ConfigWrite[] {
   const name = baseName('registries', pool);
-  const by = machineConfigs.get(name)?.metadata.annotations;
-  const isOwn = by?.[ANNOTATION.GENERATED_BY_CONTROLLER_VERSION] === version;
+  const annotations = machineConfigs.get(name)?.metadata.annotations;
+  const isOwn = annotations?.[ANNOTATION.GENERATED_FROM] === FROM;
   return isOwn ? [{ do: 'remove', name }] : [];
 }
 
@@ -139,12 +139,16 @@ function together(pool: string, runtime: MachineRuntime, picture: RegistriesPict
   const files = [{ spec: own }, ...(ofContainers?.machineConfigs ?? [])].flatMap(
     ({ spec }) => (spec.config as IgnitionConfig).storage?.files ?? [],
   );
-  const config = generatedMachineConfig({
+  const generated = generatedMachineConfig({
     ...{ name: baseName('registries', pool), pool, controllerVersion: version },
     spec: { config: { ignition: { version: '3.5.0' }, storage: { files } } },
     owner: image === undefined ? undefined : ownerOf(image),
   });
-  return { config, conflicts: ofContainers?.conflicts ?? [], ignored: ofContainerd.problems };
+  const annotations = { ...generated.metadata.annotations, [ANNOTATION.GENERATED_FROM]: FROM };
+  return {
+    config: { ...generated, metadata: { ...generated.metadata, annotations } },
+    ...{ conflicts: ofContainers?.conflicts ?? [], ignored: ofContainerd.problems },
+  };
 }
 
 function synced(

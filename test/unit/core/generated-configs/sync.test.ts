@@ -144,6 +144,33 @@ test('an object of two pools has one number, free in both', () => {
   });
 });
 
+describe('two objects of a pool with one number', () => {
+  const first = origin('a', { creationTimestamp: '2026-01-01T00:00:00Z' });
+  const known = after(first, look(first).writes);
+  /** As `kubectl get -o yaml` shows it, under another name. */
+  const copy = origin('copy', {
+    ...known.origin.metadata,
+    ...{ name: 'copy', uid: 'uid-of-copy', creationTimestamp: '2026-01-02T00:00:00Z' },
+  });
+
+  test('the newer one gets the next number, and the older one keeps its own', () => {
+    const { writes } = look(copy, { origins: [known.origin], configs: known.configs });
+    expect(writes[0]).toMatchObject({
+      annotations: { [ANNOTATION.NAME_SUFFIX]: '1' },
+      finalizers: ['99-worker-generated-kubelet-1'],
+    });
+    const settled = after(copy, writes);
+    const configs = [...known.configs, ...settled.configs];
+    expect(look(known.origin, { origins: [settled.origin], configs }).writes).toEqual([]);
+    expect(look(settled.origin, { origins: [known.origin], configs }).writes).toEqual([]);
+  });
+
+  test('a copy that is deleted before it gets one leaves the MachineConfig of the other', () => {
+    const writes = planRemoval(KUBELET_CONFIG, copy, known.configs);
+    expect(kinds(writes)).toEqual(['mark']);
+  });
+});
+
 describe('MachineConfigs that nobody claims', () => {
   const config = (name: string, owner?: Origin): KnownConfig => ({
     metadata: {

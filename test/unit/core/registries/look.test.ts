@@ -4,12 +4,13 @@ import { lookAtRegistries, type RegistriesPicture } from '../../../../core/regis
 import type { MachineConfig } from '../../../../core/machine-config';
 import { ANNOTATION } from '../../../../core/names';
 
-const config = (name: string, paths: readonly string[] = [], by?: string): MachineConfig => ({
+const config = (name: string, paths: readonly string[] = [], from?: string): MachineConfig => ({
   metadata: {
     name,
-    ...(by === undefined
-      ? {}
-      : { annotations: { [ANNOTATION.GENERATED_BY_CONTROLLER_VERSION]: by } }),
+    annotations: {
+      [ANNOTATION.GENERATED_BY_CONTROLLER_VERSION]: 'v0',
+      ...(from === undefined ? {} : { [ANNOTATION.GENERATED_FROM]: from }),
+    },
   },
   spec: {
     config: {
@@ -65,8 +66,8 @@ test('what is refused stays as it is', () => {
 });
 
 test('when nobody asks for any, its own goes, and that of another controller stays', () => {
-  const own = config('99-worker-generated-registries', [], 'v1');
-  const foreign = config('99-master-generated-registries', [], 'mco');
+  const own = config('99-worker-generated-registries', [], 'registries');
+  const foreign = config('99-master-generated-registries');
   expect(look({ image: undefined }, [own, foreign]).writes).toEqual([
     ['remove', '99-worker-generated-registries'],
   ]);
