@@ -4,14 +4,14 @@ import { fewSentences } from '../few';
 import { storedConfig, type ConfigWrite, type Origin, type Write } from '../generated-configs';
 import { isSameHistory } from '../generated-configs/conditions';
 import type { MachineConfig } from '../machine-config/types';
-import { ANNOTATION, MCO_GROUP, MCO_VERSION } from '../names';
+import { ANNOTATION, LABEL, MCO_GROUP, MCO_VERSION } from '../names';
 import type { OwnerReference } from '../object-meta';
 import type { MachineConfigPool } from '../pool/types';
 import { endedConditions, runningConditions } from './conditions';
 import { clusterFacts } from './facts';
 import { findingText } from './filler';
 import { layersOf, misplaced } from './layers';
-import { fromTemplates, type FromTemplates } from './machine-configs';
+import { fromTemplates, generatedNames, type FromTemplates } from './machine-configs';
 import { templatePools } from './pools';
 import type { TemplateFinding, TemplateFolder, TemplatePorts } from './types';
 
@@ -57,7 +57,7 @@ export function lookAtTemplates(picture: TemplatePicture): TemplateLook {
     const writes = statusWrites(picture, origin, problem);
     return { objects: [{ origin, writes, problem, findings: all, warnings }], cluster: [] };
   }
-  const writes = configWrites(picture, configs);
+  const writes = configWrites(picture, origin, configs);
   const writesAll =
     writes.length === 0
       ? statusWrites(picture, origin, undefined)
@@ -133,15 +133,25 @@ function isOurs({ metadata }: MachineConfig): boolean {
   return metadata.annotations?.[ANNOTATION.TEMPLATES] !== undefined;
 }
 
+/** A person's copy has the annotation, too, and may have the owner: it has another name or role. */
+function isGeneratedFor(config: MachineConfig, origin: Origin): boolean {
+  const { name, labels = {}, ownerReferences = [] } = config.metadata;
+  const role = labels[LABEL.ROLE];
+  if (role === undefined || !isOurs(config) || !generatedNames(role).includes(name)) return false;
+  const { kind, uid } = ownerOf(origin);
+  return ownerReferences.some((owner) => owner.kind === kind && owner.uid === uid);
+}
+
 /** Creates, puts right, and removes those of pools and subjects that are gone. */
 function configWrites(
   { machineConfigs }: TemplatePicture,
+  origin: Origin,
   configs: readonly MachineConfig[],
 ): readonly ConfigWrite[] {
   const known = new Map(machineConfigs.map((config) => [config.metadata.name, config]));
   const names = new Set(configs.map(({ metadata }) => metadata.name));
   const gone = machineConfigs.filter(
-    (config) => isOurs(config) && !names.has(config.metadata.name),
+    (config) => isGeneratedFor(config, origin) && !names.has(config.metadata.name),
   );
   return [
     ...configs.flatMap((config) => storedConfig(known.get(config.metadata.name), config)),

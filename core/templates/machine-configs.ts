@@ -68,6 +68,11 @@ function clash(
   return [{ template: { file: path, line: 1 }, problem, fix }];
 }
 
+/** Of the MachineConfigs that a pool can have. */
+export function generatedNames(pool: string): readonly string[] {
+  return SUBJECTS.map((subject) => nameOf(pool, subject));
+}
+
 function nameOf(pool: string, subject: Subject): string {
   return subject === 'base' ? `00-${pool}` : `01-${pool}-${subject}`;
 }

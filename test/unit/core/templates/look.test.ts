@@ -125,6 +125,33 @@ describe('what is in the cluster', () => {
     expect(removed).toEqual(['00-worker', '01-worker-kubelet', '01-worker-container-runtime']);
   });
 
+  const ours = (config: MachineConfig | undefined) => {
+    if (config === undefined) throw new Error('the templates generate one');
+    return config.metadata;
+  };
+  const kubelet = ours(generated.find(({ metadata }) => metadata.name === '01-worker-kubelet'));
+  const owners = kubelet.ownerReferences ?? [];
+
+  test.each([
+    ['a copy under another name', { ...kubelet, name: '50-my-kubelet' }],
+    ['a copy for another role', { ...kubelet, labels: { [ROLE]: 'infra' } }],
+    ['a copy without a role', { ...kubelet, labels: {} }],
+    ['a copy without an owner', { ...kubelet, ownerReferences: [] }],
+    [
+      'one of another ControllerConfig',
+      { ...kubelet, ownerReferences: owners.map((owner) => ({ ...owner, uid: 'u2' })) },
+    ],
+    [
+      'one of another kind',
+      { ...kubelet, ownerReferences: owners.map((owner) => ({ ...owner, kind: 'KubeletConfig' })) },
+    ],
+    ['one without the annotation', { ...kubelet, annotations: {} }],
+  ])('%s stays when its pool is gone', (_, metadata) => {
+    const machineConfigs = [{ metadata, spec: {} }];
+    const { objects } = lookAt({ templates, machineConfigs, pools: [aPool('master')] });
+    expect(objects[0]?.writes.filter((write) => write.do === 'remove')).toEqual([]);
+  });
+
   const foreign: MachineConfig = { metadata: { name: '00-worker' }, spec: {} };
 
   test('of others is not replaced', () => {
