@@ -37,15 +37,18 @@ function filesBelow(directory: string, below: string): readonly TemplateFile[] {
   });
 }
 
-/** Reads it again and again, until the signal aborts. */
+/** Reads it again and again, until the signal aborts. A folder that is still being copied is not taken. */
 export class WatchedTemplates {
   readonly #directory: string;
   readonly #listeners = new Set<() => void>();
   #current: TemplateFolder;
+  /** What the last look saw, as JSON. */
+  #seen: string;
 
   constructor(directory: string, signal: AbortSignal) {
     this.#directory = directory;
     this.#current = readTemplateFolder(directory);
+    this.#seen = JSON.stringify(this.#current);
     const timer = setInterval(() => this.look(), LOOK_MS);
     timer.unref();
     signal.addEventListener('abort', () => clearInterval(timer), { once: true });
@@ -55,10 +58,13 @@ export class WatchedTemplates {
     return this.#current;
   }
 
-  /** Tells of a change. */
+  /** Tells of a change that two looks in a row see. */
   look(): void {
     const now = readTemplateFolder(this.#directory);
-    if (JSON.stringify(now) === JSON.stringify(this.#current)) return;
+    const seen = JSON.stringify(now);
+    const isSettled = seen === this.#seen;
+    this.#seen = seen;
+    if (!isSettled || seen === JSON.stringify(this.#current)) return;
     this.#current = now;
     for (const listener of this.#listeners) listener();
   }
