@@ -1,8 +1,20 @@
 /** The templates that come with Slipway. */
 
+import { spawnSync } from 'node:child_process';
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { readYaml, readYamlDocument } from '../../../adapters/manifests';
 import { fillTemplate, readTemplateFolder } from '../../../adapters/templates';
+import { BUNDLE_PATH } from '../../../core/host-bundle';
 import { KUBELET_CONF, strictKubeletConfigProblems } from '../../../core/kubelet';
 import { decodeKubeletConfiguration } from '../../../core/kubelet/decode';
 import { kubeletProblems } from '../../../core/kubelet/validation';
@@ -107,12 +119,17 @@ describe.each(CASES)('%s, %s', (flavour, spec) => {
   });
 });
 
-test.each(['coreos', 'kubeadm'])('the kubelet of %s reads what KubeletConfigs write', (flavour) => {
-  const config = configsOf(flavour, 'bare').find(
-    ({ metadata }) => metadata.name === '01-worker-kubelet',
-  );
+function kubeletConfigOf(flavour: string): MachineConfig | undefined {
+  return configsOf(flavour, 'bare').find(({ metadata }) => metadata.name === '01-worker-kubelet');
+}
+
+function unitText(config: MachineConfig | undefined): string {
   const unit = ignitionOf(config).systemd?.units?.find(({ name }) => name === 'kubelet.service');
-  const text = [unit?.contents, ...(unit?.dropins ?? []).map(({ contents }) => contents)].join('');
+  return [unit?.contents, ...(unit?.dropins ?? []).map(({ contents }) => contents)].join('');
+}
+
+test.each(['coreos', 'kubeadm'])('the kubelet of %s reads what KubeletConfigs write', (flavour) => {
+  const text = unitText(kubeletConfigOf(flavour));
   for (const part of [
     '--config=/etc/kubernetes/kubelet.conf',
     '--v=${KUBELET_LOG_LEVEL}',
@@ -121,4 +138,54 @@ test.each(['coreos', 'kubeadm'])('the kubelet of %s reads what KubeletConfigs wr
   ]) {
     expect(text).toContain(part);
   }
+});
+
+test.each(['coreos', 'kubeadm'])('the kubelet of %s trusts what the bundle writes', (flavour) => {
+  const text = fileText(kubeletConfigOf(flavour), KUBELET_CONF) ?? '';
+  const decoded = decodeKubeletConfiguration(text, readYamlDocument);
+  if ('error' in decoded) throw new Error(decoded.error);
+  expect(decoded.configuration).toMatchObject({
+    authentication: { x509: { clientCAFile: BUNDLE_PATH.KUBELET_AUTHORITY } },
+  });
+});
+
+describe('the authority of a machine of kubeadm', () => {
+  let root = '';
+  const own = () => join(root, BUNDLE_PATH.KUBELET_AUTHORITY);
+  const ofKubeadm = () => join(root, '/etc/kubernetes/pki/ca.crt');
+
+  beforeEach(() => {
+    root = mkdtempSync(join(tmpdir(), 'slipway-kubelet-'));
+    mkdirSync(join(root, 'etc/kubernetes/pki'), { recursive: true });
+  });
+
+  afterEach(() => rmSync(root, { recursive: true, force: true }));
+
+  /** What systemd runs before the kubelet, below a folder. */
+  function start(): number | null {
+    const line = /^ExecStartPre=-\/bin\/sh -c '(.*kubelet-ca\.crt.*)'$/m;
+    const command = line.exec(unitText(kubeletConfigOf('kubeadm')))?.[1];
+    if (command === undefined) throw new Error('no command whose failure systemd ignores');
+    const script = command.replaceAll('$$', '$').replaceAll('/etc/', `${root}/etc/`);
+    return spawnSync('/bin/sh', ['-c', script]).status;
+  }
+
+  test('is that of kubeadm, where no bundle wrote one', () => {
+    writeFileSync(ofKubeadm(), 'kubeadm');
+    expect(start()).toBe(0);
+    expect(readFileSync(own(), 'utf8')).toBe('kubeadm');
+    expect(statSync(own()).mode & 0o777).toBe(0o644);
+  });
+
+  test('stays as the bundle wrote it', () => {
+    writeFileSync(ofKubeadm(), 'kubeadm');
+    writeFileSync(own(), 'bundle');
+    expect(start()).toBe(0);
+    expect(readFileSync(own(), 'utf8')).toBe('bundle');
+  });
+
+  test('is none without both', () => {
+    start();
+    expect(existsSync(own())).toBe(false);
+  });
 });
