@@ -11,7 +11,8 @@ export {
   type GeneratedFile,
 } from './machine-config';
 export { baseName, generatedName, legacyName, ofPool, selectedPools } from './names';
-export { inOrderOfCreation, Stage } from './stage';
+export { inOrderOfCreation } from './order-of-creation';
+export { Stage } from './stage';
 export { storedConfig, type ConfigWrite } from './stored-config';
 export { planRemoval, planSync, type Generated, type SyncPlan, type Write } from './sync';
 export {

@@ -5,7 +5,7 @@
 
 import { ANNOTATION } from '../names';
 import { ofPool } from './names';
-import { inOrderOfCreation } from './stage';
+import { inOrderOfCreation } from './order-of-creation';
 import type { Origin, SelectedPool } from './types';
 
 /** The object as one that has no number yet, when an older one has it; else unchanged. */
