@@ -96,11 +96,11 @@ export function bundleOfPool(pool: string, contents: BundleContents): HostBundle
 /** In `keeps`: every file of a registry. */
 export const ALL_REGISTRIES = '*';
 
-/** With the digest that covers it. */
+/** With the digest of its contents: pools with the same contents name the same bundle. */
 export function sealed(bundle: Omit<HostBundle, 'digest'>): HostBundle {
-  const { pool, files, keeps, apiServerAuthority = null } = bundle;
+  const { files, keeps, apiServerAuthority = null } = bundle;
   const lines = files.map(({ path, mode, content }) => [path, mode, content]);
-  const text = JSON.stringify([pool, lines, keeps, apiServerAuthority]);
+  const text = JSON.stringify([lines, keeps, apiServerAuthority]);
   return { ...bundle, digest: createHash('sha256').update(text).digest('hex') };
 }
 

@@ -9,7 +9,7 @@ export interface HostBundle {
   readonly keeps: readonly string[];
   /** PEM: the authorities by which kubelets recognise the API server; absent = left alone. */
   readonly apiServerAuthority?: string;
-  /** Hex: SHA-256 of all of the above. */
+  /** Hex: SHA-256 of all of the above, but the pool. */
   readonly digest: string;
 }
 

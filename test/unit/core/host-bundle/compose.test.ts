@@ -194,18 +194,19 @@ describe('the bundle of a ControllerConfig', () => {
     expect(bundleOfPool('worker', unnamed).keeps).toEqual([ALL_REGISTRIES]);
   });
 
-  it('has a digest that covers the pool, and each byte', () => {
+  it('has a digest that covers each byte, and is the same in all pools', () => {
     const [a, b] = [one, other].map((pem) => compose({ kubeAPIServerServingCAData: base64(pem) }));
     if (a === undefined || b === undefined) throw new Error('both were composed');
     const digests = [
       bundleOfPool('worker', a),
-      bundleOfPool('master', a),
       bundleOfPool('worker', b),
+      bundleOfPool('worker', { ...a, keeps: ['/etc/docker/certs.d/a/ca.crt'] }),
       bundleOfPool('worker', { ...a, apiServerAuthority: one }),
     ].map(({ digest }) => digest);
 
     expect(new Set(digests).size).toBe(4);
     expect(bundleOfPool('worker', a)).toEqual(bundleOfPool('worker', a));
+    expect(bundleOfPool('master', a)).toEqual({ ...bundleOfPool('worker', a), pool: 'master' });
   });
 });
 
