@@ -9,6 +9,7 @@ import { bundlePool, nodeOfPeer } from '../access';
 import { refuseOtherMethods } from '../host-refusals';
 import type { ClusterView, PeerSubject, ReadNode, ReadPools, WriteBundle } from '../ports';
 import { later, refuse } from '../refusals';
+import { showOlderBundles } from './older';
 import { createBundleRecorder } from './recorder';
 import { BUNDLE_REPORT_BYTES, readBundleReport } from './schema';
 import type { BundleSource } from './source';
@@ -37,8 +38,15 @@ export function serveBundles(host: FastifyInstance, dependencies: BundleDependen
   const { cluster, bundles, identify, holdMs = HOLD_MS } = dependencies;
   const recorder = createBundleRecorder(cluster, dependencies.writeBundle);
   const held = new Set<() => void>();
-  bundles.onChange(() => release());
-  host.addHook('preClose', async () => release());
+  const older = showOlderBundles({ cluster, bundles, recorder, log: host.log });
+  bundles.onChange(() => {
+    release();
+    older.changed();
+  });
+  host.addHook('preClose', async () => {
+    older.stop();
+    release();
+  });
 
   function release(): void {
     for (const end of [...held]) end();
