@@ -78,33 +78,6 @@ function valueOf(
   return says('True', 'LeftToConfig', `the host has ${has}`, sentence);
 }
 
-const HAS_BUNDLE = new RegExp(`^the host has bundle ([0-9a-f]{${SHOWN_DIGITS}}) of pool `);
-/** The others say by themselves that the host has not what it was given, and why. */
-const REPLACED = ['Written', 'LeftToConfig', 'InvalidSource', 'Older'];
-
-/**
- * The condition of a host that has not reported since its pool got another bundle.
- *
- * @param shown - the present condition
- * @param now - RFC 3339
- * @returns undefined = the present one stays
- */
-export function olderCondition(
-  shown: Condition | undefined,
-  given: { readonly pool: string; readonly digest: string },
-  now: string,
-): Condition | undefined {
-  if (shown === undefined || !REPLACED.includes(shown.reason)) return undefined;
-  const [has, digits] = HAS_BUNDLE.exec(shown.message) ?? [];
-  const wanted = given.digest.slice(0, SHOWN_DIGITS);
-  if (has === undefined || digits === wanted) return undefined;
-  const { pool } = given;
-  const message = `the host has bundle ${digits} of pool ${pool}, and gets ${wanted}`;
-  if (shown.reason === 'Older' && shown.message === message) return undefined;
-  const lastTransitionTime = shown.status === 'False' ? (shown.lastTransitionTime ?? now) : now;
-  return { ...shown, status: 'False', reason: 'Older', message, lastTransitionTime };
-}
-
 /** The condition of the last report; undefined = the host never reported. */
 export function bundleShown(
   known: Pick<MachineConfigNode, 'status'> | undefined,

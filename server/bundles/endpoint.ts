@@ -9,7 +9,6 @@ import { bundlePool, nodeOfPeer } from '../access';
 import { refuseOtherMethods } from '../host-refusals';
 import type { ClusterView, PeerSubject, ReadNode, ReadPools, WriteBundle } from '../ports';
 import { later, refuse } from '../refusals';
-import { showOlderBundles } from './older';
 import { createBundleRecorder } from './recorder';
 import { BUNDLE_REPORT_BYTES, readBundleReport } from './schema';
 import type { BundleSource } from './source';
@@ -38,15 +37,8 @@ export function serveBundles(host: FastifyInstance, dependencies: BundleDependen
   const { cluster, bundles, identify, holdMs = HOLD_MS } = dependencies;
   const recorder = createBundleRecorder(cluster, dependencies.writeBundle);
   const held = new Set<() => void>();
-  const older = showOlderBundles({ cluster, bundles, recorder, log: host.log });
-  bundles.onChange(() => {
-    release();
-    older.changed();
-  });
-  host.addHook('preClose', async () => {
-    older.stop();
-    release();
-  });
+  bundles.onChange(() => release());
+  host.addHook('preClose', async () => release());
 
   function release(): void {
     for (const end of [...held]) end();

@@ -1,12 +1,7 @@
 /** Shows on a MachineConfigNode which bundle its host has. */
 
 import { failureName } from '../../core/errors';
-import {
-  bundleCondition,
-  type BundleReport,
-  bundleShown,
-  olderCondition,
-} from '../../core/host-bundle';
+import { bundleCondition, type BundleReport, bundleShown } from '../../core/host-bundle';
 import { belongsTo } from '../../core/node/adoption';
 import type { MachineConfigNode } from '../../core/node/types';
 import type { Condition } from '../../core/object-meta';
@@ -21,12 +16,6 @@ export interface BundleRecorder {
    * @throws `ApiUnavailable`
    */
   record(node: string, report: BundleReport, given: Given): Promise<boolean>;
-  /**
-   * Of a host that was last shown with another bundle than the given one.
-   *
-   * @throws `ApiUnavailable`
-   */
-  recordOlder(node: string, given: Pick<Given, 'pool' | 'digest'>): Promise<void>;
 }
 
 export function createBundleRecorder(
@@ -37,57 +26,30 @@ export function createBundleRecorder(
   /** By node: the last write, which the watch may not show yet. */
   const written = new Map<string, MachineConfigNode>();
 
-  /** One write at a time per node, so that what is older never follows what is newer. */
-  const running = new Map<string, Promise<unknown>>();
-
-  async function inTurn(node: string, work: () => Promise<boolean>): Promise<boolean> {
-    const before = running.get(node) ?? Promise.resolve();
-    const mine = before.catch(() => undefined).then(work);
-    running.set(node, mine);
-    try {
-      return await mine;
-    } finally {
-      if (running.get(node) === mine) running.delete(node);
-    }
-  }
-
-  async function show(
-    node: string,
-    wantedOver: (shown: Condition | undefined, instant: string) => Condition | undefined,
-  ): Promise<boolean> {
-    const seen = cluster.machineConfigNode(node);
-    const member = cluster.node(node);
-    if (seen === undefined || member === undefined || !belongsTo(member, seen)) {
-      written.delete(node);
-      return false;
-    }
-    const known = newerOf(seen, written.get(node));
-    if (known === seen) written.delete(node);
-    const instant = now()
-      .toISOString()
-      .replace(/\.\d{3}Z$/, 'Z');
-    const shown = bundleShown(known);
-    const wanted = wantedOver(shown, instant);
-    if (wanted === undefined || isSame(shown, wanted)) return true;
-    try {
-      written.set(node, await write(node, wanted));
-      return true;
-    } catch (error) {
-      // It was deleted in between.
-      if (failureName(error) === 'ObjectNotFound') return false;
-      throw error;
-    }
-  }
-
   return {
-    record: (node, report, given) =>
-      inTurn(node, () =>
-        show(node, (shown, instant) => bundleCondition(report, given, shown, instant)),
-      ),
-    async recordOlder(node, given) {
-      await inTurn(node, () =>
-        show(node, (shown, instant) => olderCondition(shown, given, instant)),
-      );
+    async record(node, report, given) {
+      const seen = cluster.machineConfigNode(node);
+      const member = cluster.node(node);
+      if (seen === undefined || member === undefined || !belongsTo(member, seen)) {
+        written.delete(node);
+        return false;
+      }
+      const known = newerOf(seen, written.get(node));
+      if (known === seen) written.delete(node);
+      const instant = now()
+        .toISOString()
+        .replace(/\.\d{3}Z$/, 'Z');
+      const shown = bundleShown(known);
+      const wanted = bundleCondition(report, given, shown, instant);
+      if (isSame(shown, wanted)) return true;
+      try {
+        written.set(node, await write(node, wanted));
+        return true;
+      } catch (error) {
+        // It was deleted in between.
+        if (failureName(error) === 'ObjectNotFound') return false;
+        throw error;
+      }
     },
   };
 }

@@ -4,7 +4,6 @@ import { bundleOfPool, composeBundle } from '../../../core/host-bundle';
 import type { MachineConfigNode, Node } from '../../../core/node/types';
 import type { Condition } from '../../../core/object-meta';
 import { buildServer } from '../../../server/app';
-import { SETTLE_MS } from '../../../server/bundles/older';
 import type { PeerSubject } from '../../../server/ports';
 import { newAuthority } from '../../../tools/cluster/certificates';
 
@@ -211,27 +210,6 @@ describe('PUT /host/bundle', () => {
     expect(written.map(({ condition: { status, reason } }) => [status, reason])).toEqual([
       ['False', 'NotWritten'],
       ['True', 'Written'],
-    ]);
-  });
-
-  it('shows that a host which does not ask any more has an older one', async () => {
-    const { put, state, written } = aServer(1);
-    const given = digestIn(await put({}));
-    await put({ given, digest: given });
-    jest.useFakeTimers();
-    state.contents = contentsOf({ cloudProviderCAData: 'ä' });
-    state.changed();
-    await jest.advanceTimersByTimeAsync(2 * SETTLE_MS);
-    jest.useRealTimers();
-
-    expect(written.slice(1)).toMatchObject([
-      {
-        node: 'worker-1',
-        condition: {
-          reason: 'Older',
-          message: expect.stringContaining(`${given.slice(0, 12)} of pool worker, and`) as string,
-        },
-      },
     ]);
   });
 

@@ -1,4 +1,4 @@
-import { bundleCondition, type BundleReport, olderCondition } from '../../../../core/host-bundle';
+import { bundleCondition, type BundleReport } from '../../../../core/host-bundle';
 
 const DIGEST = 'a'.repeat(64);
 const OLD = 'b'.repeat(64);
@@ -73,41 +73,4 @@ it('keeps the time of a status that stays', () => {
 
   expect(bundleCondition({ digest: DIGEST }, GIVEN, before, NOW).lastTransitionTime).toBe('then');
   expect(bundleCondition({ digest: OLD }, GIVEN, before, NOW).lastTransitionTime).toBe(NOW);
-});
-
-describe('a host that has not reported since there is another bundle', () => {
-  const OTHER = { ...GIVEN, digest: OLD };
-  const shownFor = (report: BundleReport, given: object = {}) =>
-    bundleCondition(report, { ...GIVEN, ...given }, undefined, 'then');
-  const older = olderCondition(shownFor({ digest: DIGEST }), OTHER, NOW);
-
-  it.each<[string, BundleReport, object, string]>([
-    ['was written', { digest: DIGEST }, {}, NOW],
-    ['was left to a config', { digest: DIGEST, leftToConfig: ['/a'] }, {}, NOW],
-    ['had a wrong source', { digest: DIGEST }, { problems: [PROBLEM] }, 'then'],
-  ])('has an older one, where the last one %s', (_what, report, given, lastTransitionTime) => {
-    expect(olderCondition(shownFor(report, given), OTHER, NOW)).toEqual({
-      type: 'HostBundle',
-      status: 'False',
-      reason: 'Older',
-      message: 'the host has bundle aaaaaaaaaaaa of pool worker, and gets bbbbbbbbbbbb',
-      lastTransitionTime,
-    });
-  });
-
-  it('is told of each wanted bundle once', () => {
-    expect(olderCondition(older, OTHER, NOW)).toBeUndefined();
-    const third = olderCondition(older, { ...GIVEN, digest: 'c'.repeat(64) }, 'later');
-    expect(third?.message).toMatch(/bundle a{12} of pool worker, and gets c{12}$/);
-    expect(third?.lastTransitionTime).toBe(NOW);
-  });
-
-  it.each<[string, ReturnType<typeof shownFor> | undefined]>([
-    ['never reported', undefined],
-    ['has the wanted one', shownFor({ digest: OLD }, OTHER)],
-    ['could not write the last one', shownFor({ digest: DIGEST, problem: 'disk full' })],
-    ['waits for an update', shownFor({ digest: DIGEST }, { digest: 'c'.repeat(64) })],
-  ])('keeps its condition when it %s', (_what, shown) => {
-    expect(olderCondition(shown, OTHER, NOW)).toBeUndefined();
-  });
 });
