@@ -37,6 +37,7 @@ import type {
   WriteBundle,
   WriteDrift,
 } from './ports';
+import { knownHost } from './known-host';
 import { serveReports } from './report-endpoint';
 import type { HostTls } from './tls';
 
@@ -135,20 +136,14 @@ export function buildServer(dependencies: ServerDependencies): Server {
   const identify = dependencies.identify ?? peerOf;
 
   host.get<{ Params: { name: string } }>('/host/configs/:name', async (request, reply) => {
-    const nodeName = nodeOfPeer(identify(request));
-    if (nodeName === undefined) {
-      return refuse(reply, 401, 'NotANode', 'the client certificate is not that of a node');
-    }
     const { cluster } = dependencies;
-    const missing = cluster.missing();
-    if (missing.length > 0) return later(reply, `not seen yet: ${missing.join(', ')}`);
+    const asking = knownHost(request, reply, { cluster, identify });
+    if (asking === undefined) return reply;
+    const { name: nodeName, node } = asking;
     const { name } = request.params;
     if (!OBJECT_NAME.test(name)) {
       return refuse(reply, 400, 'BadName', 'this is not the name of a rendered config');
     }
-    const node = cluster.node(nodeName);
-    // The watch may not have seen a new Node; the API server is not asked about it.
-    if (node === undefined) return later(reply, `node ${nodeName} is not known to the cluster`);
     const config = await store.get(name);
     const line = { node: nodeName, config: name };
     if (config === undefined) {

@@ -9,7 +9,7 @@ import { DEFAULT_DRIFT_POLICY, type DriftAnswer, resolveDriftPolicy } from '../c
 import { failureName, messageOf } from '../core/errors';
 import type { Node } from '../core/node/types';
 import { primaryPoolForNode } from '../core/pool/membership';
-import { nodeOfPeer } from './access';
+import { knownHost } from './known-host';
 import { later, refuse } from './refusals';
 import { createDriftRecorder } from './drift-recorder';
 import { RepairWindows } from './repair-windows';
@@ -32,20 +32,15 @@ interface ReportDependencies {
 
 /** Only the certificate says which node reports. */
 export function serveReports(host: FastifyInstance, dependencies: ReportDependencies): void {
-  const { cluster, identify, wallClock = Date.now } = dependencies;
+  const { cluster, wallClock = Date.now } = dependencies;
   const recorder = createDriftRecorder(cluster, dependencies.writeDrift);
   const limit = createReportLimit(dependencies.clock);
   const turns = new RepairWindows(cluster, wallClock);
 
   async function receive(request: FastifyRequest, reply: FastifyReply): Promise<unknown> {
-    const name = nodeOfPeer(identify(request));
-    if (name === undefined) {
-      return refuse(reply, 401, 'NotANode', 'the client certificate is not that of a node');
-    }
-    const missing = cluster.missing();
-    if (missing.length > 0) return later(reply, `not seen yet: ${missing.join(', ')}`);
-    const node = cluster.node(name);
-    if (node === undefined) return later(reply, `node ${name} is not known to the cluster`);
+    const asking = knownHost(request, reply, dependencies);
+    if (asking === undefined) return reply;
+    const { name, node } = asking;
     const wait = limit.ask(name);
     if (wait > 0) {
       reply.header('retry-after', String(wait));

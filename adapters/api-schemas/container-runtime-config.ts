@@ -1,13 +1,5 @@
 import { z } from 'zod';
-import { ConditionStatus, field, IntOrString, LabelSelector, objectHead } from './object-schemas';
-
-const Condition = z.looseObject({
-  type: z.string(),
-  status: ConditionStatus,
-  reason: field(z.string()),
-  message: field(z.string()),
-  lastTransitionTime: field(z.string().nullable()),
-});
+import { Condition, field, IntOrString, LabelSelector, objectHead } from './object-schemas';
 
 const stores = (most: number) =>
   field(z.array(z.looseObject({ path: z.string().min(1).max(256) })).max(most));

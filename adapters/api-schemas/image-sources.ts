@@ -1,7 +1,7 @@
 /** Objects that say where images come from. `core/registries` judges the values. */
 
 import { z } from 'zod';
-import { ConditionStatus, field, objectHead } from './object-schemas';
+import { Condition, field, objectHead } from './object-schemas';
 
 const status = field(z.looseObject({}));
 
@@ -87,15 +87,6 @@ const SignedIdentity = z.looseObject({
   ]),
   exactRepository: field(z.looseObject({ repository: repository() })),
   remapIdentity: field(z.looseObject({ prefix: repository(), signedPrefix: repository() })),
-});
-
-const Condition = z.looseObject({
-  type: z.string(),
-  status: ConditionStatus,
-  reason: field(z.string()),
-  message: field(z.string()),
-  lastTransitionTime: field(z.string().nullable()),
-  observedGeneration: field(z.int()),
 });
 
 const policy = {

@@ -1,14 +1,6 @@
 import { z } from 'zod';
-import { ConditionStatus, field, LabelSelector, objectHead } from './object-schemas';
+import { Condition, field, LabelSelector, objectHead } from './object-schemas';
 import { TlsSecurityProfile } from './tls-security-profile';
-
-const Condition = z.looseObject({
-  type: z.string(),
-  status: ConditionStatus,
-  reason: field(z.string()),
-  message: field(z.string()),
-  lastTransitionTime: field(z.string().nullable()),
-});
 
 /** `core/kubelet` judges `kubeletConfig`; the fields here are those that the CRD refuses. */
 export const KubeletConfig = z.looseObject({

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { ConditionStatus, field, IntOrString, LabelSelector, objectHead } from './object-schemas';
+import { Condition, field, IntOrString, LabelSelector, objectHead } from './object-schemas';
 
 const reference = {
   apiVersion: field(z.string()),
@@ -18,14 +18,6 @@ const Configuration = z.looseObject({
 });
 
 const Named = z.looseObject({ name: field(z.string()) });
-
-const Condition = z.looseObject({
-  type: z.string(),
-  status: ConditionStatus,
-  reason: field(z.string()),
-  message: field(z.string()),
-  lastTransitionTime: field(z.string().nullable()),
-});
 
 /** `core/pool/capacity` judges `maxUnavailable`. */
 export const MachineConfigPool = z.looseObject({

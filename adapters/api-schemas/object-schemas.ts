@@ -43,6 +43,15 @@ export const LabelSelector = z.looseObject({
 
 export const ConditionStatus = z.enum(['True', 'False', 'Unknown']);
 
+/** As the CRDs of MCO have it. */
+export const Condition = z.looseObject({
+  type: z.string(),
+  status: ConditionStatus,
+  reason: field(z.string()),
+  message: field(z.string()),
+  lastTransitionTime: field(z.string().nullable()),
+});
+
 /** `core` decides which values are valid. */
 export const IntOrString = z.union([z.int(), z.string().max(32)]);
 

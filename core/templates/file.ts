@@ -23,18 +23,15 @@ export function fileOf(
   ports: TemplatePorts,
 ): Made<IgnitionFile> {
   const filler = new Filler(template, values, ports);
-  const document = filler.read();
-  if (document === undefined) return { findings: filler.findings };
-  const shape = new Shape(filler, document, document.value);
-  shape.only(FIELDS);
-  if (!shape.applies()) return { findings: filler.findings };
+  const shape = Shape.read(filler, FIELDS);
+  if (shape === undefined) return { findings: filler.findings };
   const path = shape.required('path', 'data');
   const mode = shape.mode('mode') ?? 0o644;
   const owners = { ...ownerOf(shape, 'user'), ...ownerOf(shape, 'group') };
   const contents = shape.get('contents');
   let text: string | undefined;
   if (!isRecord(contents)) shape.report('contents', 'contents are missing', CONTENTS_FIX);
-  else text = contentsOf(new Shape(filler, document, contents, ['contents']));
+  else text = contentsOf(shape.below(['contents'], contents));
   if (text === undefined || path === undefined || filler.findings.length > 0)
     return { findings: filler.findings };
   if (text.trim() === '') return { findings: [] };

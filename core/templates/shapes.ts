@@ -12,7 +12,7 @@ export class Shape {
   readonly #value: Readonly<Record<string, unknown>>;
   readonly #at: readonly FieldStep[];
 
-  constructor(
+  private constructor(
     filler: Filler,
     document: TemplateDocument,
     value: Readonly<Record<string, unknown>>,
@@ -22,6 +22,19 @@ export class Shape {
     this.#document = document;
     this.#value = value;
     this.#at = at;
+  }
+
+  /** Undefined when its `when` excludes it, or after a finding. */
+  static read(filler: Filler, fields: readonly string[]): Shape | undefined {
+    const document = filler.read();
+    if (document === undefined) return undefined;
+    const shape = new Shape(filler, document, document.value);
+    shape.only(fields);
+    return shape.applies() ? shape : undefined;
+  }
+
+  below(path: readonly FieldStep[], value: Readonly<Record<string, unknown>>): Shape {
+    return new Shape(this.#filler, this.#document, value, [...this.#at, ...path]);
   }
 
   has(field: string): boolean {

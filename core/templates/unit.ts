@@ -3,7 +3,7 @@
 import { isRecord } from '../is-record';
 import type { IgnitionUnit } from '../machine-config/types';
 import type { Made } from './file';
-import { Filler, type TemplateDocument, type Values } from './filler';
+import { Filler, type Values } from './filler';
 import { Shape } from './shapes';
 import type { TemplateFile, TemplatePorts } from './types';
 
@@ -17,15 +17,12 @@ export function unitOf(
   ports: TemplatePorts,
 ): Made<IgnitionUnit> {
   const filler = new Filler(template, values, ports);
-  const document = filler.read();
-  if (document === undefined) return { findings: filler.findings };
-  const shape = new Shape(filler, document, document.value);
-  shape.only(FIELDS);
-  if (!shape.applies()) return { findings: filler.findings };
+  const shape = Shape.read(filler, FIELDS);
+  if (shape === undefined) return { findings: filler.findings };
   const name = shape.required('name', 'data');
   const [enabled, mask] = [shape.boolean('enabled'), shape.boolean('mask')];
   const contents = shape.text('contents', 'unit');
-  const dropins = dropinsOf(shape, filler, document);
+  const dropins = dropinsOf(shape);
   if (name === undefined || filler.findings.length > 0) return { findings: filler.findings };
   const unit = {
     name,
@@ -39,7 +36,7 @@ export function unitOf(
 }
 
 /** Without those whose text becomes nothing. */
-function dropinsOf(shape: Shape, filler: Filler, document: TemplateDocument): readonly Dropin[] {
+function dropinsOf(shape: Shape): readonly Dropin[] {
   const list = shape.get('dropins');
   if (list === undefined) return [];
   if (!Array.isArray(list) || !list.every(isRecord)) {
@@ -47,7 +44,7 @@ function dropinsOf(shape: Shape, filler: Filler, document: TemplateDocument): re
     return [];
   }
   return list.flatMap((value, i): readonly Dropin[] => {
-    const one = new Shape(filler, document, value, ['dropins', i]);
+    const one = shape.below(['dropins', i], value);
     one.only(['name', 'contents']);
     const name = one.required('name', 'data');
     const contents = one.text('contents', 'unit');

@@ -4,7 +4,7 @@ import { posix } from 'node:path';
 import type { DisruptionAction } from '../../core/disruption';
 import { messageOf } from '../../core/errors';
 import { type HostBundle, isRegistryPath } from '../../core/host-bundle';
-import type { UpdatePlan } from '../../core/node/plan';
+import { planInPlace } from '../../core/node/plan-in-place';
 import { endRepair } from '../drift/unfinished-repair';
 import { changeWithDirectories } from '../paths/directories';
 import type { HostPorts } from '../ports';
@@ -91,6 +91,8 @@ async function writeThroughJournal(
   const kubelet = servers.length > 0 ? ports.kubeletUnit() : undefined;
   const actions: readonly DisruptionAction[] =
     kubelet === undefined ? [] : [{ type: 'Restart', restart: { serviceName: kubelet } }];
+  const paths = changes.map(({ path }) => path);
+  const few = `change of ${paths.length} ${paths.length === 1 ? 'file' : 'files'}`;
   const journal = await ports.journal.begin(id, {
     orderId: id,
     node: ports.node,
@@ -100,13 +102,10 @@ async function writeThroughJournal(
     previousDeployment: status.booted.id,
     before: beforeUpdate(status),
     repair: true,
-    plan: planOf(
-      changes.map(({ path }) => path),
-      actions,
-    ),
+    plan: planInPlace({ files: paths, actions, summary: `${few} of certificates and secrets` }),
   });
   try {
-    await journal.record(changes.map(({ path }) => path));
+    await journal.record(paths);
     await changeWithDirectories(ports, changes);
     await journal.mark({ kind: 'applied' });
     const running = await runningServices(ports, actions);
@@ -127,23 +126,4 @@ async function removeEmpty({ files }: BundlePorts, { changes }: BundleChanges): 
       await files.removeDirectory(posix.dirname(path));
     }
   }
-}
-
-/** For a reader of the journal: the change, and the actions after an undo. */
-function planOf(changed: readonly string[], actions: readonly DisruptionAction[]): UpdatePlan {
-  return {
-    reconcilable: { ok: true },
-    files: { changed, removed: [] },
-    units: { changed: [], removed: [] },
-    sshKeysChanged: false,
-    passwordChanged: false,
-    kernelArguments: { add: [], remove: [] },
-    extensions: { install: [], uninstall: [] },
-    changes: [],
-    actions,
-    drain: false,
-    reboot: false,
-    phases: [],
-    summary: `change of ${changed.length} ${changed.length === 1 ? 'file' : 'files'} of certificates and secrets`,
-  };
 }

@@ -5,6 +5,7 @@ import type { DisruptionAction } from '../../core/disruption';
 import type { DriftFinding } from '../../core/drift';
 import { messageOf } from '../../core/errors';
 import type { UpdatePlan } from '../../core/node/plan';
+import { planInPlace } from '../../core/node/plan-in-place';
 import { heldPaths } from '../paths/appended';
 import { changeWithDirectories } from '../paths/directories';
 import { repairCost } from './repair-costs';
@@ -153,19 +154,10 @@ function planOf(due: readonly DriftFinding[], actions: readonly DisruptionAction
     kind === 'unit' || path.startsWith(`${UNIT_DIRECTORY}/`);
   const named = (kinds: 'units' | 'files') =>
     due.filter((one) => isOfUnits(one) === (kinds === 'units')).map(({ path }) => path);
-  return {
-    reconcilable: { ok: true },
-    files: { changed: named('files'), removed: [] },
-    units: { changed: named('units'), removed: [] },
-    sshKeysChanged: false,
-    passwordChanged: false,
-    kernelArguments: { add: [], remove: [] },
-    extensions: { install: [], uninstall: [] },
-    changes: [],
+  return planInPlace({
+    files: named('files'),
+    units: named('units'),
     actions,
-    drain: false,
-    reboot: false,
-    phases: [],
     summary: `repair of ${due.length} drifted ${due.length === 1 ? 'path' : 'paths'}`,
-  };
+  });
 }

@@ -5,8 +5,9 @@
 
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { BundleReport, HostBundle } from '../../core/host-bundle';
-import { bundlePool, nodeOfPeer } from '../access';
+import { bundlePool } from '../access';
 import { refuseOtherMethods } from '../host-refusals';
+import { knownHost } from '../known-host';
 import type { ClusterView, PeerSubject, ReadNode, ReadPools, WriteBundle } from '../ports';
 import { later, refuse } from '../refusals';
 import { createBundleRecorder } from './recorder';
@@ -34,7 +35,7 @@ const SILENCE_MS = HOLD_MS + 60_000;
 
 /** Only the certificate says which node asks, and only its labels say which pool it is in. */
 export function serveBundles(host: FastifyInstance, dependencies: BundleDependencies): void {
-  const { cluster, bundles, identify, holdMs = HOLD_MS } = dependencies;
+  const { cluster, bundles, holdMs = HOLD_MS } = dependencies;
   const recorder = createBundleRecorder(cluster, dependencies.writeBundle);
   const held = new Set<() => void>();
   bundles.onChange(() => release());
@@ -45,15 +46,8 @@ export function serveBundles(host: FastifyInstance, dependencies: BundleDependen
   }
 
   async function receive(request: FastifyRequest, reply: FastifyReply): Promise<unknown> {
-    const name = nodeOfPeer(identify(request));
-    if (name === undefined) {
-      return refuse(reply, 401, 'NotANode', 'the client certificate is not that of a node');
-    }
-    const missing = cluster.missing();
-    if (missing.length > 0) return later(reply, `not seen yet: ${missing.join(', ')}`);
-    if (cluster.node(name) === undefined) {
-      return later(reply, `node ${name} is not known to the cluster`);
-    }
+    const name = knownHost(request, reply, dependencies)?.name;
+    if (name === undefined) return reply;
     const read = readBundleReport(request.body);
     if ('problems' in read) return refuse(reply, 400, 'BadReport', read.problems);
     const own = await poolNow(name);
