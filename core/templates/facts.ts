@@ -1,9 +1,9 @@
 /** The values that templates insert: facts of the cluster, from the ControllerConfig. */
 
-import { fieldText, type FieldStep } from '../field-path';
-import { isRecord } from '../is-record';
+import { fieldText } from '../field-path';
 import { isAddress } from '../kubelet/validation/ip-address';
-import { platformOf } from './platform';
+import { textAt, valueAt } from '../values-at';
+import { PLATFORM_TYPE, platformOf } from './platform';
 import type { TemplateFinding } from './types';
 
 type Refusal = { readonly problem: string; readonly fix: string } | undefined;
@@ -51,7 +51,7 @@ export const VALUE_NAMES: ReadonlySet<string> = new Set([
 
 /** Where a person writes the value; undefined = nowhere in the ControllerConfig. */
 export function fieldOf(name: string): readonly string[] | undefined {
-  if (name === 'cloudProvider') return ['spec', 'infra', 'status', 'platformStatus', 'type'];
+  if (name === 'cloudProvider') return PLATFORM_TYPE;
   return FACTS.find((fact) => fact.name === name)?.path;
 }
 
@@ -90,7 +90,7 @@ export function admissionRefusals(config: unknown): readonly FactRefusal[] {
 
 function refusals(config: unknown, facts: readonly Fact[]): readonly FactRefusal[] {
   return facts.flatMap(({ path, refuse }) => {
-    const value = valueAt(config, path);
+    const value = valueAt(config, ...path);
     if (value === undefined || value === null || value === '') return [];
     if (typeof value !== 'string')
       return [{ path, problem: 'is no text', fix: 'write it in quotes' }];
@@ -103,15 +103,10 @@ function toldFacts(config: unknown): Pick<ClusterFacts, 'values' | 'findings'> {
   const findings = refusals(config, FACTS);
   const wrong = new Set(findings.map(({ path }) => fieldText(path)));
   const values = FACTS.flatMap(({ name, path }) => {
-    const value = valueAt(config, path);
-    const isTold = typeof value === 'string' && value !== '' && !wrong.has(fieldText(path));
-    return isTold ? [[name, value] as const] : [];
+    const value = textAt(config, ...path) ?? '';
+    return value === '' || wrong.has(fieldText(path)) ? [] : [[name, value] as const];
   });
   return { values: Object.fromEntries(values), findings };
-}
-
-export function valueAt(object: unknown, path: readonly FieldStep[]): unknown {
-  return path.reduce<unknown>((at, step) => (isRecord(at) ? at[step] : undefined), object);
 }
 
 function notAddress(value: string): Refusal {

@@ -1,9 +1,11 @@
 /** The platform of the cluster, as the templates see it. */
 
-import { isRecord } from '../is-record';
+import { textAt, valueAt } from '../values-at';
 import type { TemplateFinding } from './types';
 
-const TYPE = ['spec', 'infra', 'status', 'platformStatus', 'type'];
+const STATUS = ['spec', 'infra', 'status', 'platformStatus'] as const;
+
+export const PLATFORM_TYPE: readonly string[] = [...STATUS, 'type'];
 
 /** The words of MCO. */
 const NO_TYPE = 'cannot generate MachineConfigs when no platformStatus.type is set';
@@ -54,27 +56,22 @@ interface Platform {
  * @see MCO pkg/controller/template/render.go (7ff337a4), platformStringFromControllerConfigSpec
  */
 export function platformOf(config: unknown): Platform {
-  const status = at(at(at(config, 'spec'), 'infra'), 'status');
-  const platformStatus = at(status, 'platformStatus');
-  const type = at(platformStatus, 'type');
-  if (typeof type !== 'string' || type === '') {
-    const finding = { path: TYPE, problem: NO_TYPE, fix: 'add it; None for machines of no cloud' };
+  const path = PLATFORM_TYPE;
+  const type = textAt(config, ...path) ?? '';
+  if (type === '') {
+    const finding = { path, problem: NO_TYPE, fix: 'add it; None for machines of no cloud' };
     return { values: {}, findings: [finding], warnings: [] };
   }
   const name = type.toLowerCase();
   if (!PLATFORMS.includes(name)) {
     const problem = `"${type}" is no platform that the templates know, and counts as None`;
-    const warning = { path: TYPE, problem, fix: 'write None, or a platform of docs/templates.md' };
+    const warning = { path, problem, fix: 'write None, or a platform of docs/templates.md' };
     return { values: { platform: 'none' }, findings: [], warnings: [warning] };
   }
   const isExternal =
     EXTERNAL_CLOUD.includes(name) ||
     (name === 'external' &&
-      at(at(at(platformStatus, 'external'), 'cloudControllerManager'), 'state') === 'External');
+      valueAt(config, ...STATUS, 'external', 'cloudControllerManager', 'state') === 'External');
   const values = { platform: name, ...(isExternal ? { cloudProvider: 'external' } : {}) };
   return { values, findings: [], warnings: [] };
-}
-
-function at(object: unknown, field: string): unknown {
-  return isRecord(object) ? object[field] : undefined;
 }
