@@ -4,6 +4,7 @@ export { baseFile, fileIn, roleOf, type BaseFile } from './base-file';
 export { newest, recordOutcome, withOutcome } from './conditions';
 export {
   bootstrapOwner,
+  fileContents,
   generatedMachineConfig,
   generatedSpec,
   originOwner,

@@ -8,7 +8,6 @@ import type {
 } from '../machine-config/types';
 import { ANNOTATION, LABEL, MCO_GROUP, MCO_VERSION } from '../names';
 import type { ObjectMeta, OwnerReference } from '../object-meta';
-import type { OriginKind } from './types';
 
 export interface GeneratedFile {
   readonly path: string;
@@ -28,21 +27,25 @@ interface GeneratedConfig {
   readonly spec: MachineConfigSpec;
   /** Absent = the controllers add it later. */
   readonly controllerVersion?: string | undefined;
+  /** Beside the version. */
+  readonly annotations?: Readonly<Record<string, string>>;
   readonly owner?: OwnerReference | undefined;
 }
 
 /** @see MCO pkg/controller/common/helpers.go (7ff337a4), MachineConfigFromIgnConfig */
 export function generatedMachineConfig(generated: GeneratedConfig): MachineConfig {
   const { name, pool, spec, controllerVersion: version, owner } = generated;
+  const annotations = {
+    ...(version === undefined ? {} : { [ANNOTATION.GENERATED_BY_CONTROLLER_VERSION]: version }),
+    ...generated.annotations,
+  };
   return {
     apiVersion: `${MCO_GROUP}/${MCO_VERSION}`,
     kind: 'MachineConfig',
     metadata: {
       name,
       labels: { [LABEL.ROLE]: pool },
-      ...(version === undefined
-        ? {}
-        : { annotations: { [ANNOTATION.GENERATED_BY_CONTROLLER_VERSION]: version } }),
+      ...(Object.keys(annotations).length === 0 ? {} : { annotations }),
       ...(owner === undefined ? {} : { ownerReferences: [owner] }),
     },
     spec,
@@ -57,20 +60,19 @@ export function generatedSpec({ files, kernelArguments }: GeneratedContent): Mac
 }
 
 function ignitionFile({ path, contents }: GeneratedFile): IgnitionFile {
-  const base64 = Buffer.from(contents).toString('base64');
-  return {
-    path,
-    mode: 0o644,
-    overwrite: true,
-    // An empty compression keeps a merge from inheriting another file's. The source has the words of
-    // MCO, because rendered configs are named by their bytes.
-    contents: { compression: '', source: `data:text/plain;charset=utf-8;base64,${base64}` },
-  };
+  return { path, mode: 0o644, overwrite: true, contents: fileContents(contents) };
+}
+
+/** In the words of MCO, because rendered configs are named by their bytes. */
+export function fileContents(text: string): NonNullable<IgnitionFile['contents']> {
+  const base64 = Buffer.from(text).toString('base64');
+  // An empty compression keeps a merge from inheriting another file's.
+  return { compression: '', source: `data:text/plain;charset=utf-8;base64,${base64}` };
 }
 
 /** The owner of what an object generates in a running cluster. */
 export function originOwner(
-  { kind }: OriginKind,
+  { kind }: Pick<OwnerReference, 'kind'>,
   { name, uid = '' }: Pick<ObjectMeta, 'name' | 'uid'>,
 ): OwnerReference {
   return { ...bootstrapOwner({ kind }), name, uid, controller: true, blockOwnerDeletion: true };
@@ -80,6 +82,6 @@ export function originOwner(
  * The same at installation: the object has no UID yet, and MCO leaves out its name. The controllers
  * write the reference anew.
  */
-export function bootstrapOwner({ kind }: Pick<OriginKind, 'kind'>): OwnerReference {
+export function bootstrapOwner({ kind }: Pick<OwnerReference, 'kind'>): OwnerReference {
   return { apiVersion: `${MCO_GROUP}/${MCO_VERSION}`, kind, name: '', uid: '' };
 }

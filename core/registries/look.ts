@@ -139,16 +139,13 @@ function together(pool: string, runtime: MachineRuntime, picture: RegistriesPict
   const files = [{ spec: own }, ...(ofContainers?.machineConfigs ?? [])].flatMap(
     ({ spec }) => (spec.config as IgnitionConfig).storage?.files ?? [],
   );
-  const generated = generatedMachineConfig({
+  const config = generatedMachineConfig({
     ...{ name: baseName('registries', pool), pool, controllerVersion: version },
+    annotations: { [ANNOTATION.GENERATED_FROM]: FROM },
     spec: { config: { ignition: { version: '3.5.0' }, storage: { files } } },
     owner: image === undefined ? undefined : ownerOf(image),
   });
-  const annotations = { ...generated.metadata.annotations, [ANNOTATION.GENERATED_FROM]: FROM };
-  return {
-    config: { ...generated, metadata: { ...generated.metadata, annotations } },
-    ...{ conflicts: ofContainers?.conflicts ?? [], ignored: ofContainerd.problems },
-  };
+  return { config, conflicts: ofContainers?.conflicts ?? [], ignored: ofContainerd.problems };
 }
 
 function synced(

@@ -1,5 +1,6 @@
 /** A template of a file → the file. */
 
+import { fileContents } from '../generated-configs';
 import { isRecord } from '../is-record';
 import type { IgnitionFile } from '../machine-config/types';
 import { FORMATS, UnwritableData, written } from './contents';
@@ -35,7 +36,10 @@ export function fileOf(
   if (text === undefined || path === undefined || filler.findings.length > 0)
     return { findings: filler.findings };
   if (text.trim() === '') return { findings: [] };
-  return { made: { path, overwrite: true, mode, ...owners, contents: source(text) }, findings: [] };
+  return {
+    made: { path, overwrite: true, mode, ...owners, contents: fileContents(text) },
+    findings: [],
+  };
 }
 
 function ownerOf(shape: Shape, field: 'user' | 'group'): object {
@@ -71,10 +75,4 @@ function inlineText(shape: Shape): string | undefined {
     return undefined;
   }
   return shape.text('inline', 'text');
-}
-
-function source(text: string): NonNullable<IgnitionFile['contents']> {
-  const base64 = Buffer.from(text).toString('base64');
-  // An empty compression keeps a merge from inheriting another file's.
-  return { compression: '', source: `data:text/plain;charset=utf-8;base64,${base64}` };
 }

@@ -1,11 +1,16 @@
 /** One look at the ControllerConfig, the templates and the pools: what to write, and what to say. */
 
 import { fewSentences } from '../few';
-import { storedConfig, type ConfigWrite, type Origin, type Write } from '../generated-configs';
+import {
+  originOwner,
+  storedConfig,
+  type ConfigWrite,
+  type Origin,
+  type Write,
+} from '../generated-configs';
 import { isSameHistory } from '../generated-configs/conditions';
 import type { MachineConfig } from '../machine-config/types';
-import { ANNOTATION, LABEL, MCO_GROUP, MCO_VERSION } from '../names';
-import type { OwnerReference } from '../object-meta';
+import { ANNOTATION, LABEL } from '../names';
 import type { MachineConfigPool } from '../pool/types';
 import { endedConditions, runningConditions } from './conditions';
 import { clusterFacts } from './facts';
@@ -14,6 +19,8 @@ import { layersOf, misplaced } from './layers';
 import { fromTemplates, generatedNames, type FromTemplates } from './machine-configs';
 import { templatePools } from './pools';
 import type { TemplateFinding, TemplateFolder, TemplatePorts } from './types';
+
+const OWNER = { kind: 'ControllerConfig' };
 
 export interface TemplatePicture {
   /** Absent = none, or without the annotation: nothing is generated. */
@@ -84,7 +91,7 @@ function generated(
     return { configs: [], findings: [...facts.findings, ...chosen.findings], warnings };
   const input = {
     ...{ files, flavour, layers: chosen.layers, values: facts.values, ports, version },
-    owner: ownerOf(origin),
+    owner: originOwner(OWNER, origin.metadata),
   };
   const parts = templatePools(pools).map((pool) => fromTemplates(input, pool));
   const findings = distinct([
@@ -99,17 +106,6 @@ function generated(
 /** Several pools have the same templates. */
 function distinct(findings: readonly TemplateFinding[]): readonly TemplateFinding[] {
   return [...new Map(findings.map((finding) => [findingText(finding), finding])).values()];
-}
-
-function ownerOf({ metadata: { name, uid = '' } }: Origin): OwnerReference {
-  return {
-    apiVersion: `${MCO_GROUP}/${MCO_VERSION}`,
-    kind: 'ControllerConfig',
-    name,
-    uid,
-    controller: true,
-    blockOwnerDeletion: true,
-  };
 }
 
 /** MachineConfigs that a person or another controller keeps under the names. */
@@ -138,8 +134,8 @@ function isGeneratedFor(config: MachineConfig, origin: Origin): boolean {
   const { name, labels = {}, ownerReferences = [] } = config.metadata;
   const role = labels[LABEL.ROLE];
   if (role === undefined || !isOurs(config) || !generatedNames(role).includes(name)) return false;
-  const { kind, uid } = ownerOf(origin);
-  return ownerReferences.some((owner) => owner.kind === kind && owner.uid === uid);
+  const { uid = '' } = origin.metadata;
+  return ownerReferences.some((owner) => owner.kind === OWNER.kind && owner.uid === uid);
 }
 
 /** Creates, puts right, and removes those of pools and subjects that are gone. */

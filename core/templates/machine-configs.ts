@@ -1,7 +1,8 @@
 /** The MachineConfigs of a pool: `00-<pool>`, `01-<pool>-kubelet`, `01-<pool>-container-runtime`. */
 
+import { generatedMachineConfig } from '../generated-configs';
 import type { IgnitionFile, IgnitionUnit, MachineConfig } from '../machine-config/types';
-import { ANNOTATION, LABEL, MCO_GROUP, MCO_VERSION } from '../names';
+import { ANNOTATION } from '../names';
 import type { OwnerReference } from '../object-meta';
 import { fileOf, type Made } from './file';
 import type { Values } from './filler';
@@ -78,24 +79,15 @@ function nameOf(pool: string, subject: Subject): string {
 }
 
 function configOf(
-  { flavour, owner, version }: TemplateInput,
-  pool: TemplatePool,
+  { flavour, owner, version: controllerVersion }: TemplateInput,
+  { name: pool }: TemplatePool,
   subject: Subject,
   files: readonly IgnitionFile[],
   units: readonly IgnitionUnit[],
 ): MachineConfig {
-  return {
-    apiVersion: `${MCO_GROUP}/${MCO_VERSION}`,
-    kind: 'MachineConfig',
-    metadata: {
-      name: nameOf(pool.name, subject),
-      labels: { [LABEL.ROLE]: pool.name },
-      annotations: {
-        [ANNOTATION.GENERATED_BY_CONTROLLER_VERSION]: version,
-        [ANNOTATION.TEMPLATES]: flavour,
-      },
-      ownerReferences: [owner],
-    },
+  return generatedMachineConfig({
+    ...{ name: nameOf(pool, subject), pool, owner, controllerVersion },
+    annotations: { [ANNOTATION.TEMPLATES]: flavour },
     spec: {
       config: {
         ignition: { version: '3.5.0' },
@@ -103,5 +95,5 @@ function configOf(
         ...(units.length === 0 ? {} : { systemd: { units } }),
       },
     },
-  };
+  });
 }
