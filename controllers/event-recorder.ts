@@ -15,7 +15,7 @@ export interface EventRecorder {
   over(subject: Subject, reason: string): void;
 }
 
-interface Subject {
+export interface Subject {
   readonly resource: Resource;
   readonly object: KubeObject;
 }

@@ -2,12 +2,7 @@
 
 import { gunzipSync } from 'node:zlib';
 import { parse as parseToml } from 'smol-toml';
-import {
-  CONTAINER_RUNTIME_CONFIGS,
-  IMAGE_CONFIGS,
-  type KubeObject,
-  type Resource,
-} from '../../adapters/kube/resources';
+import { CONTAINER_RUNTIME_CONFIGS, IMAGE_CONFIGS } from '../../adapters/kube/resources';
 import { lookAtRuntimes, type RuntimeObject } from '../../core/container-runtime';
 import { CONTROLLER_CONFIG, releaseImageOf } from '../../core/controller-config';
 import { fewSentences } from '../../core/few';
@@ -15,7 +10,7 @@ import { fieldProblemText } from '../../core/field-problem';
 import { hasFeatureGate } from '../../core/kubelet';
 import { FIELD_MANAGER } from '../../core/names';
 import { lookAtRegistries, type RegistriesLook } from '../../core/registries';
-import { GeneratingController, type GeneratingDeps, type Look } from '../generated';
+import { GeneratingController, say, type GeneratingDeps, type Look } from '../generated';
 import { policyStatusWrites } from './policy-status';
 
 const MANAGER = `${FIELD_MANAGER.CONTROLLERS}-container-runtime`;
@@ -89,24 +84,15 @@ function tell(
   { events, picture, log }: GeneratingDeps,
   { objects, registries }: Pick<RuntimeLook, 'objects' | 'registries'>,
 ): void {
-  const say = (
-    resource: Resource,
-    object: KubeObject,
-    reason: string,
-    texts: readonly string[],
-  ) => {
-    const subject = { resource, object };
-    if (texts.length === 0) events.over(subject, reason);
-    else events.record(subject, 'Warning', reason, fewSentences(texts));
-  };
   for (const { origin, ignored } of objects) {
-    const texts = ignored.map(fieldProblemText);
-    say(CONTAINER_RUNTIME_CONFIGS, origin, 'FieldIgnored', texts);
+    const subject = { resource: CONTAINER_RUNTIME_CONFIGS, object: origin };
+    say(events, subject, 'FieldIgnored', ignored.map(fieldProblemText));
   }
   const { refused, ignored } = registries;
   if (refused.length > 0) log.warn({ reason: fewSentences(refused) }, 'registries are refused');
   const image = picture.images.get('cluster');
   if (image === undefined) return;
-  say(IMAGE_CONFIGS, image, 'Refused', refused);
-  say(IMAGE_CONFIGS, image, 'FieldIgnored', ignored.map(fieldProblemText));
+  const subject = { resource: IMAGE_CONFIGS, object: image };
+  say(events, subject, 'Refused', refused);
+  say(events, subject, 'FieldIgnored', ignored.map(fieldProblemText));
 }

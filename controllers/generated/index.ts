@@ -1,1 +1,2 @@
 export { GeneratingController, type GeneratingDeps, type Look } from './generating-controller';
+export { say } from './say';

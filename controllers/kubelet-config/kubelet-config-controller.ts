@@ -3,11 +3,10 @@
 import { gunzipSync } from 'node:zlib';
 import { CONFIG_NODES, FEATURE_GATES, KUBELET_CONFIGS } from '../../adapters/kube/resources';
 import { readYamlDocument } from '../../adapters/manifests';
-import { fewSentences } from '../../core/few';
 import { fieldProblemText } from '../../core/field-problem';
 import { lookAtKubelets, type KubeletLook } from '../../core/kubelet';
 import { FIELD_MANAGER } from '../../core/names';
-import { GeneratingController, type GeneratingDeps } from '../generated';
+import { GeneratingController, say, type GeneratingDeps } from '../generated';
 
 export function kubeletConfigController(
   deps: GeneratingDeps,
@@ -51,15 +50,10 @@ function tell(
     const cache = resource === FEATURE_GATES ? picture.featureGates : picture.configNodes;
     const object = cache.get('cluster');
     const says = refused.filter(({ kind }) => kind === resource.kind).map((one) => one.says);
-    if (object === undefined) continue;
-    const subject = { resource, object };
-    if (says.length === 0) events.over(subject, 'ActionProhibited');
-    else events.record(subject, 'Warning', 'ActionProhibited', fewSentences(says));
+    if (object !== undefined) say(events, { resource, object }, 'ActionProhibited', says);
   }
   for (const { origin, ignored } of objects) {
     const subject = { resource: KUBELET_CONFIGS, object: origin };
-    const sentences = ignored.map(fieldProblemText);
-    if (sentences.length === 0) events.over(subject, 'FieldIgnored');
-    else events.record(subject, 'Warning', 'FieldIgnored', fewSentences(sentences));
+    say(events, subject, 'FieldIgnored', ignored.map(fieldProblemText));
   }
 }

@@ -4,10 +4,9 @@ import { CONTROLLER_CONFIGS } from '../../adapters/kube/resources';
 import { readYaml } from '../../adapters/manifests';
 import { fillTemplate, shippedTemplates, WatchedTemplates } from '../../adapters/templates';
 import { CONTROLLER_CONFIG } from '../../core/controller-config';
-import { fewSentences } from '../../core/few';
 import { FIELD_MANAGER } from '../../core/names';
 import { findingText, lookAtTemplates, type TemplateLook } from '../../core/templates';
-import { GeneratingController, type GeneratingDeps } from '../generated';
+import { GeneratingController, say, type GeneratingDeps } from '../generated';
 
 /** @param directory - default: the templates that come with Slipway */
 export function templateController(
@@ -45,7 +44,6 @@ export function templateController(
 function tell({ events }: GeneratingDeps, { objects }: TemplateLook): void {
   for (const { origin, warnings } of objects) {
     const subject = { resource: CONTROLLER_CONFIGS, object: origin };
-    if (warnings.length === 0) events.over(subject, 'FieldIgnored');
-    else events.record(subject, 'Warning', 'FieldIgnored', fewSentences(warnings.map(findingText)));
+    say(events, subject, 'FieldIgnored', warnings.map(findingText));
   }
 }
