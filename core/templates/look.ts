@@ -54,22 +54,18 @@ export interface TemplateLook {
 export function lookAtTemplates(picture: TemplatePicture): TemplateLook {
   const { controllerConfig: origin } = picture;
   const flavour = origin?.metadata.annotations?.[ANNOTATION.TEMPLATES];
-  if (origin === undefined || flavour === undefined) return { objects: [], cluster: [] };
-  if (origin.metadata.deletionTimestamp !== undefined) return { objects: [], cluster: [] };
+  const isGone = origin?.metadata.deletionTimestamp !== undefined;
+  if (origin === undefined || flavour === undefined || isGone) return { objects: [], cluster: [] };
   const { configs, findings, warnings } = generated(picture, origin, flavour);
   const taken = findings.length === 0 ? takenNames(picture, origin, configs) : [];
   const all = [...findings, ...taken];
   if (all.length > 0) {
     const problem = fewSentences(all.map(findingText));
-    const writes = statusWrites(picture, origin, problem);
+    const writes = withStatus(picture, origin, { writes: [], problem });
     return { objects: [{ origin, writes, problem, findings: all, warnings }], cluster: [] };
   }
-  const writes = configWrites(picture, origin, configs);
-  const writesAll =
-    writes.length === 0
-      ? statusWrites(picture, origin, undefined)
-      : [runningWrite(picture, origin), ...writes, endedWrite(picture, origin, undefined)];
-  return { objects: [{ origin, writes: writesAll, findings: [], warnings }], cluster: [] };
+  const writes = withStatus(picture, origin, { writes: configWrites(picture, origin, configs) });
+  return { objects: [{ origin, writes, findings: [], warnings }], cluster: [] };
 }
 
 /** Nothing of a pool is generated when anything of any pool cannot be. */
@@ -155,38 +151,27 @@ function configWrites(
   ];
 }
 
-function syncOf({ version, now }: TemplatePicture, { metadata }: Origin) {
-  return { generation: metadata.generation ?? 0, version, now };
-}
-
-function runningWrite(picture: TemplatePicture, origin: Origin): Write {
-  const { conditions = [], observedGeneration } = origin.status ?? {};
-  const sync = syncOf(picture, origin);
-  return {
-    do: 'status',
-    conditions: runningConditions(conditions, observedGeneration, sync),
-    observedGeneration: sync.generation,
-  };
-}
-
-function endedWrite(picture: TemplatePicture, origin: Origin, problem: string | undefined): Write {
-  const sync = syncOf(picture, origin);
-  return {
-    do: 'status',
-    conditions: endedConditions(origin.status?.conditions ?? [], problem, sync),
-    observedGeneration: sync.generation,
-  };
-}
-
-/** None when the object says so already. */
-function statusWrites(
-  picture: TemplatePicture,
-  origin: Origin,
-  problem: string | undefined,
+/**
+ * The writes of MachineConfigs between two of the status; without any, the status alone, and nothing
+ * when the object says so already.
+ */
+function withStatus(
+  { version, now }: TemplatePicture,
+  { metadata: { generation = 0 }, status = {} }: Origin,
+  { writes, problem }: { readonly writes: readonly ConfigWrite[]; readonly problem?: string },
 ): readonly Write[] {
-  const { conditions = [], observedGeneration } = origin.status ?? {};
-  const sync = syncOf(picture, origin);
-  const after = endedConditions(conditions, problem, sync);
-  if (observedGeneration === sync.generation && isSameHistory(conditions, after)) return [];
-  return [{ do: 'status', conditions: after, observedGeneration: sync.generation }];
+  const { conditions = [], observedGeneration } = status;
+  const sync = { generation, version, now };
+  const said = (after: typeof conditions): Write => ({
+    do: 'status',
+    conditions: after,
+    observedGeneration: generation,
+  });
+  const ended = endedConditions(conditions, problem, sync);
+  if (writes.length > 0) {
+    const running = runningConditions(conditions, observedGeneration, sync);
+    return [said(running), ...writes, said(ended)];
+  }
+  const isSaid = observedGeneration === generation && isSameHistory(conditions, ended);
+  return isSaid ? [] : [said(ended)];
 }
