@@ -3,6 +3,7 @@
 import { gunzipSync } from 'node:zlib';
 import { CONFIG_NODES, FEATURE_GATES, KUBELET_CONFIGS } from '../../adapters/kube/resources';
 import { readYamlDocument } from '../../adapters/manifests';
+import { CONTROLLER_CONFIG } from '../../core/controller-config';
 import { fieldProblemText } from '../../core/field-problem';
 import { lookAtKubelets, type KubeletLook } from '../../core/kubelet';
 import { FIELD_MANAGER } from '../../core/names';
@@ -29,7 +30,7 @@ export function kubeletConfigController(
           featureGate: featureGates.get('cluster'),
           configNode: configNodes.get('cluster'),
           apiServer: apiServers.get('cluster'),
-          controllerConfig: controllerConfigs.get('machine-config-controller'),
+          controllerConfig: controllerConfigs.get(CONTROLLER_CONFIG),
           version,
           now: now(),
           readYaml: readYamlDocument,

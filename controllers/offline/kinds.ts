@@ -17,6 +17,7 @@ import {
   MachineConfiguration,
   RolloutPolicy,
 } from '../../adapters/api-schemas';
+import { CONTROLLER_CONFIG } from '../../core/controller-config';
 import { disruptionProblems, type DisruptionSource } from '../../core/disruption';
 import type { FieldProblem } from '../../core/field-problem';
 import { bundleRefusals } from '../../core/host-bundle';
@@ -72,7 +73,7 @@ export const OFFLINE_KINDS: readonly OfflineKind[] = [
     schema: ControllerConfig,
     refusals: filledIn((object) => [...bundleRefusals(object), ...admissionRefusals(object)]),
     keeps: ['spec'],
-    onlyName: 'machine-config-controller',
+    onlyName: CONTROLLER_CONFIG,
   },
   {
     apiVersion: `${OPERATOR_GROUP}/v1`,

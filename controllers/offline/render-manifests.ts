@@ -3,6 +3,7 @@
 import type { ManifestObject, ManifestProblem } from '../../adapters/manifests';
 import { readTemplateFolder, shippedTemplates } from '../../adapters/templates';
 import type { KubeObject } from '../../adapters/kube/resources';
+import { CONTROLLER_CONFIG } from '../../core/controller-config';
 import type { MachineConfigPool } from '../../core/pool/types';
 import type { TemplateFolder } from '../../core/templates';
 import type { PoolRender } from '../render/render-pool';
@@ -55,7 +56,7 @@ export function renderManifests(input: OfflineInput): OfflineRender {
   for (const policy of view.policies) checkPolicy(policy, view, findings);
   return {
     pools,
-    controllerConfig: view.controllerConfigs.get('machine-config-controller'),
+    controllerConfig: view.controllerConfigs.get(CONTROLLER_CONFIG),
     findings: findings.all,
     leftOut: view.leftOut,
   };

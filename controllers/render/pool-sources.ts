@@ -3,6 +3,7 @@
 import { ControllerConfig, MachineConfig as Schema, parseObject } from '../../adapters/api-schemas';
 import type { CacheView } from '../../adapters/kube/cache';
 import type { KubeObject } from '../../adapters/kube/resources';
+import { CONTROLLER_CONFIG } from '../../core/controller-config';
 import { fail, messageOf } from '../../core/errors';
 import {
   IMAGE_FIX,
@@ -14,8 +15,6 @@ import { ANNOTATION } from '../../core/names';
 import type { MachineConfigPool } from '../../core/pool/types';
 import { compileSelector, type CompiledSelector } from '../../core/selectors';
 import { owningPools } from '../cluster-picture';
-
-const CONTROLLER_CONFIG = 'machine-config-controller';
 
 const IMAGES = ['baseOSContainerImage', 'osImageURL', 'baseOSExtensionsContainerImage'] as const;
 

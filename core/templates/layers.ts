@@ -1,6 +1,7 @@
 /** Which templates a MachineConfig is made of. */
 
 import { isRecord } from '../is-record';
+import { ANNOTATION } from '../names';
 import type { TemplateFile, TemplateFinding, TemplatePorts } from './types';
 
 /** A flavour and its layers: `kubeadm: [common, kubeadm]`. */
@@ -61,7 +62,7 @@ function finding(line: number, problem: string, fix: string): TemplateFinding {
 
 function unknownFlavour(flavour: string, known: readonly string[]): TemplateFinding {
   return {
-    path: ['metadata', 'annotations', 'slipway.dev/templates'],
+    path: ['metadata', 'annotations', ANNOTATION.TEMPLATES],
     problem: `"${flavour}" is no flavour of the templates`,
     fix: `write one of ${known.join(', ')}`,
   };

@@ -6,6 +6,7 @@
 import { createHash } from 'node:crypto';
 import type { CacheView } from '../../adapters/kube/cache';
 import type { KubeObject } from '../../adapters/kube/resources';
+import { CONTROLLER_CONFIG } from '../../core/controller-config';
 import { failureName, messageOf } from '../../core/errors';
 import { configsInstead, provedConfigName, servedConfigName } from '../../core/first-boot';
 import type { MachineConfig } from '../../core/machine-config/types';
@@ -40,9 +41,6 @@ interface ClusterSourceOptions {
 
 /** Well below the idle timeout. */
 const PATIENCE_MS = 5_000;
-
-/** MCO's name. */
-const CONTROLLER_CONFIG = 'machine-config-controller';
 
 /** A rendered config never changes, but may be deleted. */
 const FRESH_MS = 60_000;
