@@ -203,6 +203,9 @@ export function updateNodeId(node: string): string {
   return `update-node/${node}`;
 }
 
+/** Pools with files of their own; machines of any other pool have those of worker. */
+export const BUILT_IN_POOLS: readonly string[] = ['master', 'worker', 'arbiter'];
+
 /** Pools whose machines are installed from files; other machines wait for the cluster. */
 export const BOOTSTRAP_POOLS: readonly string[] = ['master', 'arbiter'];
 

@@ -12,9 +12,7 @@ import { messageOf } from '../errors';
 import type { RenderPorts } from '../ignition';
 import { Source } from '../machine-config/source';
 import type { IgnitionFile, MachineConfig } from '../machine-config/types';
-
-/** Pools of any other name have the files of worker. */
-const ROLES = ['master', 'worker', 'arbiter'];
+import { BUILT_IN_POOLS } from '../names';
 
 export interface BaseFile {
   readonly subject: 'kubelet' | 'container-runtime';
@@ -27,7 +25,7 @@ interface BasePorts {
 }
 
 export function roleOf(pool: string): string {
-  return ROLES.includes(pool) ? pool : 'worker';
+  return BUILT_IN_POOLS.includes(pool) ? pool : 'worker';
 }
 
 /** The text for the machines of a pool, or what is missing and how to add it. */

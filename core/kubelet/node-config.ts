@@ -1,6 +1,7 @@
 /** The Node `cluster` of config.openshift.io: cgroup mode and latency of workers. */
 
 import { goDurationOf, MINUTE, SECOND } from '../encoding/go-duration';
+import { BUILT_IN_POOLS } from '../names';
 import type { GoFields } from './schema-types';
 import type { NodeConfigSpec } from './types';
 
@@ -63,5 +64,5 @@ export function cgroupArguments(
 
 /** Whether a pool of a running cluster takes cgroup arguments. At bootstrap, every pool does. */
 export function takesCgroupArguments(pool: string): boolean {
-  return pool === 'worker' || pool === 'master' || pool === 'arbiter';
+  return BUILT_IN_POOLS.includes(pool);
 }

@@ -11,7 +11,7 @@ import {
   type ConfigWrite,
 } from '../generated-configs';
 import type { IgnitionConfig, MachineConfig } from '../machine-config/types';
-import { ANNOTATION, CONFIG_GROUP, LABEL } from '../names';
+import { ANNOTATION, BUILT_IN_POOLS, CONFIG_GROUP, LABEL } from '../names';
 import type { ObjectMeta } from '../object-meta';
 import type { MachineConfigPool } from '../pool/types';
 import type { TomlPort } from '../toml';
@@ -82,7 +82,7 @@ const NOTHING: RegistriesLook = { writes: [], refused: [], conflicts: [], ignore
  */
 function hasOwnRegistries({ metadata: { name, labels } }: MachineConfigPool): boolean {
   const isBuiltIn = labels !== undefined && Object.hasOwn(labels, LABEL.BUILT_IN_POOL);
-  return isBuiltIn || ['master', 'worker', 'arbiter'].includes(name);
+  return isBuiltIn || BUILT_IN_POOLS.includes(name);
 }
 
 function isAsked({

@@ -1,10 +1,8 @@
 /** Whose MachineConfigs are generated, and from which folders of the templates. */
 
-import { LABEL } from '../names';
+import { BUILT_IN_POOLS, LABEL } from '../names';
 import type { MachineConfigPool } from '../pool/types';
 import { compileSelector, type CompiledSelector } from '../selectors';
-
-const BUILT_IN = ['master', 'worker', 'arbiter'];
 
 export interface TemplatePool {
   readonly name: string;
@@ -22,7 +20,7 @@ export interface TemplatePool {
 export function templatePools(pools: readonly MachineConfigPool[]): readonly TemplatePool[] {
   const found = pools.flatMap((pool): readonly TemplatePool[] => {
     const { name } = pool.metadata;
-    if (BUILT_IN.includes(name)) return [{ name, role: name, roles: ['common', name] }];
+    if (BUILT_IN_POOLS.includes(name)) return [{ name, role: name, roles: ['common', name] }];
     const selector = selectorOf(pool);
     if (selector?.matches({ [LABEL.ROLE]: name }) !== true) return [];
     const isWorker = selector.matches({ [LABEL.ROLE]: 'worker' });
