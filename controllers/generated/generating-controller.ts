@@ -6,7 +6,7 @@
 import type { Resource } from '../../adapters/kube/resources';
 import type { Log } from '../../adapters/kube/transport';
 import { failureName } from '../../core/errors';
-import type { ConfigWrite, Origin, Write } from '../../core/generated-configs';
+import type { ConfigWrite, GeneratedObject, Origin } from '../../core/generated-configs';
 import type { MachineConfigPool } from '../../core/pool/types';
 import type { ClusterPicture } from '../cluster-picture';
 import type { EventRecorder } from '../event-recorder';
@@ -32,12 +32,7 @@ export interface GeneratingDeps {
 
 /** What a look decided. */
 export interface Look {
-  readonly objects: readonly {
-    readonly origin: Origin;
-    readonly writes: readonly Write[];
-    /** Why its pools keep what they have. */
-    readonly problem?: string;
-  }[];
+  readonly objects: readonly GeneratedObject[];
   /** MachineConfigs that no single object owns. */
   readonly cluster: readonly ConfigWrite[];
 }
@@ -139,7 +134,7 @@ export class GeneratingController<L extends Look> {
     return { writer, machineConfigs: picture.machineConfigs, manager: this.#generator.manager };
   }
 
-  async #write({ origin, writes, problem }: Look['objects'][number]): Promise<void> {
+  async #write({ origin, writes, problem }: GeneratedObject): Promise<void> {
     if (writes.length === 0) return;
     const { resource } = this.#generator;
     await writePlan(this.#target, resource, origin, writes);

@@ -4,14 +4,11 @@ import type { FieldProblem } from '../field-problem';
 import {
   CONTAINER_RUNTIME_CONFIG,
   generatedSpec,
-  inOrderOfCreation,
-  planRemoval,
-  planSync,
-  Stage,
+  lookAtOrigins,
   type Generated,
+  type GeneratedObject,
   type Origin,
   type OriginPicture,
-  type Write,
 } from '../generated-configs';
 import { messageOf } from '../errors';
 import type { MachineConfigPool } from '../pool/types';
@@ -28,44 +25,28 @@ export interface RuntimePicture extends OriginPicture {
   readonly toml: TomlPort;
 }
 
-export interface RuntimeObject {
-  readonly origin: Origin;
-  readonly writes: readonly Write[];
-  /** Why its pools keep what they have. */
-  readonly problem?: string;
+export interface RuntimeObject extends GeneratedObject {
   /** Values without the effect that they seem to have. */
   readonly ignored: readonly FieldProblem[];
 }
 
 /** In the order of creation. */
 export function lookAtRuntimes(picture: RuntimePicture): readonly RuntimeObject[] {
-  const stage = new Stage(picture.origins, picture.machineConfigs.list());
-  return inOrderOfCreation(picture.origins).map((origin) => lookAt(origin, picture, stage));
+  return lookAtOrigins(CONTAINER_RUNTIME_CONFIG, picture, {
+    judge: (origin) => judged(origin, picture),
+    saysNothing: { ignored: [] },
+  });
 }
 
-function lookAt(origin: Origin, picture: RuntimePicture, stage: Stage): RuntimeObject {
-  const { configs, origins } = stage;
-  const kind = CONTAINER_RUNTIME_CONFIG;
-  if (origin.metadata.deletionTimestamp !== undefined) {
-    return {
-      origin,
-      writes: stage.played(origin, planRemoval(kind, origin, configs)),
-      ignored: [],
-    };
-  }
+function judged(origin: Origin, picture: RuntimePicture) {
   const configuration = (origin as ContainerRuntimeConfig).spec.containerRuntimeConfig;
   const refusal = refusalOf(configuration);
-  const plan = planSync({
-    ...{ kind, origin, origins, configs, pools: picture.pools, refusal },
-    ...{ version: picture.version, now: picture.now },
-    generate: (pool) => contentFor(configuration ?? {}, pool, picture),
-    defects: 'corrected',
-  });
-  const gates = { additionalStorage: picture.additionalStorage };
+  const { additionalStorage } = picture;
+  const problems = () => containerRuntimeProblems(configuration ?? {}, { additionalStorage });
   return {
-    ...{ origin, writes: stage.played(origin, plan.writes) },
-    ignored: refusal === undefined ? containerRuntimeProblems(configuration ?? {}, gates) : [],
-    ...(plan.problem === undefined ? {} : { problem: plan.problem }),
+    refusal,
+    generate: (pool: MachineConfigPool) => contentFor(configuration ?? {}, pool, picture),
+    says: { ignored: refusal === undefined ? problems() : [] },
   };
 }
 

@@ -2,6 +2,7 @@
 
 export { baseFile, fileIn, roleOf, type BaseFile } from './base-file';
 export { newest, recordOutcome, withOutcome } from './conditions';
+export { lookAtOrigins, type GeneratedObject } from './look';
 export {
   bootstrapOwner,
   fileContents,
@@ -12,8 +13,6 @@ export {
   type GeneratedFile,
 } from './machine-config';
 export { baseName, generatedName, legacyName, ofPool, selectedPools } from './names';
-export { inOrderOfCreation } from './order-of-creation';
-export { Stage } from './stage';
 export { storedConfig, type ConfigWrite } from './stored-config';
 export { planRemoval, planSync, type Generated, type SyncPlan, type Write } from './sync';
 export {

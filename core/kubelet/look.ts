@@ -8,16 +8,13 @@ import {
   baseFile,
   baseName,
   fileIn,
-  inOrderOfCreation,
   KUBELET_CONFIG,
-  planRemoval,
-  planSync,
-  Stage,
+  lookAtOrigins,
   type ConfigWrite,
   type Generated,
+  type GeneratedObject,
   type Origin,
   type OriginPicture,
-  type Write,
 } from '../generated-configs';
 import { isRecord } from '../is-record';
 import type { MachineConfigPool } from '../pool/types';
@@ -36,12 +33,8 @@ export interface KubeletPicture extends OriginPicture {
   readonly readYaml: ReadYaml;
 }
 
-export interface KubeletObject {
-  readonly origin: Origin;
-  readonly writes: readonly Write[];
-  /** Why its pools keep what they have. */
-  readonly problem?: string;
-  /** The same by its fields, where it is about fields. */
+export interface KubeletObject extends GeneratedObject {
+  /** The problem by its fields, where it is about fields. */
   readonly findings: readonly FieldProblem[];
   /** Which no kubelet gets. */
   readonly ignored: readonly FieldProblem[];
@@ -67,47 +60,31 @@ export function lookAtKubelets(picture: KubeletPicture): KubeletLook {
     ...(settings.featureGates === undefined ? { featureGate: undefined } : {}),
     baseOf,
   });
-  const stage = new Stage(picture.origins, picture.machineConfigs.list());
   return {
-    objects: inOrderOfCreation(picture.origins).map((origin) =>
-      lookAt(origin, { picture, baseOf, stage }),
-    ),
+    objects: lookAtOrigins(KUBELET_CONFIG, picture, {
+      judge: (origin) => judged(origin, picture, baseOf),
+      saysNothing: { findings: [], ignored: [] },
+    }),
     cluster: cluster.writes,
     refused: [...settings.refused, ...cluster.refused],
   };
 }
 
-interface Scene {
-  readonly picture: KubeletPicture;
-  readonly baseOf: (pool: string) => PoolBase | { readonly problem: string };
-  readonly stage: Stage;
-}
-
-function lookAt(origin: Origin, { picture, baseOf, stage }: Scene): KubeletObject {
-  const { configs } = stage;
-  if (origin.metadata.deletionTimestamp !== undefined) {
-    const writes = stage.played(origin, planRemoval(KUBELET_CONFIG, origin, configs));
-    return { origin, writes, findings: [], ignored: [] };
-  }
-  const judged = judgeUser(origin, picture.readYaml);
-  const findings = [...judged.findings];
+function judged(
+  origin: Origin,
+  { readYaml }: KubeletPicture,
+  baseOf: (pool: string) => PoolBase | { readonly problem: string },
+) {
+  const { refusal, ignored, ...user } = judgeUser(origin, readYaml);
+  const findings = [...user.findings];
   const generate = (pool: MachineConfigPool): Generated => {
     const base = baseOf(pool.metadata.name);
     if ('problem' in base) return base;
-    const content = contentFor(origin, pool, base, picture.readYaml);
+    const content = contentFor(origin, pool, base, readYaml);
     findings.push(...(content.findings ?? []));
     return content;
   };
-  const plan = planSync({
-    ...{ kind: KUBELET_CONFIG, origin, origins: stage.origins, configs, generate },
-    ...{ pools: picture.pools, version: picture.version, now: picture.now },
-    refusal: judged.refusal,
-    defects: 'corrected',
-  });
-  return {
-    ...{ origin, writes: stage.played(origin, plan.writes), findings, ignored: judged.ignored },
-    ...(plan.problem === undefined ? {} : { problem: plan.problem }),
-  };
+  return { refusal, generate, says: { findings, ignored } };
 }
 
 function poolBase(

@@ -5,6 +5,7 @@ import {
   originOwner,
   storedConfig,
   type ConfigWrite,
+  type GeneratedObject,
   type Origin,
   type Write,
 } from '../generated-configs';
@@ -35,11 +36,7 @@ export interface TemplatePicture {
   readonly now: string;
 }
 
-export interface TemplateObject {
-  readonly origin: Origin;
-  readonly writes: readonly Write[];
-  /** Why the MachineConfigs stay as they are. */
-  readonly problem?: string;
+export interface TemplateObject extends GeneratedObject {
   readonly findings: readonly TemplateFinding[];
   /** Which change nothing. */
   readonly warnings: readonly TemplateFinding[];

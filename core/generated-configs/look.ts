@@ -1,0 +1,50 @@
+/** One look at all objects of a kind, in the order of their creation. */
+
+import type { MachineConfigPool } from '../pool/types';
+import { inOrderOfCreation } from './order-of-creation';
+import { Stage } from './stage';
+import { planRemoval, planSync, type Generated, type Write } from './sync';
+import type { Origin, OriginKind, OriginPicture } from './types';
+
+export interface GeneratedObject {
+  readonly origin: Origin;
+  readonly writes: readonly Write[];
+  /** Why its pools keep what they have. */
+  readonly problem?: string;
+}
+
+/** What one object is found to ask for. */
+interface Judged<S> {
+  /** Why it is refused, whatever the pools. */
+  readonly refusal: string | undefined;
+  readonly generate: (pool: MachineConfigPool) => Generated;
+  /** What else there is to say; `generate` may add to it. */
+  readonly says: S;
+}
+
+interface Judge<S> {
+  readonly judge: (origin: Origin) => Judged<S>;
+  /** Of an object that is being deleted. */
+  readonly saysNothing: S;
+}
+
+export function lookAtOrigins<S extends object>(
+  kind: OriginKind,
+  { origins, machineConfigs, pools, version, now }: OriginPicture,
+  { judge, saysNothing }: Judge<S>,
+): readonly (GeneratedObject & S)[] {
+  const stage = new Stage(origins, machineConfigs.list());
+  return inOrderOfCreation(origins).map((origin) => {
+    if (origin.metadata.deletionTimestamp !== undefined) {
+      const writes = stage.played(origin, planRemoval(kind, origin, stage.configs));
+      return { origin, writes, ...saysNothing };
+    }
+    const { refusal, generate, says } = judge(origin);
+    const { writes, ...problem } = planSync({
+      ...{ kind, origin, origins: stage.origins, configs: stage.configs, pools, version, now },
+      ...{ refusal, generate },
+      defects: 'corrected',
+    });
+    return { origin, writes: stage.played(origin, writes), ...problem, ...says };
+  });
+}
