@@ -24,7 +24,7 @@ export interface NameInput {
   readonly exists: (name: string) => boolean;
 }
 
-export type NameVerdict =
+type NameVerdict =
   | {
       readonly name: string;
       /** A MachineConfig under its name of before OpenShift 4.7, which the new one replaces. */
@@ -75,36 +75,33 @@ export function suffixOf(name: string): string {
   return /^[+-]?\d+$/.test(last) ? last : '';
 }
 
-/** The objects of a kind that select this pool. Nothing selects with an empty selector. */
-export function ofPool(
-  origins: readonly Origin[],
-  { metadata: { labels } }: SelectedPool,
-): { readonly found: readonly Origin[] } | { readonly problem: string } {
+type Found<T> = { readonly found: readonly T[] } | { readonly problem: string };
+
+/** The objects of a kind that select this pool. */
+export function ofPool(origins: readonly Origin[], pool: SelectedPool): Found<Origin> {
+  return found(() => origins.filter((origin) => selectorOf(origin)(pool)));
+}
+
+/** Pools that one object selects. */
+export function selectedPools<P extends SelectedPool>(
+  origin: Pick<Origin, 'spec'>,
+  pools: readonly P[],
+): Found<P> {
+  return found(() => pools.filter(selectorOf(origin)));
+}
+
+function found<T>(find: () => readonly T[]): Found<T> {
   try {
-    const found = origins.filter(({ spec }) => {
-      const selector = compileSelector(spec?.machineConfigPoolSelector);
-      return !selector.empty && selector.matches(labels);
-    });
-    return { found };
+    return { found: find() };
   } catch (error) {
     return { problem: `invalid label selector: ${messageOf(error)}` };
   }
 }
 
-/** Pools that one object selects. */
-export function selectedPools<P extends SelectedPool>(
-  { spec }: Pick<Origin, 'spec'>,
-  pools: readonly P[],
-): { readonly found: readonly P[] } | { readonly problem: string } {
-  try {
-    const selector = compileSelector(spec?.machineConfigPoolSelector);
-    const found = pools.filter(
-      ({ metadata }) => !selector.empty && selector.matches(metadata.labels),
-    );
-    return { found };
-  } catch (error) {
-    return { problem: `invalid label selector: ${messageOf(error)}` };
-  }
+/** Nothing selects with an empty selector. */
+function selectorOf({ spec }: Pick<Origin, 'spec'>): (pool: SelectedPool) => boolean {
+  const selector = compileSelector(spec?.machineConfigPoolSelector);
+  return ({ metadata }) => !selector.empty && selector.matches(metadata.labels);
 }
 
 function firstName(kind: OriginKind, { pool, exists }: NameInput): NameVerdict {

@@ -11,7 +11,7 @@ import type { MachineConfig, MachineConfigSpec } from '../machine-config/types';
 import { ANNOTATION } from '../names';
 import { isSameHistory, newest, recordOutcome } from './conditions';
 import { generatedMachineConfig, originOwner } from './machine-config';
-import { baseName, generatedName, selectedPools, suffixOf, type NameVerdict } from './names';
+import { baseName, generatedName, selectedPools, suffixOf } from './names';
 import { storedConfig, type ConfigWrite } from './stored-config';
 import { strays } from './strays';
 import { withoutTakenNumber } from './number-taken';
@@ -146,12 +146,9 @@ function nameAll<P extends SelectedPool>(
   const origins = input.origins.map((one) =>
     one.metadata.name === origin.metadata.name ? origin : one,
   );
-  const verdicts: { readonly pool: P; readonly verdict: NameVerdict }[] = pools.map((pool) => ({
-    pool,
-    verdict: generatedName(kind, { pool, origin, origins, exists }),
-  }));
   const named: Named<P>[] = [];
-  for (const { pool, verdict } of verdicts) {
+  for (const pool of pools) {
+    const verdict = generatedName(kind, { pool, origin, origins, exists });
     if ('problem' in verdict) return verdict;
     named.push({ pool, ...verdict });
   }
