@@ -3,6 +3,7 @@
 import { gunzipSync } from 'node:zlib';
 import type { ManifestObject } from '../../adapters/manifests';
 import type { KubeObject } from '../../adapters/kube/resources';
+import { CONTROLLER_CONFIG } from '../../core/controller-config';
 import { ofPool, type Origin, type OriginKind } from '../../core/generated-configs';
 import type { MachineConfig } from '../../core/machine-config';
 import { ANNOTATION } from '../../core/names';
@@ -32,7 +33,7 @@ export interface GeneratedOffline {
 }
 
 const SELECTOR = ['spec', 'machineConfigPoolSelector'];
-const CORRECT = 'correct it, or add what is missing to the manifests';
+export const CORRECT = 'correct it, or add what is missing to the manifests';
 
 /** Nothing of what a look says is shown, so the time does not matter. */
 export const NO_TIME = '1970-01-01T00:00:00Z';
@@ -45,8 +46,12 @@ export function viewOf(configs: readonly MachineConfig[]) {
 }
 
 /** The only object of its kind. */
-export function singleOf({ objects }: GeneratedInput, kind: string, name = 'cluster') {
-  return objects.of(kind).find(({ metadata }) => metadata.name === name);
+export function singleOf({ objects }: GeneratedInput, kind: string) {
+  return objects.of(kind).find(({ metadata }) => metadata.name === 'cluster');
+}
+
+export function controllerConfigOf({ objects }: GeneratedInput) {
+  return objects.of('ControllerConfig').find(({ metadata }) => metadata.name === CONTROLLER_CONFIG);
 }
 
 /** An export may have been written while an object was deleted, and has a status. */

@@ -1,9 +1,10 @@
 import { readYamlDocument } from '../../adapters/manifests';
-import { CONTROLLER_CONFIG } from '../../core/controller-config';
 import { KUBELET_CONFIG, type ConfigWrite, type Write } from '../../core/generated-configs';
 import { lookAtKubelets, type KubeletObject } from '../../core/kubelet';
 import type { Findings } from './findings';
 import {
+  controllerConfigOf,
+  CORRECT,
   gunzip,
   NO_TIME,
   originsOf,
@@ -28,13 +29,13 @@ export function generatedKubelets(
     featureGate: singleOf(input, 'FeatureGate'),
     configNode: singleOf(input, 'Node'),
     apiServer: singleOf(input, 'APIServer'),
-    controllerConfig: singleOf(input, 'ControllerConfig', CONTROLLER_CONFIG),
+    controllerConfig: controllerConfigOf(input),
   });
   for (const object of look.objects) report(object, input, findings);
   for (const { kind, says } of look.refused) {
     const written = objects.written(kind, 'cluster');
     if (written === undefined || rest === 'elsewhere') continue;
-    findings.error(written, ['spec'], says, 'correct it, or add what is missing to the manifests');
+    findings.error(written, ['spec'], says, CORRECT);
   }
   return [...look.cluster, ...look.objects.flatMap(({ writes }) => writes)];
 }

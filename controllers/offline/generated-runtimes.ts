@@ -1,6 +1,6 @@
 import { parse as parseToml } from 'smol-toml';
 import { lookAtRuntimes } from '../../core/container-runtime';
-import { CONTROLLER_CONFIG, releaseImageOf } from '../../core/controller-config';
+import { releaseImageOf } from '../../core/controller-config';
 import {
   CONTAINER_RUNTIME_CONFIG,
   type ConfigWrite,
@@ -10,6 +10,7 @@ import { hasFeatureGate } from '../../core/kubelet';
 import { lookAtRegistries } from '../../core/registries';
 import type { Findings } from './findings';
 import {
+  controllerConfigOf,
   gunzip,
   NO_TIME,
   originsOf,
@@ -39,7 +40,7 @@ function ofRuntimes(input: GeneratedInput, findings: Findings): readonly Write[]
     machineConfigs: viewOf(configs),
     additionalStorage: hasFeatureGate('AdditionalStorageConfig', {
       featureGate: singleOf(input, 'FeatureGate'),
-      controllerConfig: singleOf(input, 'ControllerConfig', CONTROLLER_CONFIG),
+      controllerConfig: controllerConfigOf(input),
     }),
   });
   for (const { origin, problem, ignored } of looked) {
@@ -55,7 +56,6 @@ function ofRuntimes(input: GeneratedInput, findings: Findings): readonly Write[]
 function ofRegistries(input: GeneratedInput, findings: Findings): readonly ConfigWrite[] {
   const { pools, configs, version, objects } = input;
   const list = <T>(kind: string): readonly T[] => objects.of(kind) as unknown as readonly T[];
-  const controllerConfig = singleOf(input, 'ControllerConfig', CONTROLLER_CONFIG);
   const { writes, refused, ignored } = lookAtRegistries({
     ...{ pools, version, toml, gunzip, machineConfigs: viewOf(configs) },
     image: singleOf(input, 'Image'),
@@ -66,7 +66,7 @@ function ofRegistries(input: GeneratedInput, findings: Findings): readonly Confi
     },
     clusterImagePolicies: list('ClusterImagePolicy'),
     imagePolicies: list('ImagePolicy'),
-    releaseImage: releaseImageOf(controllerConfig),
+    releaseImage: releaseImageOf(controllerConfigOf(input)),
   });
   const [first] = SOURCES.flatMap((kind) =>
     objects.of(kind).map(({ metadata }) => ({ kind, metadata })),

@@ -6,20 +6,24 @@ import { CONTROLLER_CONFIG } from '../../core/controller-config';
 import { ANNOTATION } from '../../core/names';
 import { lookAtTemplates, type TemplateFinding } from '../../core/templates';
 import type { Findings } from './findings';
-import type { GeneratedInput, GeneratedOffline } from './generated-input';
+import {
+  controllerConfigOf,
+  NO_TIME,
+  type GeneratedInput,
+  type GeneratedOffline,
+} from './generated-input';
 
 /** Also with findings, which then are its only result. */
 export function fromTemplatesOffline(
-  { objects, pools, configs, version, templates }: GeneratedInput,
+  input: GeneratedInput,
   findings: Findings,
 ): readonly GeneratedOffline[] {
-  const controllerConfig = objects
-    .of('ControllerConfig')
-    .find(({ metadata }) => metadata.name === CONTROLLER_CONFIG);
+  const { objects, pools, configs, version, templates } = input;
+  const controllerConfig = controllerConfigOf(input);
   const { objects: looks } = lookAtTemplates({
     ...{ controllerConfig, pools, machineConfigs: configs, templates, version },
     ports: { fill: fillTemplate, readYaml },
-    now: '1970-01-01T00:00:00Z',
+    now: NO_TIME,
   });
   const source = objects.written('ControllerConfig', CONTROLLER_CONFIG);
   return looks.flatMap(({ writes, findings: found, warnings }) => {
