@@ -95,7 +95,11 @@ const policy = {
     scopes: z.array(z.string().max(512)).min(1).max(256),
     policy: z.looseObject({ rootOfTrust: RootOfTrust, signedIdentity: field(SignedIdentity) }),
   }),
-  status: field(z.looseObject({ conditions: field(z.array(Condition)) })),
+  status: field(
+    z.looseObject({
+      conditions: field(z.array(Condition.extend({ observedGeneration: field(z.int()) }))),
+    }),
+  ),
 };
 
 export const ClusterImagePolicy = z.looseObject(policy);
