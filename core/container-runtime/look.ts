@@ -63,11 +63,12 @@ function refusalOf(configuration: ContainerRuntimeConfiguration | undefined): st
 
 function contentFor(
   configuration: ContainerRuntimeConfiguration,
-  { metadata: { name } }: MachineConfigPool,
+  pool: MachineConfigPool,
   { machineConfigs, gunzip, toml, additionalStorage }: RuntimePicture,
 ): Generated {
-  const runtime = machineRuntime(name, { gunzip, configNamed: (one) => machineConfigs.get(one) });
+  const runtime = machineRuntime(pool, { gunzip, configNamed: (one) => machineConfigs.get(one) });
   if ('problem' in runtime) return runtime;
+  const { name } = pool.metadata;
   if (runtime.containers === undefined) return { problem: ofContainerd(name) };
   const { files, storageError } = containerRuntimeFiles(configuration, {
     ...{ gates: { additionalStorage }, port: toml },

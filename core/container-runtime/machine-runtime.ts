@@ -1,7 +1,8 @@
-/** Which container runtime the machines of a pool come with, by the files of their role. */
+/** Which container runtime the machines of a pool come with, by the files of their MachineConfigs. */
 
-import { baseFile, type BaseFile } from '../generated-configs';
+import { baseFile } from '../generated-configs';
 import type { MachineConfig } from '../machine-config/types';
+import type { MachineConfigPool } from '../pool/types';
 import { STORAGE_CONF } from './storage-conf';
 
 const CONTAINERD_CONFIG = '/etc/containerd/config.toml';
@@ -11,13 +12,15 @@ const POLICY_JSON = '/etc/containers/policy.json';
 const ANY_IMAGE = '{"default":[{"type":"insecureAcceptAnything"}]}';
 
 export interface MachineRuntime {
-  /** Texts that CRI-O, podman and rpm-ostree read; absent = the role has none of these files. */
+  /** Texts that CRI-O, podman and rpm-ostree read; absent = the machines have none of these files. */
   readonly containers?: {
     readonly storageConf: string;
     readonly registriesConf: string;
     readonly policyJson: string;
   };
   readonly isContainerd: boolean;
+  /** Whether one of the files is of the pool's own MachineConfig, and not only of that of worker. */
+  readonly isOwn: boolean;
 }
 
 export interface RuntimePorts {
@@ -25,36 +28,35 @@ export interface RuntimePorts {
   readonly configNamed: (name: string) => MachineConfig | undefined;
 }
 
-/** Or what is missing, and how to add it. */
+/** Or what is missing or cannot be read, and what to do. */
 export function machineRuntime(
-  pool: string,
+  pool: MachineConfigPool,
   ports: RuntimePorts,
-): MachineRuntime | { readonly problem: string } {
-  const of = (path: string) => baseFile(pool, runtimeFile(path), ports);
-  const text = (path: string): string | undefined => {
-    const found = of(path);
-    return 'text' in found ? found.text : undefined;
+): MachineRuntime | { readonly problem: string; readonly isOwn: boolean } {
+  const of = (path: string) => baseFile(pool, { subject: 'container-runtime', path }, ports);
+  const files = {
+    storageConf: of(STORAGE_CONF),
+    registriesConf: of(REGISTRIES_CONF),
+    policyJson: of(POLICY_JSON),
+    containerd: of(CONTAINERD_CONFIG),
   };
-  const storageConf = text(STORAGE_CONF);
-  const registriesConf = text(REGISTRIES_CONF);
-  const policyJson = text(POLICY_JSON);
-  const isContainerd = text(CONTAINERD_CONFIG) !== undefined;
-  const hasContainers = [storageConf, registriesConf, policyJson].some((one) => one !== undefined);
+  const all = Object.values(files);
+  for (const file of all) if ('problem' in file && !file.isMissing) return file;
+  const { storageConf, registriesConf, policyJson, containerd } = files;
+  const text = (file: (typeof all)[number]): string | undefined =>
+    'text' in file ? file.text : undefined;
+  const isOwn = all.some((file) => 'text' in file && file.isOwn);
+  const isContainerd = 'text' in containerd;
+  const hasContainers = [storageConf, registriesConf, policyJson].some((file) => 'text' in file);
   if (!hasContainers) {
-    if (isContainerd) return { isContainerd };
-    const missing = of(REGISTRIES_CONF);
-    return 'problem' in missing ? missing : { isContainerd };
+    return 'problem' in registriesConf && !isContainerd ? registriesConf : { isContainerd, isOwn };
   }
   return {
-    isContainerd,
+    ...{ isContainerd, isOwn },
     containers: {
-      storageConf: storageConf ?? '',
-      registriesConf: registriesConf ?? '',
-      policyJson: policyJson ?? ANY_IMAGE,
+      storageConf: text(storageConf) ?? '',
+      registriesConf: text(registriesConf) ?? '',
+      policyJson: text(policyJson) ?? ANY_IMAGE,
     },
   };
-}
-
-function runtimeFile(path: string): BaseFile {
-  return { subject: 'container-runtime', path };
 }

@@ -2,6 +2,7 @@
 
 export { baseFile, fileIn, roleOf, type BaseFile } from './base-file';
 export { newest, recordOutcome, withOutcome } from './conditions';
+export { forAll, type Due } from './for-all';
 export { lookAtOrigins, type GeneratedObject } from './look';
 export {
   bootstrapOwner,

@@ -9,7 +9,8 @@ import { fieldsAt } from './values';
 
 /** Objects of config.openshift.io that do not exist are absent. */
 export interface KubeletBase {
-  readonly pool: string;
+  /** Of the machines, as for MCO a pool's name. */
+  readonly role: string;
   /** Text of /etc/kubernetes/kubelet.conf in the MachineConfig `01-<role>-kubelet`. */
   readonly text: string;
   readonly featureGates?: FeatureGates | undefined;
@@ -35,10 +36,10 @@ export function baseConfiguration(base: KubeletBase, readYaml: ReadYaml): Result
   return { configuration: withFeatureGates(configuration, base.featureGates) };
 }
 
-/** The same with the latency profile, where the pool takes it. */
+/** The same with the latency profile, which workers take. */
 export function baseWithLatencyProfile(base: KubeletBase, readYaml: ReadYaml): Result {
   const made = baseConfiguration(base, readYaml);
-  if ('error' in made || base.pool !== 'worker' || base.node === undefined) return made;
+  if ('error' in made || base.role !== 'worker' || base.node === undefined) return made;
   return withLatencyProfile(made.configuration, base.node);
 }
 

@@ -113,7 +113,7 @@ export function bootstrapFeatureGates(input: BootstrapInput): BootstrapResult {
 export function bootstrapNodeConfig(input: BootstrapInput): BootstrapResult {
   return forEachPool(input, 97, (base) => {
     if (base.node === undefined) return { error: 'nodes.config.openshift.io resource not found' };
-    return nodeConfigParts(base, input.readYaml, { hasCgroups: true });
+    return nodeConfigParts(base, input.readYaml);
   });
 }
 

@@ -25,6 +25,14 @@ export interface PoolBase {
   readonly base: KubeletBase;
   /** Text of the file that sizes the reservations of the system; absent = the machines have none. */
   readonly sizing: string | undefined;
+  /** Whether the file is of the pool's own MachineConfig, and not of that of worker. */
+  readonly isOwn: boolean;
+}
+
+/** What is missing or wrong, and what to do. */
+export interface NoBase {
+  readonly problem: string;
+  readonly isOwn: boolean;
 }
 
 type Content = Generated & { readonly findings?: readonly FieldProblem[] };
@@ -74,7 +82,7 @@ function textOf(findings: readonly FieldProblem[]): string {
 
 /** What is wrong with the file that the machines come with is not the user's: they run with it. */
 function refusedValues(
-  { base, sizing }: PoolBase,
+  { base, sizing }: Pick<PoolBase, 'base' | 'sizing'>,
   files: readonly GeneratedFile[],
   { user, readYaml }: { readonly user: UserKubeletConfig; readonly readYaml: ReadYaml },
 ): readonly FieldProblem[] {

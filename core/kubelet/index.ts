@@ -29,7 +29,7 @@ export {
 } from './machine-config';
 export { lookAtKubelets, type KubeletLook, type KubeletObject } from './look';
 export { mergeConfigurations } from './merge';
-export { cgroupArguments, takesCgroupArguments, withLatencyProfile } from './node-config';
+export { cgroupArguments, withLatencyProfile } from './node-config';
 export { nodeConfigChange } from './node-config-change';
 export { KUBELET_CONFIGURATION } from './schema';
 export type { GoField, GoFields, GoStructType, GoType, GoValue } from './schema-types';

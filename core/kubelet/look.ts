@@ -10,6 +10,7 @@ import {
   fileIn,
   KUBELET_CONFIG,
   lookAtOrigins,
+  roleOf,
   type ConfigWrite,
   type Generated,
   type GeneratedObject,
@@ -20,7 +21,7 @@ import { isRecord } from '../is-record';
 import type { MachineConfigPool } from '../pool/types';
 import { clusterSettings, type ClusterSettings, type Refused } from './cluster-settings';
 import { clusterWrites } from './cluster-writes';
-import { contentFor, judgeUser, type PoolBase } from './content';
+import { contentFor, judgeUser, type NoBase, type PoolBase } from './content';
 import type { ReadYaml } from './decode';
 import { KUBELET_CONF, NODE_SIZING } from './files';
 
@@ -51,11 +52,9 @@ export interface KubeletLook {
 
 export function lookAtKubelets(picture: KubeletPicture): KubeletLook {
   const settings = clusterSettings(picture, workerFrequency(picture));
-  const baseOf = (pool: string) => poolBase(picture, settings, pool);
+  const baseOf = (pool: MachineConfigPool) => poolBase(picture, settings, pool);
   const cluster = clusterWrites({
     ...picture,
-    pools: picture.pools.map(({ metadata }) => metadata.name),
-    configNamed: (name) => picture.machineConfigs.get(name),
     // A refused list of gates is no list without gates.
     ...(settings.featureGates === undefined ? { featureGate: undefined } : {}),
     baseOf,
@@ -73,12 +72,12 @@ export function lookAtKubelets(picture: KubeletPicture): KubeletLook {
 function judged(
   origin: Origin,
   { readYaml }: KubeletPicture,
-  baseOf: (pool: string) => PoolBase | { readonly problem: string },
+  baseOf: (pool: MachineConfigPool) => PoolBase | NoBase,
 ) {
   const { refusal, ignored, ...user } = judgeUser(origin, readYaml);
   const findings = [...user.findings];
   const generate = (pool: MachineConfigPool): Generated => {
-    const base = baseOf(pool.metadata.name);
+    const base = baseOf(pool);
     if ('problem' in base) return base;
     const content = contentFor(origin, pool, base, readYaml);
     findings.push(...(content.findings ?? []));
@@ -90,25 +89,34 @@ function judged(
 function poolBase(
   { machineConfigs, gunzip }: KubeletPicture,
   { featureGates, tlsSecurityProfile, node }: ClusterSettings,
-  pool: string,
-): PoolBase | { readonly problem: string } {
+  pool: MachineConfigPool,
+): PoolBase | NoBase {
   const ports = { gunzip, configNamed: (name: string) => machineConfigs.get(name) };
   const of = (path: string) => baseFile(pool, { subject: 'kubelet', path }, ports);
   const conf = of(KUBELET_CONF);
   if ('problem' in conf) return conf;
   const sizing = of(NODE_SIZING);
   return {
-    base: { pool, text: conf.text, featureGates, tlsSecurityProfile, node },
+    base: {
+      ...{ role: roleOf(pool.metadata.name), text: conf.text },
+      ...{ featureGates, tlsSecurityProfile, node },
+    },
     sizing: 'text' in sizing ? sizing.text : undefined,
+    isOwn: conf.isOwn,
   };
 }
 
-/** What nodes.config made of the workers until now. */
-function workerFrequency({ machineConfigs, gunzip, readYaml }: KubeletPicture): string | undefined {
-  const config = machineConfigs.get(baseName(KUBELET_CONFIG.word, 'worker', 97));
-  const conf = config === undefined ? undefined : fileIn(config, KUBELET_CONF, gunzip);
-  const read = conf !== undefined && 'text' in conf ? readYaml(conf.text) : undefined;
-  const value = read !== undefined && 'value' in read && isRecord(read.value) ? read.value : {};
-  const frequency = value['nodeStatusUpdateFrequency'];
-  return typeof frequency === 'string' ? frequency : undefined;
+/** What nodes.config made of the workers until now, by the first of their pools. */
+function workerFrequency(picture: KubeletPicture): string | undefined {
+  const { pools, machineConfigs, gunzip, readYaml } = picture;
+  for (const { metadata } of pools) {
+    if (roleOf(metadata.name) !== 'worker') continue;
+    const config = machineConfigs.get(baseName(KUBELET_CONFIG.word, metadata.name, 97));
+    const conf = config && fileIn(config, KUBELET_CONF, gunzip);
+    const read = conf !== undefined && 'text' in conf ? readYaml(conf.text) : undefined;
+    const value = read !== undefined && 'value' in read && isRecord(read.value) ? read.value : {};
+    const frequency = value['nodeStatusUpdateFrequency'];
+    if (typeof frequency === 'string') return frequency;
+  }
+  return undefined;
 }

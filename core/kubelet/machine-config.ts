@@ -50,19 +50,16 @@ export type NodeConfigParts = GeneratedContent | { readonly error: string };
  * an error here.
  *
  * @param existing - kernel arguments that the MachineConfig has
- * @param hasCgroups - false = leave its kernel arguments alone: `takesCgroupArguments`
  * @see MCO pkg/controller/kubelet-config/kubelet_config_nodes.go (7ff337a4)
  */
 export function nodeConfigParts(
   base: KubeletBase,
   readYaml: ReadYaml,
-  { existing = [], hasCgroups }: { existing?: readonly string[]; hasCgroups: boolean },
+  existing: readonly string[] = [],
 ): NodeConfigParts {
   const made = baseWithLatencyProfile(base, readYaml);
   if ('error' in made) return made;
-  const cgroups = hasCgroups
-    ? cgroupArguments(base.node ?? {}, existing)
-    : { kernelArguments: existing };
+  const cgroups = cgroupArguments(base.node ?? {}, existing);
   if ('error' in cgroups) return cgroups;
   const conf = confOnly(made.configuration);
   return 'error' in conf ? conf : { ...conf, ...cgroups };

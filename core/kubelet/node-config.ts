@@ -1,7 +1,6 @@
 /** The Node `cluster` of config.openshift.io: cgroup mode and latency of workers. */
 
 import { goDurationOf, MINUTE, SECOND } from '../encoding/go-duration';
-import { BUILT_IN_POOLS } from '../names';
 import type { GoFields } from './schema-types';
 import type { NodeConfigSpec } from './types';
 
@@ -13,7 +12,7 @@ const FREQUENCY: ReadonlyMap<string, bigint> = new Map([
 ]);
 
 /**
- * The configuration with the frequency of the latency profile. Only the pool `worker` takes it.
+ * The configuration with the frequency of the latency profile.
  *
  * @see MCO pkg/controller/kubelet-config/helpers.go (7ff337a4), updateOriginalKubeConfigwithNodeConfig
  */
@@ -60,9 +59,4 @@ export function cgroupArguments(
   }
   const kept = existing.filter((argument) => !CGROUP_V1.includes(argument));
   return { kernelArguments: [...kept, ...CGROUP_V2.filter((each) => !kept.includes(each))] };
-}
-
-/** Whether a pool of a running cluster takes cgroup arguments. At bootstrap, every pool does. */
-export function takesCgroupArguments(pool: string): boolean {
-  return BUILT_IN_POOLS.includes(pool);
 }

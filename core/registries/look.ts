@@ -5,13 +5,15 @@ import { messageOf } from '../errors';
 import type { FieldProblem } from '../field-problem';
 import {
   baseName,
+  forAll,
   generatedMachineConfig,
   generatedSpec,
   storedConfig,
   type ConfigWrite,
+  type Due,
 } from '../generated-configs';
 import type { IgnitionConfig, MachineConfig } from '../machine-config/types';
-import { ANNOTATION, BUILT_IN_POOLS, CONFIG_GROUP, LABEL } from '../names';
+import { CONFIG_GROUP, LABEL } from '../names';
 import type { ObjectMeta } from '../object-meta';
 import type { MachineConfigPool } from '../pool/types';
 import type { TomlPort } from '../toml';
@@ -24,12 +26,15 @@ import type { ImagePolicy, ImageSpec, MirrorSets } from './types';
 /** Of a cluster without a release: nobody pulls from there. */
 const NO_RELEASE = 'release.invalid/none';
 
-/** In the annotation that tells Slipway's MachineConfigs from those of another controller. */
+/** Of many objects. */
 const FROM = 'registries';
 
 export interface RegistriesPicture {
   readonly pools: readonly MachineConfigPool[];
-  readonly machineConfigs: { get(name: string): MachineConfig | undefined };
+  readonly machineConfigs: {
+    get(name: string): MachineConfig | undefined;
+    list(): readonly MachineConfig[];
+  };
   /** The Image `cluster` of config.openshift.io. */
   readonly image: { readonly metadata: ObjectMeta; readonly spec?: ImageSpec } | undefined;
   readonly mirrors: MirrorSets;
@@ -54,35 +59,32 @@ export interface RegistriesLook {
 
 /** A pool that is refused keeps what it has; the others do not wait for it. */
 export function lookAtRegistries(picture: RegistriesPicture): RegistriesLook {
-  const pools = picture.pools.filter(hasOwnRegistries).map(({ metadata }) => metadata.name);
-  if (!isAsked(picture))
-    return { ...NOTHING, writes: pools.flatMap((pool) => removed(pool, picture)) };
-  const made = pools.map((pool) => madeFor(pool, picture));
+  const { machineConfigs, gunzip } = picture;
+  const ports = { gunzip, configNamed: (name: string) => machineConfigs.get(name) };
+  const runtimeOf = (pool: MachineConfigPool) => machineRuntime(pool, ports);
+  const { due, gone } = forAll(isAsked(picture) ? picture.pools : [], {
+    ...{ from: FROM, nameOf: (pool) => baseName('registries', pool), machineConfigs },
+    hasOwnFiles: (pool) => isBuiltIn(pool) || runtimeOf(pool).isOwn,
+  });
+  const made = due.map((one) => madeFor(one, runtimeOf(one.pool), picture));
   const refused = [...new Set(made.flatMap((one) => ('problem' in one ? [one.problem] : [])))];
-  const [first] = made.flatMap((one) => ('conflicts' in one ? [one] : []));
-  const conflicts = first?.conflicts ?? [];
-  const good = made.flatMap((one) => ('config' in one ? [one] : []));
+  const good = made.flatMap((one) => ('writes' in one ? [one] : []));
   return {
-    ...{ refused, conflicts },
-    writes: good.flatMap(({ config }) =>
-      storedConfig(picture.machineConfigs.get(config.metadata.name), config),
-    ),
+    ...{ refused, conflicts: good[0]?.conflicts ?? [] },
+    writes: [...good.flatMap(({ writes }) => writes), ...gone],
     // What is refused everywhere is said once, as that.
     ignored:
       good.length === 0 ? [] : [...problemsOf(picture), ...good.flatMap((one) => one.ignored)],
   };
 }
 
-const NOTHING: RegistriesLook = { writes: [], refused: [], conflicts: [], ignored: [] };
-
 /**
- * Custom pools have those of worker, by its MachineConfig.
+ * MCO takes the pools of this label alone.
  *
  * @see MCO pkg/controller/container-runtime-config/container_runtime_config_controller.go (7ff337a4)
  */
-function hasOwnRegistries({ metadata: { name, labels } }: MachineConfigPool): boolean {
-  const isBuiltIn = labels !== undefined && Object.hasOwn(labels, LABEL.BUILT_IN_POOL);
-  return isBuiltIn || BUILT_IN_POOLS.includes(name);
+function isBuiltIn({ metadata: { labels } }: MachineConfigPool): boolean {
+  return labels !== undefined && Object.hasOwn(labels, LABEL.BUILT_IN_POOL);
 }
 
 function isAsked({
@@ -99,38 +101,35 @@ function isAsked({
   return image !== undefined || lists.some((list) => list.length > 0);
 }
 
-/** What another controller generated stays. */
-function removed(pool: string, { machineConfigs }: RegistriesPicture): readonly ConfigWrite[] {
-  const name = baseName('registries', pool);
-  const annotations = machineConfigs.get(name)?.metadata.annotations;
-  const isOwn = annotations?.[ANNOTATION.GENERATED_FROM] === FROM;
-  return isOwn ? [{ do: 'remove', name }] : [];
-}
-
 type Made =
   | { readonly problem: string }
   | {
-      readonly config: MachineConfig;
+      readonly writes: readonly ConfigWrite[];
       readonly conflicts: SyncResult['conflicts'];
       readonly ignored: readonly FieldProblem[];
     };
 
-function madeFor(pool: string, picture: RegistriesPicture): Made {
-  const { machineConfigs, gunzip } = picture;
-  const ports = { gunzip, configNamed: (name: string) => machineConfigs.get(name) };
-  const runtime = machineRuntime(pool, ports);
+function madeFor(
+  due: Due,
+  runtime: ReturnType<typeof machineRuntime>,
+  picture: RegistriesPicture,
+): Made {
   if ('problem' in runtime) return runtime;
   try {
-    return together(pool, runtime, picture);
+    return together(due, runtime, picture);
   } catch (error) {
     return { problem: messageOf(error) };
   }
 }
 
 /** @throws `InvalidMachineConfig` in MCO's words */
-function together(pool: string, runtime: MachineRuntime, picture: RegistriesPicture): Made {
+function together(
+  { pool: { metadata }, name, before, annotations }: Due,
+  runtime: MachineRuntime,
+  picture: RegistriesPicture,
+): Made {
   const { image, mirrors, version } = picture;
-  const ofContainers = synced(pool, runtime, picture);
+  const ofContainers = synced(metadata.name, runtime, picture);
   if (ofContainers?.error !== undefined) return { problem: ofContainers.error };
   const ofContainerd = runtime.isContainerd
     ? containerdRegistries(image?.spec ?? {}, mirrors)
@@ -140,12 +139,14 @@ function together(pool: string, runtime: MachineRuntime, picture: RegistriesPict
     ({ spec }) => (spec.config as IgnitionConfig).storage?.files ?? [],
   );
   const config = generatedMachineConfig({
-    ...{ name: baseName('registries', pool), pool, controllerVersion: version },
-    annotations: { [ANNOTATION.GENERATED_FROM]: FROM },
+    ...{ name, pool: metadata.name, annotations, controllerVersion: version },
     spec: { config: { ignition: { version: '3.5.0' }, storage: { files } } },
     owner: image === undefined ? undefined : ownerOf(image),
   });
-  return { config, conflicts: ofContainers?.conflicts ?? [], ignored: ofContainerd.problems };
+  return {
+    writes: storedConfig(before, config),
+    ...{ conflicts: ofContainers?.conflicts ?? [], ignored: ofContainerd.problems },
+  };
 }
 
 function synced(

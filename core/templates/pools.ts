@@ -1,8 +1,8 @@
 /** Whose MachineConfigs are generated, and from which folders of the templates. */
 
-import { BUILT_IN_POOLS, LABEL } from '../names';
+import { BUILT_IN_POOLS } from '../names';
+import { takesRole } from '../pool/roles';
 import type { MachineConfigPool } from '../pool/types';
-import { compileSelector, type CompiledSelector } from '../selectors';
 
 export interface TemplatePool {
   readonly name: string;
@@ -21,24 +21,11 @@ export function templatePools(pools: readonly MachineConfigPool[]): readonly Tem
   const found = pools.flatMap((pool): readonly TemplatePool[] => {
     const { name } = pool.metadata;
     if (BUILT_IN_POOLS.includes(name)) return [{ name, role: name, roles: ['common', name] }];
-    const selector = selectorOf(pool);
-    if (selector?.matches({ [LABEL.ROLE]: name }) !== true) return [];
-    const isWorker = selector.matches({ [LABEL.ROLE]: 'worker' });
+    if (!takesRole(pool, name)) return [];
+    const isWorker = takesRole(pool, 'worker');
     return [{ name, role: 'worker', roles: isWorker ? [name] : ['common', 'worker', name] }];
   });
-  const needsWorker = pools.some(({ metadata }) => !['master', 'arbiter'].includes(metadata.name));
-  const hasWorker = found.some(({ name }) => name === 'worker');
-  // KubeletConfigs of custom pools are merged into the file of worker.
-  const worker = { name: 'worker', role: 'worker', roles: ['common', 'worker'] };
-  return needsWorker && !hasWorker ? [...found, worker] : found;
-}
-
-/** Undefined = invalid, or of everything: the render of the pool reports it. */
-function selectorOf({ spec }: MachineConfigPool): CompiledSelector | undefined {
-  try {
-    const selector = compileSelector(spec.machineConfigSelector);
-    return selector.empty ? undefined : selector;
-  } catch {
-    return undefined;
-  }
+  const isThere = found.some(({ name }) => name === 'worker');
+  if (isThere || !pools.some((pool) => takesRole(pool, 'worker'))) return found;
+  return [...found, { name: 'worker', role: 'worker', roles: ['common', 'worker'] }];
 }

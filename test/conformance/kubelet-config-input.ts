@@ -60,7 +60,7 @@ export const BASE_KEYS = [
 export function baseOf(args: JsonObject, context: KubeletContext): (pool: string) => KubeletBase {
   const { template } = args;
   return (pool) => ({
-    pool,
+    role: pool,
     text: typeof template === 'string' ? context.fill(template) : context.baseText(pool),
     featureGates: gatesOf(args),
     tlsSecurityProfile: profileOf(args, 'apiServerTLSSecurityProfile'),

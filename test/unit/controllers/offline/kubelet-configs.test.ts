@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { decodeDataUrl } from '../../../../core/encoding';
 import { kubeletRefusals } from '../../../../core/kubelet/admission';
-import { configText, fileSpec, findingsOf, poolText, renderTexts } from './manifests';
+import { configText, fileSpec, findingsOf, poolText, renderTexts, ROLE } from './manifests';
 import type { OfflineRender } from '../../../../controllers/offline';
 
 const KUBELET_CONF = '/etc/kubernetes/kubelet.conf';
@@ -170,3 +170,57 @@ test('the refusals have the words of the CRD', () => {
   expect(problems).toHaveLength(8);
   for (const { problem, fix } of problems) expect(crd).toContain(`${problem}; ${fix}`);
 });
+
+describe('a custom pool', () => {
+  const selecting = (...roles: readonly string[]): string =>
+    pool('infra').replace(
+      /matchLabels: \{machineconfig.*/,
+      `matchExpressions: [{key: ${ROLE}, operator: In, values: [${roles.join(', ')}]}]`,
+    );
+  const gates = settings('FeatureGate', '  customNoUpgrade: {enabled: [NodeSwap]}\n');
+  const own = base('infra').replace('110', '120');
+  const given = (...roles: readonly string[]) => ({
+    'infra.yaml': selecting(...roles),
+    'worker.yaml': base(),
+    'gates.yaml': gates,
+  });
+
+  test('has what is set for all from worker', () => {
+    const render = renderTexts(given('worker', 'infra'));
+    expect(sourcesOf(render)).toEqual(['01-worker-kubelet']);
+  });
+
+  test('has its own where a file of its own would win, made of that file', () => {
+    const more = { 'own.yaml': own, 'k.yaml': kubelet('k', '  kubeletConfig: {podsPerCore: 5}\n') };
+    const render = renderTexts({ ...given('worker', 'infra'), ...more });
+    expect(findingsOf(render)).toEqual([]);
+    expect(sourcesOf(render)).toEqual([
+      ...['01-infra-kubelet', '01-worker-kubelet'],
+      ...['98-infra-generated-kubelet', '99-infra-generated-kubelet'],
+    ]);
+    expect(rendered(render)).toMatch(/NodeSwap: true[^]*maxPods: 120[^]*podsPerCore: 5/);
+  });
+
+  test('has its own when it does not select those of worker, as workers do', () => {
+    const node = settings('Node', '  workerLatencyProfile: MediumUpdateAverageReaction\n');
+    const render = renderTexts({ ...given('infra'), 'own.yaml': own, 'node.yaml': node });
+    expect(sourcesOf(render)).toEqual([
+      ...['01-infra-kubelet', '97-infra-generated-kubelet', '98-infra-generated-kubelet'],
+    ]);
+    expect(rendered(render)).toMatch(/NodeSwap: true[^]*maxPods: 120[^]*Frequency: 20s/);
+  });
+
+  test('keeps one that MCO left, which follows the cluster', () => {
+    const left = configText('98-infra-generated-kubelet', 'infra', fileSpec(KUBELET_CONF)).replace(
+      '  labels:',
+      '  annotations: {machineconfiguration.openshift.io/generated-by-controller-version: abc}\n  labels:',
+    );
+    const render = renderTexts({ ...given('worker', 'infra'), 'left.yaml': left });
+    expect(sourcesOf(render)).toEqual(['01-worker-kubelet', '98-infra-generated-kubelet']);
+    expect(rendered(render)).toContain('NodeSwap: true');
+  });
+});
+
+function sourcesOf({ pools }: OfflineRender): readonly string[] {
+  return pools.flatMap(({ sources }) => sources.map(({ metadata }) => metadata.name));
+}

@@ -11,7 +11,7 @@ import {
 } from '../../../../core/kubelet';
 
 const BASE: KubeletBase = {
-  pool: 'worker',
+  role: 'worker',
   text: [
     'kind: KubeletConfiguration',
     'enforceNodeAllocatable: [pods, system-reserved-compressible]',
@@ -103,8 +103,8 @@ describe('the kubelet.conf of a KubeletConfig', () => {
     ['worker', 'LowUpdateSlowReaction', '1m0s'],
     ['worker', 'Nope', '0s'],
     ['infra', 'LowUpdateSlowReaction', '0s'],
-  ])('of %s takes the latency profile %s', (pool, workerLatencyProfile, frequency) => {
-    const base = { ...BASE, pool, node: { workerLatencyProfile } };
+  ])('of %s takes the latency profile %s', (role, workerLatencyProfile, frequency) => {
+    const base = { ...BASE, role, node: { workerLatencyProfile } };
     expect(conf({}, /^nodeStatusUpdate/, base)).toBe(`nodeStatusUpdateFrequency: ${frequency}`);
   });
 
@@ -142,20 +142,18 @@ describe('generated MachineConfigs', () => {
   test('of the FeatureGate ignore an unknown latency profile, of the Node refuse it', () => {
     const base = { ...BASE, node: { workerLatencyProfile: 'Nope' } };
     expect(featureGateFiles(base, readYamlDocument)).toHaveProperty('files');
-    expect(nodeConfigParts(base, readYamlDocument, { hasCgroups: true })).toEqual({
+    expect(nodeConfigParts(base, readYamlDocument)).toEqual({
       error:
         'unknown worker latency profile type found Nope, failed to update the original kubelet configuration',
     });
   });
 
-  test('of the Node leave kernel arguments alone where cgroups are none of their business', () => {
-    const node = { cgroupMode: 'v1' };
-    const base = { ...BASE, pool: 'infra', node };
-    const parts = { existing: ['quiet'], hasCgroups: false };
-    expect(nodeConfigParts(base, readYamlDocument, parts)).toMatchObject({
-      kernelArguments: ['quiet'],
+  test('of the Node keep other kernel arguments, and refuse an unknown mode of cgroups', () => {
+    expect(nodeConfigParts(BASE, readYamlDocument, ['quiet'])).toMatchObject({
+      kernelArguments: ['quiet', 'systemd.unified_cgroup_hierarchy=1', 'cgroup_no_v1="all"'],
     });
-    expect(nodeConfigParts(base, readYamlDocument, { hasCgroups: true })).toEqual({
+    const base = { ...BASE, node: { cgroupMode: 'v1' } };
+    expect(nodeConfigParts(base, readYamlDocument)).toEqual({
       error: 'unknown cgroup mode found v1, failed to update the machine config resource',
     });
   });

@@ -1,12 +1,14 @@
 import { gunzipSync } from 'node:zlib';
 import { parse as parseToml } from 'smol-toml';
 import { lookAtRegistries, type RegistriesPicture } from '../../../../core/registries';
-import type { MachineConfig } from '../../../../core/machine-config';
-import { ANNOTATION } from '../../../../core/names';
+import type { IgnitionConfig, MachineConfig } from '../../../../core/machine-config';
+import type { MachineConfigPool } from '../../../../core/pool/types';
+import { ANNOTATION, LABEL } from '../../../../core/names';
 
 const config = (name: string, paths: readonly string[] = [], from?: string): MachineConfig => ({
   metadata: {
     name,
+    labels: { [LABEL.ROLE]: name.split('-')[1] ?? '' },
     annotations: {
       [ANNOTATION.GENERATED_BY_CONTROLLER_VERSION]: 'v0',
       ...(from === undefined ? {} : { [ANNOTATION.GENERATED_FROM]: from }),
@@ -20,6 +22,13 @@ const config = (name: string, paths: readonly string[] = [], from?: string): Mac
   },
 });
 
+function aPool(name: string, roles: readonly string[] = [name]): MachineConfigPool {
+  const machineConfigSelector = {
+    matchExpressions: [{ key: LABEL.ROLE, operator: 'In', values: roles }],
+  };
+  return { metadata: { name }, spec: { machineConfigSelector } };
+}
+
 const CONTAINERD = config('01-worker-container-runtime', ['/etc/containerd/config.toml']);
 
 function look(
@@ -27,8 +36,11 @@ function look(
   configs: readonly MachineConfig[] = [CONTAINERD],
 ) {
   const { writes, ...said } = lookAtRegistries({
-    pools: ['worker', 'master', 'infra'].map((name) => ({ metadata: { name }, spec: {} })),
-    machineConfigs: { get: (name) => configs.find(({ metadata }) => metadata.name === name) },
+    pools: [aPool('worker'), aPool('master'), aPool('infra', ['worker', 'infra'])],
+    machineConfigs: {
+      get: (name) => configs.find(({ metadata }) => metadata.name === name),
+      list: () => configs,
+    },
     image: { metadata: { name: 'cluster', uid: 'u' }, spec: {} },
     mirrors: { contentSourcePolicies: [], digestMirrorSets: [], tagMirrorSets: [] },
     ...{ clusterImagePolicies: [], imagePolicies: [], releaseImage: undefined, version: 'v1' },
@@ -51,8 +63,57 @@ test('a pool whose machines nobody describes keeps no other one waiting', () => 
   expect(refused).toEqual([expect.stringContaining('01-master-container-runtime is missing')]);
 });
 
-test('a custom pool gets none: it has that of worker', () => {
-  expect(look().writes.flat()).not.toContain('99-infra-generated-registries');
+const RUNTIME = ['/etc/containerd/config.toml'];
+const INFRA = '99-infra-generated-registries';
+
+test.each<readonly [string, readonly string[], readonly MachineConfig[], readonly string[]]>([
+  ['none, because it has that of worker', ['worker', 'infra'], [], []],
+  ['its own when it does not select that of worker', ['infra'], [], ['create', INFRA]],
+  [
+    'its own when files of its own would win over it',
+    ['worker', 'infra'],
+    [config('01-infra-container-runtime', RUNTIME)],
+    ['create', INFRA],
+  ],
+  ['none when it would not select it', ['worker'], [], []],
+  [
+    'one that MCO left kept right, because it wins',
+    ['worker', 'infra'],
+    [config(INFRA)],
+    ['replace', INFRA],
+  ],
+  [
+    'its own taken away when it has that of worker',
+    ['worker', 'infra'],
+    [config(INFRA, [], 'registries')],
+    ['remove', INFRA],
+  ],
+])('a custom pool gets %s', (_, roles, more, expected) => {
+  const pools = [aPool('worker'), aPool('infra', roles)];
+  const { writes } = look({ pools }, [CONTAINERD, ...more]);
+  expect(writes.filter(([, name]) => name === INFRA).flat()).toEqual(expected);
+});
+
+test('the runtime of a pool with MachineConfigs of its own alone is not that of worker', () => {
+  const own = config('01-infra-container-runtime', RUNTIME);
+  const worker = config('01-worker-container-runtime', ['/etc/containers/policy.json']);
+  const { refused, writes } = look({ pools: [aPool('infra', ['infra'])] }, [own, worker]);
+  expect(refused).toEqual([]);
+  expect(writes).toEqual([['create', INFRA]]);
+});
+
+test('a file that cannot be read is refused, and does not count as missing', () => {
+  const broken = config('01-worker-container-runtime', [...RUNTIME, '/etc/containers/policy.json']);
+  const files = (broken.spec.config as IgnitionConfig).storage?.files;
+  const remote = files?.map((file, i) =>
+    i === 1 ? { ...file, contents: { source: 'https://example.com/policy.json' } } : file,
+  );
+  const spec = { config: { ignition: { version: '3.5.0' }, storage: { files: remote ?? [] } } };
+  const { writes, refused } = look({ pools: [aPool('worker')] }, [{ ...broken, spec }]);
+  expect(writes).toEqual([]);
+  expect(refused).toEqual([
+    expect.stringContaining('01-worker-container-runtime: /etc/containers/policy.json cannot be'),
+  ]);
 });
 
 test('what is refused stays as it is', () => {

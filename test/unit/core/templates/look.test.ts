@@ -80,18 +80,24 @@ test('a later layer and the folder of a pool replace a template of the same name
 });
 
 test.each([
-  ['selects the MachineConfigs of workers', ['worker', 'infra'], ['00-infra']],
-  ['stands alone', ['infra'], ['00-infra', '01-infra-container-runtime', '01-infra-kubelet']],
-  ['does not select its own role', ['worker'], []],
-])('a custom pool that %s', (_, roles, expected) => {
+  ['selects the MachineConfigs of workers', ['worker', 'infra'], ['00-infra'], true],
+  [
+    'stands alone',
+    ['infra'],
+    ['00-infra', '01-infra-container-runtime', '01-infra-kubelet'],
+    false,
+  ],
+  ['does not select its own role', ['worker'], [], true],
+  ['selects neither', ['other'], [], false],
+])('a custom pool that %s', (_, roles, expected, hasThoseOfWorker) => {
   const templates = folder({
     ...BASE,
     'own/infra/base/files/i.yaml': file('/etc/i', '{{ pool }} {{ role }}'),
   });
   const configs = configsIn(lookAt({ templates, pools: [aPool('infra', roles)] }));
   expect(namesOf(configs).filter((name) => name.includes('infra'))).toEqual(expected);
-  // KubeletConfigs of custom pools are merged into its file.
-  expect(namesOf(configs)).toContain('01-worker-kubelet');
+  // Also without a pool of the name worker.
+  expect(namesOf(configs).includes('01-worker-kubelet')).toBe(hasThoseOfWorker);
   const own = configs.find(({ metadata }) => metadata.name === '00-infra');
   if (own !== undefined) expect(fileText(own, '/etc/i')).toBe('infra worker\n');
 });
