@@ -1,5 +1,7 @@
 /** One look at all objects of a kind, in the order of their creation. */
 
+import { LABEL } from '../names';
+import { takesRole } from '../pool/roles';
 import type { MachineConfigPool } from '../pool/types';
 import { inOrderOfCreation } from './order-of-creation';
 import { Stage } from './stage';
@@ -42,9 +44,19 @@ export function lookAtOrigins<S extends object>(
     const { refusal, generate, says } = judge(origin);
     const { writes, ...problem } = planSync({
       ...{ kind, origin, origins: stage.origins, configs: stage.configs, pools, version, now },
-      ...{ refusal, generate },
+      refusal,
+      generate: (pool) => (takesRole(pool, pool.metadata.name) ? generate(pool) : unselected(pool)),
       defects: 'corrected',
     });
     return { origin, writes: stage.played(origin, writes), ...problem, ...says };
   });
+}
+
+/** MCO reports success. */
+function unselected({ metadata: { name } }: MachineConfigPool): Generated {
+  return {
+    problem:
+      `pool ${name} does not select MachineConfigs with the label ${LABEL.ROLE}: ${name}, so it would get ` +
+      `nothing of this; add ${name} to its spec.machineConfigSelector, or select another pool`,
+  };
 }

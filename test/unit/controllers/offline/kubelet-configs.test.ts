@@ -210,6 +210,15 @@ describe('a custom pool', () => {
     expect(rendered(render)).toMatch(/NodeSwap: true[^]*maxPods: 120[^]*Frequency: 20s/);
   });
 
+  test('that would not select its MachineConfig gets none, and the object says so', () => {
+    const more = { 'k.yaml': kubelet('k', '  kubeletConfig: {podsPerCore: 5}\n') };
+    const render = renderTexts({ ...given('worker'), ...more }, new Map(), 'none');
+    expect(findingsOf(render)).toEqual([
+      expect.stringMatching(/^error k\.yaml:\d+ spec pool infra does not select MachineConfigs/),
+    ]);
+    expect(sourcesOf(render)).toEqual(['01-worker-kubelet']);
+  });
+
   test('keeps one that MCO left, which follows the cluster', () => {
     const left = configText('98-infra-generated-kubelet', 'infra', fileSpec(KUBELET_CONF)).replace(
       '  labels:',
