@@ -5,6 +5,7 @@ import { type DriftReport, driftCondition, driftStatus, isShown } from '../core/
 import { updatersCondition, updatersShown } from '../core/machine/updaters';
 import type { MachineConfigNode } from '../core/node/types';
 import type { ClusterView, WriteDrift } from './ports';
+import { oneAtATime } from './one-at-a-time';
 
 interface DriftRecorder {
   /**
@@ -22,7 +23,7 @@ export function createDriftRecorder(
   write: WriteDrift,
   now: () => Date = () => new Date(),
 ): DriftRecorder {
-  const running = new Map<string, Promise<unknown>>();
+  const inTurn = oneAtATime();
   // The watch may not show them yet.
   const written = new Map<string, MachineConfigNode>();
 
@@ -69,16 +70,7 @@ export function createDriftRecorder(
     get waiting() {
       return written.size;
     },
-    async record(node, report) {
-      const before = running.get(node) ?? Promise.resolve();
-      const mine = before.catch(() => undefined).then(() => recordNow(node, report));
-      running.set(node, mine);
-      try {
-        return await mine;
-      } finally {
-        if (running.get(node) === mine) running.delete(node);
-      }
-    },
+    record: (node, report) => inTurn(node, () => recordNow(node, report)),
   };
 }
 

@@ -7,6 +7,7 @@ import type { MachineConfigNode } from '../../core/node/types';
 import type { Condition } from '../../core/object-meta';
 import { newerOf } from '../drift-recorder';
 import type { ClusterView, WriteBundle } from '../ports';
+import { oneAtATime } from '../one-at-a-time';
 
 type Given = Parameters<typeof bundleCondition>[1];
 
@@ -18,39 +19,43 @@ export interface BundleRecorder {
   record(node: string, report: BundleReport, given: Given): Promise<boolean>;
 }
 
+/** One report at a time per node, so that an older one never overwrites a newer one. */
 export function createBundleRecorder(
   cluster: Pick<ClusterView, 'node' | 'machineConfigNode'>,
   write: WriteBundle,
   now: () => Date = () => new Date(),
 ): BundleRecorder {
+  const inTurn = oneAtATime();
   /** By node: the last write, which the watch may not show yet. */
   const written = new Map<string, MachineConfigNode>();
 
+  async function recordNow(node: string, report: BundleReport, given: Given): Promise<boolean> {
+    const seen = cluster.machineConfigNode(node);
+    const member = cluster.node(node);
+    if (seen === undefined || member === undefined || !belongsTo(member, seen)) {
+      written.delete(node);
+      return false;
+    }
+    const known = newerOf(seen, written.get(node));
+    if (known === seen) written.delete(node);
+    const instant = now()
+      .toISOString()
+      .replace(/\.\d{3}Z$/, 'Z');
+    const shown = bundleShown(known);
+    const wanted = bundleCondition(report, given, shown, instant);
+    if (isSame(shown, wanted)) return true;
+    try {
+      written.set(node, await write(node, wanted));
+      return true;
+    } catch (error) {
+      // It was deleted in between.
+      if (failureName(error) === 'ObjectNotFound') return false;
+      throw error;
+    }
+  }
+
   return {
-    async record(node, report, given) {
-      const seen = cluster.machineConfigNode(node);
-      const member = cluster.node(node);
-      if (seen === undefined || member === undefined || !belongsTo(member, seen)) {
-        written.delete(node);
-        return false;
-      }
-      const known = newerOf(seen, written.get(node));
-      if (known === seen) written.delete(node);
-      const instant = now()
-        .toISOString()
-        .replace(/\.\d{3}Z$/, 'Z');
-      const shown = bundleShown(known);
-      const wanted = bundleCondition(report, given, shown, instant);
-      if (isSame(shown, wanted)) return true;
-      try {
-        written.set(node, await write(node, wanted));
-        return true;
-      } catch (error) {
-        // It was deleted in between.
-        if (failureName(error) === 'ObjectNotFound') return false;
-        throw error;
-      }
-    },
+    record: (node, report, given) => inTurn(node, () => recordNow(node, report, given)),
   };
 }
 
