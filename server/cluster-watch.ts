@@ -1,4 +1,6 @@
+import { isDeepStrictEqual } from 'node:util';
 import {
+  type CacheEvent,
   type KubeClient,
   MACHINE_CONFIG_POOLS,
   NODES,
@@ -78,11 +80,29 @@ export function watchCluster(log: Logger): ClusterWatch {
       machineConfiguration: () => machineConfigurations.get(MACHINE_CONFIGURATION),
       missing: () =>
         caches.filter(({ isSynced }) => !isSynced).map(({ resource }) => resource.plural),
+      onMoved(listener) {
+        const ends = [
+          nodes.subscribe((event) => {
+            if (differs(event, ({ metadata }) => metadata.labels))
+              listener(event.object.metadata.name);
+          }),
+          pools.subscribe((event) => {
+            if (differs(event, ({ spec }) => spec.nodeSelector)) listener();
+          }),
+        ];
+        return () => ends.forEach((end) => end());
+      },
     },
     run: async (client, signal) => {
       await Promise.all(caches.map((cache) => cache.run(client, signal)));
     },
   };
+}
+
+/** An object that came or went differs in everything. */
+function differs<T>(event: CacheEvent<T>, part: (object: T) => unknown): boolean {
+  if (event.type !== 'modified') return true;
+  return !isDeepStrictEqual(part(event.object), part(event.previous));
 }
 
 /** Of thousands of objects, only the owner and the fields to compare are kept. */

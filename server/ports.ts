@@ -19,6 +19,11 @@ export interface ClusterView {
   machineConfiguration(): MachineConfiguration | undefined;
   /** Kinds that have never been listed completely. */
   missing(): readonly string[];
+  /**
+   * Tells of a node that may be in another pool; undefined = any node. Returns a function that
+   * stops.
+   */
+  onMoved(listener: (node?: string) => void): () => void;
 }
 
 /** Undefined when there is none. @throws `ApiUnavailable` */

@@ -10,6 +10,7 @@ import { refuseOtherMethods } from '../host-refusals';
 import { knownHost } from '../known-host';
 import type { ClusterView, PeerSubject, ReadNode, ReadPools, WriteBundle } from '../ports';
 import { later, refuse } from '../refusals';
+import { type HeldAnswer, HeldAnswers } from './held-answers';
 import { createBundleRecorder } from './recorder';
 import { BUNDLE_REPORT_BYTES, readBundleReport } from './schema';
 import type { BundleSource } from './source';
@@ -29,6 +30,12 @@ export interface BundleDependencies {
   readonly holdMs?: number;
 }
 
+interface Asking {
+  readonly name: string;
+  readonly report: BundleReport;
+  readonly answer: HeldAnswer;
+}
+
 /** Hosts wait half a minute longer. */
 export const HOLD_MS = 240_000;
 const SILENCE_MS = HOLD_MS + 60_000;
@@ -37,25 +44,39 @@ const SILENCE_MS = HOLD_MS + 60_000;
 export function serveBundles(host: FastifyInstance, dependencies: BundleDependencies): void {
   const { cluster, bundles, holdMs = HOLD_MS } = dependencies;
   const recorder = createBundleRecorder(cluster, dependencies.writeBundle);
-  const held = new Set<() => void>();
-  bundles.onChange(() => release());
-  host.addHook('preClose', async () => release());
-
-  function release(): void {
-    for (const end of [...held]) end();
-  }
+  const held = new HeldAnswers();
+  bundles.onChange(() => held.change(() => true));
+  cluster.onMoved((moved) => {
+    held.change(
+      ({ node, pool }) => (moved === undefined || moved === node) && pool !== poolSeen(node),
+    );
+  });
+  host.addHook('preClose', async () => held.change(() => true));
 
   async function receive(request: FastifyRequest, reply: FastifyReply): Promise<unknown> {
     const name = knownHost(request, reply, dependencies)?.name;
     if (name === undefined) return reply;
     const read = readBundleReport(request.body);
     if ('problems' in read) return refuse(reply, 400, 'BadReport', read.problems);
+    const answer = held.hold(name);
+    try {
+      return await answerTo(request, reply, { name, report: read.report, answer });
+    } finally {
+      answer.release();
+    }
+  }
+
+  async function answerTo(
+    request: FastifyRequest,
+    reply: FastifyReply,
+    { name, report, answer }: Asking,
+  ): Promise<unknown> {
     const own = await poolNow(name);
     if ('reason' in own) {
       request.log.warn({ node: name, reason: own.reason }, 'bundle refused');
       return refuse(reply, 403, 'Forbidden', own.reason);
     }
-    const { report } = read;
+    answer.pool = own.pool;
     reply.header('cache-control', 'private, no-store');
     const bundle = bundles.bundleOf(own.pool);
     if (bundle !== undefined && bundle.digest !== report.given) {
@@ -64,11 +85,12 @@ export function serveBundles(host: FastifyInstance, dependencies: BundleDependen
     if (bundle !== undefined && !(await record(name, report, bundle))) {
       return later(reply, `there is no MachineConfigNode ${name} yet`);
     }
-    await untilChange(request, own.pool);
+    await untilChange(request, answer);
     // Who is still in the pool is judged anew.
     const now = await poolNow(name);
     const next = 'pool' in now ? bundles.bundleOf(now.pool) : undefined;
-    if (next === undefined || next.digest === report.given) return reply.code(204).send();
+    const isNews = next !== undefined && next.digest !== report.given;
+    if (!isNews || request.raw.socket.destroyed) return reply.code(204).send();
     return give(request, reply, name, next);
   }
 
@@ -90,24 +112,24 @@ export function serveBundles(host: FastifyInstance, dependencies: BundleDependen
     return recorder.record(name, report, { pool, digest, problems });
   }
 
-  /** Also until the client leaves, its pool changes, or the server ends. */
-  async function untilChange(request: FastifyRequest, pool: string): Promise<void> {
+  /**
+   * Until there is another bundle, or its node is in another pool; also until the client leaves, or
+   * the server ends.
+   */
+  async function untilChange(request: FastifyRequest, answer: HeldAnswer): Promise<void> {
     const resume = dependencies.letWait(request);
     const { socket } = request.raw;
     socket.setTimeout?.(SILENCE_MS);
-    await new Promise<void>((resolve) => {
-      const timer = setTimeout(() => end(), holdMs * (0.5 + 0.5 * Math.random()));
-      const end = (): void => {
-        clearTimeout(timer);
-        held.delete(end);
-        socket.removeListener('close', end);
-        resolve();
-      };
-      held.add(end);
-      socket.once('close', end);
-    });
+    await answer.wait(socket, holdMs * (0.5 + 0.5 * Math.random()));
     resume();
-    request.log.debug({ pool }, 'answer about a bundle waited');
+    request.log.debug({ pool: answer.pool }, 'answer about a bundle waited');
+  }
+
+  /** As the watches show it; undefined = none. */
+  function poolSeen(name: string): string | undefined {
+    const node = cluster.node(name);
+    const own = node && bundlePool(node, cluster.pools());
+    return own !== undefined && 'pool' in own ? own.pool : undefined;
   }
 
   function give(request: FastifyRequest, reply: FastifyReply, node: string, bundle: HostBundle) {

@@ -4,6 +4,8 @@ import { createBundleClient, type BundleClient } from '../../../adapters/host';
 import {
   CONTROLLER_CONFIGS,
   MACHINE_CONFIG_NODES,
+  MACHINE_CONFIG_POOLS,
+  NODES,
   SECRETS,
 } from '../../../adapters/kube/resources';
 import { CONTROLLER_CONFIG } from '../../../core/controller-config';
@@ -121,7 +123,7 @@ it('goes by the labels of the node of the certificate alone', async () => {
   expect(await master.ask({}, stop.signal)).toMatchObject({ pool: 'master' });
   expect(await client.ask({}, stop.signal)).toMatchObject({ pool: 'worker' });
   await fixture.kube.admin.patch(
-    { group: '', version: 'v1', plural: 'nodes', kind: 'Node', namespaced: false },
+    NODES,
     { name: 'master-0' },
     { metadata: { labels: { 'node-role.kubernetes.io/master': null } } },
   );
@@ -129,6 +131,40 @@ it('goes by the labels of the node of the certificate alone', async () => {
     await expect(master.ask({}, stop.signal)).rejects.toMatchObject({ name: 'ConfigForbidden' });
   });
 });
+
+/** A wait that ends by itself takes two minutes. */
+const AT_ONCE_MS = 60_000;
+
+it(
+  'ends the wait of a host at once when its node or the selector of a pool changes',
+  async () => {
+    const label = (of: object) =>
+      fixture.kube.admin.patch(NODES, { name: 'worker-0' }, { metadata: { labels: of } });
+    const select = (nodeSelector: object) =>
+      fixture.kube.admin.patch(
+        MACHINE_CONFIG_POOLS,
+        { name: 'master' },
+        { spec: { nodeSelector } },
+      );
+    const given = (await client.ask({}, stop.signal))?.digest ?? '';
+    const waitingIn = async (pool: string) => {
+      const answer = client.ask({ digest: given, given }, stop.signal);
+      await eventually(async () => expect((await shown())?.message).toContain(`pool ${pool}`));
+      return { answer };
+    };
+
+    const inWorker = await waitingIn('worker');
+    await label({ 'node-role.kubernetes.io/worker': null, 'node-role.kubernetes.io/master': '' });
+    expect(await inWorker.answer).toBeUndefined();
+    const inMaster = await waitingIn('master');
+    await select({ matchLabels: { nothing: '' } });
+    await expect(inMaster.answer).resolves.toBeUndefined();
+
+    await select({ matchLabels: { 'node-role.kubernetes.io/master': '', nothing: null } });
+    await label({ 'node-role.kubernetes.io/worker': '', 'node-role.kubernetes.io/master': null });
+  },
+  AT_ONCE_MS,
+);
 
 it('cannot read another Secret, says so, and gives the rest', async () => {
   const { certificate } = await newAuthority('third');

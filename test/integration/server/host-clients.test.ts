@@ -44,6 +44,7 @@ async function start(given: Pick<ServerDependencies, 'limits' | 'timeouts'>) {
       policy: () => undefined,
       machineConfiguration: () => undefined,
       missing: () => [],
+      onMoved: () => () => undefined,
     },
     readMachineConfig: () => Promise.reject(new Error('nothing is read here')),
     readNode: () => Promise.reject(new Error('nothing is read here')),

@@ -91,6 +91,7 @@ function aServer(options: Seen = {}) {
       policy: () => undefined,
       machineConfiguration: () => undefined,
       missing: () => options.missing ?? [],
+      onMoved: () => () => undefined,
     },
     writeDrift: () => Promise.reject(new Error('nothing is reported here')),
     async readMachineConfig(name) {

@@ -1,3 +1,6 @@
+import { once } from 'node:events';
+import { request } from 'node:http';
+import type { Socket } from 'node:net';
 import { pino } from 'pino';
 import { fail } from '../../../core/errors';
 import { bundleOfPool, composeBundle } from '../../../core/host-bundle';
@@ -28,17 +31,21 @@ function contentsOf(spec: object) {
   );
 }
 
-function aServer(holdMs = 60_000) {
+function aServer(holdMs = 3_600_000) {
   const state = {
     peer: peer('worker-1') as PeerSubject | undefined,
     contents: contentsOf({}) as ReturnType<typeof composeBundle> | undefined,
+    /** By pool, instead of the common contents. */
+    own: {} as Record<string, ReturnType<typeof composeBundle>>,
     labels: { 'worker-1': { [WORKER]: '' }, 'master-1': { [MASTER]: '' }, lost: {} } as Record<
       string,
       Record<string, string>
     >,
     away: false,
     changed: () => undefined as void,
-    waits: 0,
+    moved: (_node?: string) => undefined as void,
+    /** Before a condition is written. */
+    writing: async (_condition: Condition) => undefined as void,
   };
   const written: { node: string; condition: Condition }[] = [];
   const lines: string[] = [];
@@ -67,10 +74,17 @@ function aServer(holdMs = 60_000) {
       policy: () => undefined,
       machineConfiguration: () => undefined,
       missing: () => [],
+      onMoved: (listener) => {
+        state.moved = listener;
+        return () => undefined;
+      },
     },
     bundles: {
       contents: () => state.contents,
-      bundleOf: (name) => state.contents && bundleOfPool(name, state.contents),
+      bundleOf: (name) => {
+        const own = state.own[name] ?? state.contents;
+        return own && bundleOfPool(name, own);
+      },
       onChange: (listener) => {
         state.changed = listener;
         return () => undefined;
@@ -78,6 +92,7 @@ function aServer(holdMs = 60_000) {
     },
     writeBundle: async (node, condition) => {
       if (state.away) throw fail('ApiUnavailable', 'connection refused');
+      await state.writing(condition);
       const known = states.get(node);
       if (known === undefined) throw fail('ObjectNotFound', node);
       written.push({ node, condition });
@@ -197,6 +212,102 @@ describe('PUT /host/bundle', () => {
     state.changed();
 
     expect((await waiting).statusCode).toBe(204);
+  });
+
+  it('gives a bundle that has changed while the report was written', async () => {
+    const { put, state } = aServer();
+    const given = digestIn(await put({}));
+    state.writing = async () => {
+      state.contents = contentsOf({ pullSecret: undefined });
+      state.changed();
+    };
+
+    const answer = await put({ digest: given, given });
+
+    expect(answer.statusCode).toBe(200);
+    expect(digestIn(answer)).not.toBe(given);
+  });
+
+  it('gives the bundle of its new pool at once to a node that moved while it waited', async () => {
+    const { put, state } = aServer();
+    state.own['master'] = contentsOf({ pullSecret: undefined });
+    const given = digestIn(await put({}));
+    const waiting = put({ digest: given, given });
+    await turn();
+    await turn();
+    state.labels['worker-1'] = { [MASTER]: '' };
+    state.moved('worker-1');
+
+    expect((await waiting).json()).toMatchObject({ pool: 'master' });
+  });
+
+  it('lets the answer wait on when nodes of other hosts or pools move', async () => {
+    const { put, state, host } = aServer();
+    const given = digestIn(await put({}));
+    let isAnswered = false;
+    const waiting = put({ digest: given, given }).finally(() => {
+      isAnswered = true;
+    });
+    await turn();
+    await turn();
+    state.moved('master-1');
+    state.moved();
+    await turn();
+    await turn();
+
+    expect(isAnswered).toBe(false);
+    await host.close();
+    await waiting;
+  });
+
+  it('shows the newer of two reports, also when the older one is slow to write', async () => {
+    const { put, state, written } = aServer(1);
+    const given = digestIn(await put({}));
+    let goOn = (): void => undefined;
+    state.writing = ({ reason }) =>
+      reason === 'Written' ? Promise.resolve() : new Promise((resolve) => (goOn = resolve));
+    const older = put({ given, problem: 'disk full' });
+    await turn();
+    await turn();
+    const newer = put({ given, digest: given });
+    await turn();
+    await turn();
+    goOn();
+    await Promise.all([older, newer]);
+
+    expect(written.map(({ condition: { reason } }) => reason)).toEqual(['NotWritten', 'Written']);
+  });
+
+  it('gives nothing to a host that left while its report was written', async () => {
+    const { state, lines, host, put } = aServer();
+    const given = digestIn(await put({}));
+    let goOn = (): void => undefined;
+    const isWriting = new Promise<void>((begun) => {
+      state.writing = () => {
+        begun();
+        return new Promise((resolve) => (goOn = resolve));
+      };
+    });
+    const accepted = once(host.server, 'connection') as Promise<[Socket]>;
+    const url = new URL('/host/bundle', await host.listen({ port: 0 }));
+    const headers = { 'content-type': 'application/json' };
+    const asking = request(url, { method: 'PUT', headers, agent: false });
+    asking.on('error', () => undefined);
+    asking.end(JSON.stringify({ digest: given, given }));
+    await isWriting;
+    const [socket] = await accepted;
+    const hasLeft = once(socket, 'close');
+    asking.destroy();
+    await hasLeft;
+    lines.length = 0;
+    goOn();
+    await turn();
+    await turn();
+    state.contents = contentsOf({ pullSecret: undefined });
+    state.changed();
+    await host.close();
+
+    expect(lines.filter((line) => line.includes('bundle sent'))).toEqual([]);
   });
 
   it('shows why a host has not written it, once, and again when it has', async () => {

@@ -95,6 +95,7 @@ function aServer(options: Given = {}) {
         },
       }),
       missing: () => [],
+      onMoved: () => () => undefined,
     },
     readMachineConfig: async () => undefined,
     readNode: async () => undefined,
