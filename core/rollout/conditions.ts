@@ -4,8 +4,7 @@ import { cut } from '../encoding/one-line';
 import { fewNames } from '../few';
 import type { Condition } from '../object-meta';
 import { GRANTS_AT_MOST } from './pool-rollout';
-import { RolloutState } from './progress';
-import type { NamedReason } from './named-reason';
+import { RolloutState, type NamedReason } from './progress';
 
 interface ConditionFacts {
   readonly state: RolloutState;

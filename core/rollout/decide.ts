@@ -15,7 +15,13 @@ import {
 } from './grants';
 import { pictureOf, type Observation, type OpenUpdate, type Picture } from './picture';
 import { listed, type Grant, type PoolRolloutStatus, type RolloutCounts } from './pool-rollout';
-import { rolloutState, RolloutState, type RolloutEnd, type StateAndBlocker } from './progress';
+import {
+  rolloutState,
+  RolloutState,
+  type NamedReason,
+  type RolloutEnd,
+  type StateAndBlocker,
+} from './progress';
 import {
   VISIBILITY_LAG_MS,
   CANCELLED_BY_PERSON,
@@ -28,7 +34,6 @@ import {
 } from './running';
 import type { Member, Standing } from './standing';
 import { countedFailures, isTriedOnceMore, looksHalted } from './threshold';
-import type { NamedReason } from './named-reason';
 
 /** While an update or a grant exists, what happens without a word is seen this soon. */
 const LOOK_SOON_SECONDS = 10;

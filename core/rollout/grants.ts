@@ -11,11 +11,10 @@ import { fewNames } from '../few';
 import type { Prepared } from '../node/prepared';
 import type { ResolvedPolicy } from '../pool/types';
 import { quorumLimit, quorumSentence } from './control-plane';
-import { prepareAheadLimit } from './prepare-ahead';
 import type { Picture } from './picture';
 import type { Grant } from './pool-rollout';
 import { inTurn, type Member } from './standing';
-import type { NamedReason } from './named-reason';
+import type { NamedReason } from './progress';
 
 /** The grants that go on: those that have not ended, and those that the Nodes show and the list has lost. */
 export function goingOn({ before, members, byName, now }: Picture): readonly Grant[] {
@@ -162,10 +161,9 @@ class GrantList implements GrantDecision {
   }
 
   #whyNotServing(name: string): string | undefined {
-    const limit = prepareAheadLimit(this.picture.policy, this.picture.maxUnavailable);
     // Its own grant may be of an earlier run, and stay until the node serves.
     const serving = this.grants.filter(({ serves, node }) => serves === true && node !== name);
-    if (serving.length < Math.max(1, limit)) return undefined;
+    if (serving.length < Math.max(1, this.picture.prepareAhead)) return undefined;
     return `waiting for its turn: ${fewNames(serving.map(({ node }) => node))} change without going out of service`;
   }
 

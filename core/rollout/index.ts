@@ -24,6 +24,5 @@ export {
 export { isSameNode, movedTo } from './same-member';
 export { inTurns, nodesInLine } from './line';
 export { DEFAULT_POLICY, failureLimit, resolvePolicy } from './policy';
-export { RolloutState, type RolloutEnd } from './progress';
+export { RolloutState, type NamedReason, type RolloutEnd } from './progress';
 export { halted, looksHalted } from './threshold';
-export type { NamedReason } from './named-reason';

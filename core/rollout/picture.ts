@@ -58,6 +58,8 @@ export interface Picture extends Omit<
   readonly paused: boolean;
   readonly members: readonly Member[];
   readonly byName: ReadonlyMap<string, Member>;
+  /** How many updates run ahead of their grants, so that downloads are over when there is room. */
+  readonly prepareAhead: number;
   readonly maxUnavailable: number;
   /** As the pool allows it, before it is limited to `GRANTS_AT_MOST`. */
   readonly allowedUnavailable: number;
@@ -77,17 +79,17 @@ export function pictureOf(seen: Observation): Picture {
   );
   const unavailable = members.filter(({ isOut }) => isOut).map(({ node }) => node);
   const quorum = controlPlaneRoom(pool, { all: controlPlane, members: nodes, unavailable });
-  const { maxUnavailable, ...invalid } = slotsOfPool(pool, nodes, quorum?.total ?? 0);
-  const { before, now } = rest;
+  const slots = slotsOfPool(pool, nodes, quorum?.total ?? 0);
+  const maxUnavailable = Math.min(slots.maxUnavailable, GRANTS_AT_MOST);
+  const { before, now, policy } = rest;
   return {
     ...{ ...rest, pool, members },
     startedAt: (before?.config === target ? before?.startedAt : undefined) ?? now,
     ...(target === undefined ? {} : { target }),
     paused: pool.spec.paused === true,
     byName: new Map(members.map((member) => [member.name, member])),
-    maxUnavailable: Math.min(maxUnavailable, GRANTS_AT_MOST),
-    allowedUnavailable: maxUnavailable,
-    ...invalid,
+    ...{ ...slots, maxUnavailable, allowedUnavailable: slots.maxUnavailable },
+    prepareAhead: policy.prepareAhead ?? maxUnavailable,
     ...(quorum === undefined ? {} : { quorum }),
     simulated: nodes.filter(isSimulated).length,
   };

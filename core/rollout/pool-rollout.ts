@@ -2,8 +2,7 @@
 
 import type { Condition, ObjectMeta } from '../object-meta';
 import { cut } from '../encoding/one-line';
-import type { RolloutState } from './progress';
-import type { NamedReason } from './named-reason';
+import type { NamedReason, RolloutState } from './progress';
 
 /** The permission of one update to take its node out of service. */
 export interface Grant {

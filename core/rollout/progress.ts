@@ -5,7 +5,6 @@ import type { ResolvedPolicy } from '../pool/types';
 import { quorumSentence, type ControlPlaneRoom } from './control-plane';
 import { failureLimit } from './policy';
 import { halted } from './threshold';
-import type { NamedReason } from './named-reason';
 
 /** `Cancelling` is a decision of a person and comes in; all others follow from the facts. */
 export const RolloutState = {
@@ -21,6 +20,12 @@ export type RolloutState = (typeof RolloutState)[keyof typeof RolloutState];
 
 /** How a rollout ends by itself; `not started`: its pool waits for a person to start it. */
 export type RolloutEnd = 'completed' | 'cancelled' | 'not started';
+
+/** A node, and why it is as it is. */
+export interface NamedReason {
+  readonly node: string;
+  readonly reason: string;
+}
 
 /** The facts that decide the state of a rollout. */
 export interface RolloutFacts {

@@ -1,7 +1,6 @@
 /** Which updates should run, which should not, and which runs have to be asked for. */
 
 import type { FoundNode } from '../node/update-states';
-import { prepareAheadLimit } from './prepare-ahead';
 import { isGivenBack, isOver, outOfService, preparedNow, type Limits } from './grants';
 import type { OpenUpdate, Picture } from './picture';
 import type { Grant } from './pool-rollout';
@@ -169,9 +168,9 @@ function nextToPrepare(
 }
 
 /** How many updates may be prepared and wait. */
-function aheadOf({ members, policy, maxUnavailable }: Picture, grants: readonly Grant[]): number {
-  const free = maxUnavailable - outOfService(members, grants).size;
-  return Math.max(prepareAheadLimit(policy, maxUnavailable), free);
+function aheadOf(picture: Picture, grants: readonly Grant[]): number {
+  const free = picture.maxUnavailable - outOfService(picture.members, grants).size;
+  return Math.max(picture.prepareAhead, free);
 }
 
 /** Nodes that come and go need the cluster now; what only waits for them can begin a moment later. */
