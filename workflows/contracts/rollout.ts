@@ -3,13 +3,11 @@
 import { defineQuery, defineSignal, defineUpdate } from '@temporalio/workflow';
 import type { RolloutEnd, RolloutState } from '../../core/rollout/index';
 
-/** Versions that a picture must show at least, by kind. */
-export interface SeenVersions {
-  readonly nodes?: number;
-  readonly pools?: number;
-  readonly policies?: number;
-  readonly machineConfigNodes?: number;
-}
+/** Kinds of objects that a step waits for, until it sees what others have seen. */
+export const SEEN_KINDS = ['nodes', 'pools', 'policies', 'machineConfigNodes'] as const;
+
+/** Versions that a picture must show at least. */
+export type SeenVersions = { readonly [Kind in (typeof SEEN_KINDS)[number]]?: number };
 
 export interface StepInput {
   readonly pool: string;

@@ -1,26 +1,24 @@
 /** How new a picture has to be. */
 
-import type { SeenVersions } from '../contracts/rollout';
-
-const KINDS = ['nodes', 'pools', 'policies', 'machineConfigNodes'] as const;
+import { SEEN_KINDS, type SeenVersions } from '../contracts/rollout';
 
 export function newest(one: SeenVersions, other: SeenVersions): SeenVersions {
-  const versions = KINDS.flatMap((kind) => {
-    const version = Math.max(one[kind] ?? 0, other[kind] ?? 0);
-    return version === 0 ? [] : [[kind, version] as const];
-  });
-  return Object.fromEntries(versions);
+  return versionsBy((kind) => Math.max(one[kind] ?? 0, other[kind] ?? 0));
 }
 
 /** Of a signal, which anybody may send: what is no version counts as none. */
 export function readVersions(news: unknown): SeenVersions {
   const given = fieldsOf(fieldsOf(news)['atLeast']);
-  const versions = KINDS.flatMap((kind) => {
-    const version = given[kind];
+  return versionsBy((kind) => given[kind]);
+}
+
+function versionsBy(of: (kind: keyof SeenVersions) => unknown): SeenVersions {
+  const found = SEEN_KINDS.flatMap((kind) => {
+    const version = of(kind);
     const isVersion = typeof version === 'number' && Number.isSafeInteger(version) && version > 0;
     return isVersion ? [[kind, version] as const] : [];
   });
-  return Object.fromEntries(versions);
+  return Object.fromEntries(found);
 }
 
 function fieldsOf(value: unknown): Readonly<Record<string, unknown>> {

@@ -7,13 +7,16 @@ import type { Observation } from '../../../core/rollout/picture';
 import { membershipOf } from '../pool-members';
 import { SilentPicture } from '../silent-picture';
 import { whenSynced } from '../when-synced';
-import type { SeenVersions, StepInput } from '../../../workflows/contracts/rollout';
+import {
+  SEEN_KINDS,
+  type SeenVersions,
+  type StepInput,
+} from '../../../workflows/contracts/rollout';
 import type { StepPorts } from './ports';
 
 const CATCH_UP_MS = 5_000;
 /** A version that no cache has reached for so long is none of this cluster: its database was restored. */
 const NEVER_MS = 180_000;
-const KINDS = ['nodes', 'pools', 'policies', 'machineConfigNodes'] as const;
 
 export interface Seen {
   /** Undefined = there is no such pool. */
@@ -66,7 +69,7 @@ export class Look {
   /** Caches of processes are of different age; one that is behind usually catches up within moments. */
   async #untilShown(pool: string, atLeast: SeenVersions): Promise<void> {
     await Promise.all(
-      KINDS.map(async (kind) => {
+      SEEN_KINDS.map(async (kind) => {
         const version = atLeast[kind] ?? 0;
         const isReached = await this.ports.view[kind].reached(version, CATCH_UP_MS);
         if (isReached || this.#isNever(`${pool}/${kind}`, version)) return;
@@ -88,5 +91,5 @@ export class Look {
 }
 
 function versionsOf(view: StepPorts['view']): SeenVersions {
-  return Object.fromEntries(KINDS.map((kind) => [kind, view[kind].newest]));
+  return Object.fromEntries(SEEN_KINDS.map((kind) => [kind, view[kind].newest]));
 }
