@@ -1,11 +1,6 @@
 /** From what the SDK throws to a name of the catalogue and a sentence, and back. */
 
-import {
-  ActivityFailure,
-  ApplicationFailure,
-  TimeoutFailure,
-  isCancellation,
-} from '@temporalio/workflow';
+import { ActivityFailure, ApplicationFailure, TimeoutFailure } from '@temporalio/workflow';
 import { FAILURES, messageOf, type Failure, type FailureName } from '../../core/errors';
 import { HOST_STEPS } from './host';
 
@@ -21,9 +16,8 @@ export function refuse(name: FailureName, message: string): ApplicationFailure {
  * @param rebooting - the host was told to reboot: when it is away, it has not come back
  */
 export function explain(error: unknown, rebooting = false): Failure {
-  const { failure, timeout } = causesOf(error);
-  const late = timeout ?? (error instanceof ActivityFailure && error.retryState === 'TIMEOUT');
-  if (late === false) return failure ?? { reason: messageOf(error) };
+  const { failure, timeout, isLate } = causesOf(error);
+  if (!isLate) return failure ?? { reason: messageOf(error) };
   const last = failure === undefined ? '' : `; last: ${failure.reason}`;
   return {
     name: nameOfDelay(error, failure?.name, rebooting),
@@ -33,14 +27,8 @@ export function explain(error: unknown, rebooting = false): Failure {
 
 /** Whether a step was given up because time ran out, whatever kept it waiting. */
 export function isLate(error: unknown): boolean {
-  const { timeout } = causesOf(error);
-  return (
-    timeout !== undefined || (error instanceof ActivityFailure && error.retryState === 'TIMEOUT')
-  );
+  return causesOf(error).isLate;
 }
-
-/** Whether this is the end of a cancellation, whatever it is wrapped in. */
-export { isCancellation };
 
 function nameOfDelay(
   error: unknown,
@@ -72,20 +60,15 @@ function stepOf(error: unknown): string {
 }
 
 /** The innermost named failure and the outermost timeout of a chain of causes. */
-function causesOf(error: unknown): {
-  readonly failure?: Failure;
-  readonly timeout?: TimeoutFailure;
-} {
+function causesOf(error: unknown) {
   let failure: Failure | undefined;
   let timeout: TimeoutFailure | undefined;
   for (let cause = error; cause instanceof Error; cause = cause.cause) {
     if (cause instanceof TimeoutFailure) timeout ??= cause;
     if (cause instanceof ApplicationFailure) failure = named(cause) ?? failure;
   }
-  return {
-    ...(failure === undefined ? {} : { failure }),
-    ...(timeout === undefined ? {} : { timeout }),
-  };
+  const isGivenUp = error instanceof ActivityFailure && error.retryState === 'TIMEOUT';
+  return { failure, timeout, isLate: timeout !== undefined || isGivenUp };
 }
 
 function named({ type, message }: ApplicationFailure): Failure {

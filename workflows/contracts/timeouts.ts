@@ -151,11 +151,6 @@ export function commitWithinSeconds(policy: PolicyTimes): number {
   return rebootTimeoutSeconds + readySeconds + reconnectSeconds + 10 * MINUTE;
 }
 
-/** The proof of a host that has fallen silent: it may take its time to go back by itself, and then boots. */
-export function verifyAgainLimits(policy: PolicyTimes): Limits {
-  return hostLimits(policy).verifyBack;
-}
-
 /**
  * A kubelet that falls silent leaves its node Ready for 50 s (`node-monitor-grace-period` since Kubernetes 1.32, before
  * it 40 s), and as long as the controller takes to see that.

@@ -8,7 +8,6 @@ import {
   commitWithinSeconds,
   hostLimits,
   optionsFor,
-  verifyAgainLimits,
 } from '../contracts/timeouts';
 import type { NodeUpdateInput } from '../contracts/update';
 
@@ -19,7 +18,6 @@ export function hostSteps(input: NodeUpdateInput) {
   const { node } = input;
   const config = input.config.name;
   const limits = hostLimits(input.policy);
-  const again = verifyAgainLimits(input.policy);
   const committing = { commitWithinSeconds: commitWithinSeconds(input.policy) };
   const host = proxyActivities<HostActivities>({
     taskQueue: hostQueue(node),
@@ -62,14 +60,14 @@ export function hostSteps(input: NodeUpdateInput) {
         [{ ...order('verifyUpdate'), ...after(rebootedFrom), ...committing }],
       ),
     /**
-     * Of a host that has not answered: it may be on its way back by itself.
+     * Of a host that has not answered: it may be on its way back by itself, so it has the time of `verifyBack`.
      *
      * @param times - how often it was asked for this; each is an order of its own, since what was answered is true no more
      */
     verifyAgain: (times: number) =>
       host.verifyUpdate.executeWithOptions(
-        optionsFor(again, `check that ${node} is still on ${config}`),
-        [{ ...orderFor(input, `verifyUpdate-${times}`, again.total), ...committing }],
+        options('verifyBack', `check that ${node} is still on ${config}`),
+        [{ ...orderFor(input, `verifyUpdate-${times}`, limits.verifyBack.total), ...committing }],
       ),
     commit: () =>
       host.commitUpdate.executeWithOptions(

@@ -5,6 +5,7 @@ import {
   CancellationScope,
   condition,
   continueAsNew,
+  isCancellation,
   log,
   setCurrentDetails,
   setHandler,
@@ -12,7 +13,7 @@ import {
   workflowInfo,
 } from '@temporalio/workflow';
 import { poolRolloutId } from '../../core/names';
-import { isCancellation, refuse } from '../contracts/failures';
+import { refuse } from '../contracts/failures';
 import { SEARCH_ATTRIBUTE } from '../contracts/search-attributes';
 import { brief } from '../contracts/timeouts';
 import { step, writeWord } from './activities';
