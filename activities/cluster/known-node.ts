@@ -23,6 +23,16 @@ export function nodeDeleted(name: string, more = ''): Error {
   return fail('NodeDeleted', `node ${name} was deleted during its update${more}`, { node: name });
 }
 
+/** Undefined = the object is not there, or its Node is gone. */
+export async function unlessGone<T>(work: () => Promise<T>): Promise<T | undefined> {
+  try {
+    return await work();
+  } catch (error) {
+    if (['ObjectNotFound', 'NodeDeleted'].includes(failureName(error) ?? '')) return undefined;
+    throw error;
+  }
+}
+
 export async function orDeleted<T>(name: string, work: () => Promise<T>): Promise<T> {
   try {
     return await work();

@@ -1,4 +1,3 @@
-import { failureName } from '../../core/errors';
 import { NodePhase } from '../../core/node/lifecycle';
 import { currentConfigOf, isUnschedulable } from '../../core/node/predicates';
 import type { Node } from '../../core/node/types';
@@ -6,6 +5,7 @@ import { versionOf } from '../../core/object-meta';
 import type { ClusterActivities, ReleaseNodeInput } from '../../workflows/contracts/cluster';
 import type { ClusterPorts, NodeChange } from './ports';
 import { changeInTurn } from './in-turn';
+import { unlessGone } from './known-node';
 import { hasTaken, isOutOfService, releaseChange, type Turned } from './node-changes';
 import { showPhase } from './show-phase';
 import { whileAwaited, whileWanted } from './still-wanted';
@@ -19,8 +19,17 @@ export function createReleaseNode(ports: ClusterPorts): ClusterActivities['relea
   return async (input) => {
     const throwIfGivenUp = whileWanted(ports, input);
     const found = { isOut: false, reason: input.reason };
-    const wanted = { throwIfGivenUp, throwUnlessAwaited: whileAwaited(ports, input) };
-    const node = await released(ports, input, wanted, found);
+    const change = (known: Node, step: Turned<ReleaseNodeInput>): NodeChange | undefined => {
+      throwIfGivenUp();
+      // Decided on the Node before the write: the write itself ends the run.
+      found.isOut = isOutOfService(known, input);
+      found.reason = reasonOf(known, input, found.isOut);
+      const { reason } = found;
+      return releaseChange(known, { ...step, reason }, new Date(ports.now()).toISOString());
+    };
+    // No later step of the update could mark that this one is late.
+    const throwUnlessAwaited = whileAwaited(ports, input);
+    const node = await unlessGone(() => changeInTurn(ports, input, change, throwUnlessAwaited));
     if (node === undefined) {
       ports.run().log.warn('node is gone, nothing to release', { node: input.node });
       return;
@@ -48,43 +57,6 @@ export function createReleaseNode(ports: ClusterPorts): ClusterActivities['relea
     });
     if (hasFailed) await tell(ports, node, 'Warning', 'UpdateFailed', reason);
   };
-}
-
-interface Wanted {
-  readonly throwIfGivenUp: () => void;
-  readonly throwUnlessAwaited: () => Promise<void>;
-}
-
-/**
- * @param found - receives whether the host keeps the node out of service, and the reason that is written
- *
- * @returns undefined = the node is gone or replaced by another one of the same name
- */
-async function released(
-  ports: ClusterPorts,
-  input: ReleaseNodeInput,
-  { throwIfGivenUp, throwUnlessAwaited }: Wanted,
-  found: { isOut: boolean; reason: string },
-): Promise<Node | undefined> {
-  const change = (known: Node, step: Turned<ReleaseNodeInput>): NodeChange | undefined => {
-    throwIfGivenUp();
-    // Decided on the Node before the write: the write itself ends the run.
-    found.isOut = isOutOfService(known, input);
-    found.reason = reasonOf(known, input, found.isOut);
-    return releaseChange(
-      known,
-      { ...step, reason: found.reason },
-      new Date(ports.now()).toISOString(),
-    );
-  };
-  try {
-    // No later step of the update could mark that this one is late.
-    return await changeInTurn(ports, input, change, throwUnlessAwaited);
-  } catch (error) {
-    const failure = failureName(error);
-    if (failure === 'ObjectNotFound' || failure === 'NodeDeleted') return undefined;
-    throw error;
-  }
 }
 
 function reasonOf(node: Node, input: ReleaseNodeInput, isOut: boolean): string {

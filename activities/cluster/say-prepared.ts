@@ -1,10 +1,10 @@
 import { ANNOTATION } from '../../core/names';
-import { failureName } from '../../core/errors';
 import { currentConfigOf, desiredConfigOf } from '../../core/node/predicates';
 import { preparedMark } from '../../core/node/prepared';
 import type { MachineConfigNode, Node } from '../../core/node/types';
 import { versionOf } from '../../core/object-meta';
 import type { TakeOutInput } from '../../workflows/contracts/cluster';
+import { unlessGone } from './known-node';
 import type { ClusterPorts } from './ports';
 
 /** MCO's word for a node without a config (pkg/upgrademonitor, 7ff337a4). */
@@ -30,11 +30,8 @@ async function annotated(
   mark: string,
 ): Promise<MachineConfigNode> {
   const annotate = () => machineConfigNodes.annotate(name, { [ANNOTATION.PREPARED]: mark });
-  try {
-    return await annotate();
-  } catch (error) {
-    if (failureName(error) !== 'ObjectNotFound') throw error;
-  }
+  const written = await unlessGone(annotate);
+  if (written !== undefined) return written;
   // It names what the node is on: the update may never begin.
   const desired = currentConfigOf(node) ?? desiredConfigOf(node) ?? NO_CONFIG;
   const spec = { node: { name }, pool: { name: pool }, configVersion: { desired } };

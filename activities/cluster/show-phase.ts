@@ -8,6 +8,7 @@ import { mcnConditions, ownConditions } from '../../core/node/conditions';
 import type { NodePhase } from '../../core/node/lifecycle';
 import { currentConfigOf, isDone } from '../../core/node/predicates';
 import type { MachineConfigNode, Node } from '../../core/node/types';
+import { unlessGone } from './known-node';
 import type { ClusterPorts } from './ports';
 
 export interface ShownPhase {
@@ -57,10 +58,10 @@ export async function showPhase(ports: Ports, shown: ShownPhase): Promise<void> 
       return;
     } catch (error) {
       if (!isOvertaken(error) || shown.mayBeLate === true) throw error;
-      if (attempt >= ATTEMPTS) throw isNotThere(error) ? notServed(name, error) : error;
+      if (attempt >= ATTEMPTS) throw orNotServed(name, error);
       // After a pause of the process the cache is old.
       shown.throwIfGivenUp?.();
-      known = await newest(ports, name);
+      known = await unlessGone(() => ports.machineConfigNodes.read(name));
     }
   }
 }
@@ -70,23 +71,11 @@ function isOvertaken(error: unknown): boolean {
   return ['Conflict', 'ObjectNotFound'].includes(failureName(error) ?? '');
 }
 
-function isNotThere(error: unknown): boolean {
-  return failureName(error) === 'ObjectNotFound';
-}
-
-/** Creating it failed, so the kind itself is missing, as while its CRD is replaced. */
-function notServed(name: string, error: unknown): Error {
+/** Where creating it failed, the kind itself is missing, as while its CRD is replaced. */
+function orNotServed(name: string, error: unknown): unknown {
+  if (failureName(error) !== 'ObjectNotFound') return error;
   const message = `write machineconfignode ${name}: ${messageOf(error)}; is its CustomResourceDefinition there?`;
   return fail('ApiUnavailable', message);
-}
-
-async function newest(ports: Ports, name: string): Promise<MachineConfigNode | undefined> {
-  try {
-    return await ports.machineConfigNodes.read(name);
-  } catch (error) {
-    if (isNotThere(error)) return undefined;
-    throw error;
-  }
 }
 
 async function showOver(

@@ -3,7 +3,7 @@ import { ANNOTATION } from '../../core/names';
 import type { MachineConfigPool } from '../../core/pool/types';
 import type { CancelReason } from '../../core/node/update-states';
 import type { ClusterActivities, NodeStep } from '../../workflows/contracts/cluster';
-import { orDeleted, refuseAnotherNode } from './known-node';
+import { orDeleted, refuseAnotherNode, unlessGone } from './known-node';
 import type { ClusterPorts } from './ports';
 import { refuseUnwanted } from './unwanted';
 
@@ -24,7 +24,9 @@ const NAMES: readonly NonNullable<CancelReason['name']>[] = [
  */
 export function createWhyCancelled(ports: WhyPorts): ClusterActivities['whyCancelled'] {
   return async (input) => {
-    const pool = await poolNow(ports, input.pool);
+    const pool = await unlessGone(() =>
+      ports.pools.change(input.pool, () => Promise.resolve(undefined)),
+    );
     try {
       await refuseCancelled(ports, input, pool);
     } catch (error) {
@@ -48,14 +50,4 @@ async function refuseCancelled(
   const node = await orDeleted(input.node, () => nodes.read(input.node));
   refuseAnotherNode(node, input);
   refuseUnwanted(node, input, { list: () => view.pools.list(), get: () => pool });
-}
-
-/** Undefined = there is none. */
-async function poolNow({ pools }: WhyPorts, name: string): Promise<MachineConfigPool | undefined> {
-  try {
-    return await pools.change(name, () => Promise.resolve(undefined));
-  } catch (error) {
-    if (failureName(error) !== 'ObjectNotFound') throw error;
-    return undefined;
-  }
 }

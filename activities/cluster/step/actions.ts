@@ -1,4 +1,3 @@
-import { failureName } from '../../../core/errors';
 import { ANNOTATION } from '../../../core/names';
 import type { Node } from '../../../core/node/types';
 import type { MachineConfigPool } from '../../../core/pool/types';
@@ -10,6 +9,7 @@ import { markToClose } from '../../../core/rollout/standing';
 import type { ConfigReference } from '../../../workflows/contracts/host';
 import { ConfigDigests } from '../config-digests';
 import { inParallel } from '../../../core/concurrency-limit';
+import { unlessGone } from '../known-node';
 import type { NodeChange, PoolChange } from '../ports';
 import type { SeenPool } from './look';
 import type { RequestSaver } from './request-saver';
@@ -109,14 +109,5 @@ export class Actions {
       );
     };
     await unlessGone(() => this.ports.pools.change(name, forget));
-  }
-}
-
-async function unlessGone<T>(work: () => Promise<T>): Promise<T | undefined> {
-  try {
-    return await work();
-  } catch (error) {
-    if (failureName(error) !== 'ObjectNotFound') throw error;
-    return undefined;
   }
 }
