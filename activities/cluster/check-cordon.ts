@@ -57,24 +57,16 @@ export function hasFallenOver(node: Node, { isGoingBack }: CheckCordonInput): bo
  * Refuses to drain a node that this update does not hold: pods would return, or the cordon is of a
  * person or of the next update.
  *
+ * @param look - `lookNow`, or as it is in memory
  * @throws `UncordonedByUser`, `CordonedByUser`, `HeldByUser`, `UpdateSuperseded`; `NodeDeleted`
  *   when the node is gone or is another one of the same name
  */
 export async function refuseUnheld(
   ports: Pick<ClusterPorts, 'view' | 'nodes'>,
   step: DrainNodeInput,
+  look = fromMemoryOrNow,
 ): Promise<void> {
-  await fromMemoryOrNow(ports, step, (node) => {
-    refuseToDrain(node, step);
-  });
-}
-
-/** Decides on a fresh read, because the cache may be old. */
-export async function refuseUnheldNow(
-  ports: Pick<ClusterPorts, 'nodes'>,
-  step: DrainNodeInput,
-): Promise<void> {
-  await lookNow(ports, step, (node) => {
+  await look(ports, step, (node) => {
     refuseToDrain(node, step);
   });
 }
@@ -103,7 +95,8 @@ async function fromMemoryOrNow(
   return lookNow(ports, step, refuse);
 }
 
-async function lookNow(
+/** Checks a fresh read: the cache may be old. */
+export async function lookNow(
   { nodes }: Pick<ClusterPorts, 'nodes'>,
   step: NodeStep,
   refuse: (node: Node) => void,

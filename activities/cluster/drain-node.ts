@@ -8,10 +8,10 @@ import type {
   DrainProgress,
 } from '../../workflows/contracts/cluster';
 import type { ActivityRun, ClusterPorts, EvictionOutcome } from './ports';
-import { refuseUnheld, refuseUnheldNow } from './check-cordon';
-import { DrainPods } from './drain-pods';
+import { lookNow, refuseUnheld } from './check-cordon';
+import type { DrainPods } from './drain-pods';
 import { knownNode } from './known-node';
-import { missingDaemonSets } from './missing-daemon-sets';
+import { drainPodsOf } from './nothing-to-drain';
 import { showMeanwhile } from './show-meanwhile';
 import { tell } from './node-events';
 import { Wakeups } from './wakeups';
@@ -98,13 +98,7 @@ class Drain {
     this.#begunAt = run.temporalNow();
     this.#deadline = Date.parse(input.startedAt) + input.drain.timeoutSeconds * 1000;
     this.#wakeups = new Wakeups(run.signal);
-    this.#pods = new DrainPods(input.drain, evictedBefore(run.lastHeartbeat), {
-      node: input.node,
-      isOnlyNode: () => isOnlyNode(input.node, view.nodes.list()),
-      budgets: () => view.budgets.list(),
-      missingDaemonSets: (pods) => missingDaemonSets(view, pods),
-      now: run.temporalNow,
-    });
+    this.#pods = drainPodsOf(ports, { ...input, run }, evictedBefore(run.lastHeartbeat));
     this.#unsubscribe = [
       view.budgets.subscribe(() => {
         this.#pods.budgetsChanged();
@@ -153,16 +147,13 @@ class Drain {
       this.#warnOnce();
       this.#evictSome();
       this.#reportProgress();
-      await this.#wakeups.wait(this.#evicting < PARALLEL_EVICTIONS ? this.#dueMs() : HEARTBEAT_MS);
+      const dueMs = this.#evicting < PARALLEL_EVICTIONS ? this.#pods.nextDueMs() : HEARTBEAT_MS;
+      await this.#wakeups.wait(Math.min(dueMs, HEARTBEAT_MS));
     }
     await this.#showing;
     const result = { evicted: this.#pods.evicted, left: this.#pods.left() };
     this.run.log.info('drained node', { node, config: this.input.config, ...result });
     return result;
-  }
-
-  #dueMs(): number {
-    return Math.min(this.#pods.nextDueMs(), HEARTBEAT_MS);
   }
 
   close(): void {
@@ -236,7 +227,7 @@ class Drain {
   async #checkNode(): Promise<void> {
     const now = this.ports.now();
     if (this.#lastCheck === undefined || !isFresh(this.#lastCheck.at, now)) {
-      this.#lastCheck = { at: now, done: refuseUnheldNow(this.ports, this.input) };
+      this.#lastCheck = { at: now, done: refuseUnheld(this.ports, this.input, lookNow) };
     }
     const check = this.#lastCheck;
     try {

@@ -126,7 +126,7 @@ export class DrainPods {
   take(limit: number): readonly Pod[] {
     const now = this.#facts.now();
     const due = this.#leaving()
-      .filter(({ asking, askAt, pod }) => !asking && !isTerminating(pod) && isDue(askAt, now))
+      .filter(({ asking, askAt = 0, pod }) => !asking && !isTerminating(pod) && askAt <= now)
       .slice(0, Math.max(0, limit));
     for (const watched of due) this.#set({ ...watched, asking: true });
     return due.map(({ pod }) => pod);
@@ -138,26 +138,20 @@ export class DrainPods {
     if (answer.outcome === 'accepted') this.#evicted += 1;
     if (watched === undefined) return;
     const now = this.#facts.now();
-    switch (answer.outcome) {
-      case 'refused': {
-        const refusals = (watched.refusals ?? 0) + 1;
-        this.#set({
-          pod: watched.pod,
-          asking: false,
-          askAt: now + this.#pauseMs(watched.pod, refusals, answer.retryAfterSeconds),
-          refusedSince: watched.refusedSince ?? now,
-          refusals,
-          said: answer.said,
-        });
-        return;
-      }
-      // For `gone`, too: only the watch is certain.
-      case 'gone':
-      case 'accepted':
-      case 'namespaceTerminating':
-        // Asked again if it is not terminating then.
-        this.#set({ pod: watched.pod, asking: false, askAt: now + RETRY_MS });
+    if (answer.outcome !== 'refused') {
+      // Also one that is gone: only the watch is certain. Asked again if it is not terminating then.
+      this.#set({ pod: watched.pod, asking: false, askAt: now + RETRY_MS });
+      return;
     }
+    const refusals = (watched.refusals ?? 0) + 1;
+    this.#set({
+      pod: watched.pod,
+      asking: false,
+      askAt: now + this.#pauseMs(watched.pod, refusals, answer.retryAfterSeconds),
+      refusedSince: watched.refusedSince ?? now,
+      refusals,
+      said: answer.said,
+    });
   }
 
   #pauseMs(pod: Pod, refusals: number, retryAfterSeconds: number | undefined): number {
@@ -182,7 +176,7 @@ export class DrainPods {
     const now = this.#facts.now();
     const due = this.#leaving()
       .filter(({ asking, pod }) => !asking && !isTerminating(pod))
-      .map(({ askAt }) => Math.max(0, (askAt ?? 0) - now));
+      .map(({ askAt = 0 }) => Math.max(0, askAt - now));
     return Math.min(RETRY_MS, ...due);
   }
 
@@ -241,10 +235,8 @@ export class DrainPods {
 
   /** Judged at each call: `skipWaitForDeleteTimeoutSeconds` depends on the clock. */
   #judged(): readonly JudgedPod[] {
-    return judgePods(
-      [...this.#pods.values()].map(({ pod }) => pod),
-      this.#context(),
-    );
+    const pods = [...this.#pods.values()].map(({ pod }) => pod);
+    return judgePods(pods, this.#context(pods));
   }
 
   #leaving(): readonly Watched[] {
@@ -253,9 +245,8 @@ export class DrainPods {
       .flatMap(({ pod }) => this.#pods.get(uidOf(pod)) ?? []);
   }
 
-  #context(): DrainContext {
+  #context(pods: readonly Pod[]): DrainContext {
     const { gracePeriodSeconds, skipWaitForDeleteTimeoutSeconds } = this.#drain;
-    const pods = [...this.#pods.values()].map(({ pod }) => pod);
     return {
       now: new Date(this.#facts.now()).toISOString(),
       missingDaemonSets: this.#facts.missingDaemonSets(pods),
@@ -282,10 +273,6 @@ function sentence(watched: Watched, budgets: readonly PodDisruptionBudget[]): st
 function sinceOf({ pod, refusedSince }: Watched): number | undefined {
   const since = terminatingSince(pod);
   return since === undefined ? refusedSince : Date.parse(since);
-}
-
-function isDue(askAt: number | undefined, now: number): boolean {
-  return (askAt ?? 0) <= now;
 }
 
 function uidOf(pod: Pod): string {

@@ -1,8 +1,7 @@
-import { isOnlyNode } from '../../core/drain';
+import { controllerOf, isOnlyNode, type Pod } from '../../core/drain';
 import type { DrainedNode, DrainNodeInput } from '../../workflows/contracts/cluster';
 import type { ActivityRun, ClusterPorts } from './ports';
 import { DrainPods } from './drain-pods';
-import { missingDaemonSets } from './missing-daemon-sets';
 
 /** A slower list is left to the drain, which names its blockers. */
 const PATIENCE_MS = 2_000;
@@ -24,26 +23,51 @@ export async function nothingToDrain(
   ports: ClusterPorts,
   look: Look,
 ): Promise<DrainedNode | undefined> {
-  if (isOnlyNode(look.node, ports.view.nodes.list())) return { evicted: 0, left: 0 };
   const pods = await seenOnce(ports, look);
   return pods.isDone() ? { evicted: 0, left: pods.left() } : undefined;
 }
 
 /** @returns whether some pod must leave; undefined = not known */
 export async function mustLeave(ports: ClusterPorts, look: Look): Promise<boolean | undefined> {
-  if (isOnlyNode(look.node, ports.view.nodes.list())) return false;
   const pods = await seenOnce(ports, look);
-  return pods.isListed ? !pods.isDone() : undefined;
+  if (pods.isDone()) return false;
+  return pods.isListed ? true : undefined;
 }
 
-async function seenOnce(ports: ClusterPorts, { run, node, drain }: Look): Promise<DrainPods> {
-  const pods = new DrainPods(drain, 0, {
+/** None is known yet. */
+export function drainPodsOf(
+  { view }: Pick<ClusterPorts, 'view'>,
+  { run, node, drain }: Look,
+  evictedBefore = 0,
+): DrainPods {
+  return new DrainPods(drain, evictedBefore, {
     node,
-    isOnlyNode: () => isOnlyNode(node, ports.view.nodes.list()),
-    budgets: () => ports.view.budgets.list(),
-    missingDaemonSets: (found) => missingDaemonSets(ports.view, found),
+    isOnlyNode: () => isOnlyNode(node, view.nodes.list()),
+    budgets: () => view.budgets.list(),
+    missingDaemonSets: (pods) => missingDaemonSets(view, pods),
     now: run.temporalNow,
   });
+}
+
+/** DaemonSets, as `namespace/name`, that own one of these pods and are deleted. */
+function missingDaemonSets(
+  { daemonSets }: Pick<ClusterPorts['view'], 'daemonSets'>,
+  pods: readonly Pod[],
+): readonly string[] {
+  return pods.flatMap((pod) => {
+    const owner = controllerOf(pod);
+    const { namespace = '' } = pod.metadata;
+    if (owner?.kind !== 'DaemonSet') return [];
+    const isThere = daemonSets.get(owner.name, namespace) !== undefined;
+    return isThere ? [] : [`${namespace}/${owner.name}`];
+  });
+}
+
+async function seenOnce(ports: ClusterPorts, look: Look): Promise<DrainPods> {
+  const { run, node } = look;
+  const pods = drainPodsOf(ports, look);
+  // On the only node, whatever is there stays.
+  if (pods.isDone()) return pods;
   const isListed = new AbortController();
   const signal = AbortSignal.any([run.signal, isListed.signal, AbortSignal.timeout(PATIENCE_MS)]);
   const handler = {
