@@ -16,17 +16,7 @@ export function currentRun(): ActivityRun {
     temporalNow: () => info.currentAttemptScheduledTimestampMs + performance.now() - beganAt,
     attemptMs: info.startToCloseTimeoutMs,
     isAwaited: () => isAwaited(context),
-    log: {
-      debug: (message, fields) => {
-        log.debug(message, fields);
-      },
-      info: (message, fields) => {
-        log.info(message, fields);
-      },
-      warn: (message, fields) => {
-        log.warn(message, fields);
-      },
-    },
+    log,
     heartbeat: (details) => {
       context.heartbeat(details);
     },

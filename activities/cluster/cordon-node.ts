@@ -52,15 +52,18 @@ export function cordonerOf(ports: ClusterPorts): Cordoner {
         : undefined;
     const isSkipping = input.cordon && isOnly;
     const drained = isSkipping ? { evicted: 0, left: 0 } : seen;
-    await showNext(ports, node, input, {
-      throwIfGivenUp,
-      isDraining: isCordoning && drained === undefined,
-      isSkipping,
-      done: [
-        ...(isCordoning ? [NodeCondition.CORDONED] : []),
-        ...(seen === undefined ? [] : [NodeCondition.DRAINED]),
-      ],
-    });
+    // On the way back, that is shown.
+    if (!('isGoingBack' in input)) {
+      await showBegun(ports, {
+        ...{ node, pool: input.pool, config: input.config, throwIfGivenUp },
+        phase: isCordoning && drained === undefined ? NodePhase.DRAINING : NodePhase.APPLYING,
+        message: isSkipping ? `${input.summary}; ${NO_DRAIN}` : input.summary,
+        done: [
+          ...(isCordoning ? [NodeCondition.CORDONED] : []),
+          ...(seen === undefined ? [] : [NodeCondition.DRAINED]),
+        ],
+      });
+    }
     if (isSkipping) await tell(ports, node, 'Normal', 'DrainSkipped', NO_DRAIN);
     const cordoned = isCordonedBySlipway(node);
     run.log.info(cordoned ? 'cordoned node' : 'targeted node', {
@@ -70,28 +73,4 @@ export function cordonerOf(ports: ClusterPorts): Cordoner {
     });
     return { cordoned, ...(drained === undefined ? {} : { drained }) };
   };
-}
-
-async function showNext(
-  ports: ClusterPorts,
-  node: Node,
-  input: Cordoning,
-  next: {
-    readonly throwIfGivenUp: () => void;
-    readonly isDraining: boolean;
-    readonly isSkipping: boolean;
-    readonly done: readonly NodeCondition[];
-  },
-): Promise<void> {
-  // On the way back, that is shown.
-  if ('isGoingBack' in input) return;
-  await showBegun(ports, {
-    node,
-    pool: input.pool,
-    config: input.config,
-    phase: next.isDraining ? NodePhase.DRAINING : NodePhase.APPLYING,
-    message: next.isSkipping ? `${input.summary}; ${NO_DRAIN}` : input.summary,
-    throwIfGivenUp: next.throwIfGivenUp,
-    ...(next.done.length === 0 ? {} : { done: next.done }),
-  });
 }

@@ -21,10 +21,7 @@ export function whileWanted(
   return () => {
     signal.throwIfAborted();
     if (ports.now() <= endsAt) return;
-    throw givenUp(
-      subject,
-      (what) => `this attempt to change ${what} took too long and is given up`,
-    );
+    throw givenUp(subject, 'took too long and is given up');
   };
 }
 
@@ -43,16 +40,14 @@ export function whileAwaited(
   const { isAwaited } = ports.run();
   return async () => {
     throwIfGivenUp();
-    if (!(await isAwaited())) {
-      throw givenUp(subject, (what) => `this attempt to change ${what} was given up`);
-    }
+    if (!(await isAwaited())) throw givenUp(subject, 'was given up');
     throwIfGivenUp();
   };
 }
 
 type Subject = { readonly node: string } | { readonly pool: string };
 
-function givenUp(subject: Subject, sentence: (what: string) => string): Error {
+function givenUp(subject: Subject, how: string): Error {
   const [kind, name] = 'node' in subject ? ['node', subject.node] : ['pool', subject.pool];
-  return fail('Conflict', sentence(`${kind} ${name}`), { [kind]: name });
+  return fail('Conflict', `this attempt to change ${kind} ${name} ${how}`, { [kind]: name });
 }

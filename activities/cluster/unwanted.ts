@@ -16,24 +16,14 @@ export function refuseUnwanted(
   pools: Pick<ClusterPorts['view']['pools'], 'get' | 'list'>,
 ): void {
   const { name } = node.metadata;
-  refuseMoved(node, step, pools);
+  const moved = movedTo(node, step.pool, pools.list());
+  if (moved !== undefined) {
+    const message = `node ${name} belongs to ${moved}, and no longer to pool ${step.pool}`;
+    throw fail('NodeMoved', message, { node: name });
+  }
   if (step.takesBack === true) return;
   refuseHeld(node, step);
   const target = pools.get(step.pool)?.spec.configuration?.name ?? step.config;
   if (target === step.config) return;
   throw fail('Retargeted', `pool ${step.pool} is rolled to ${target} now`, { node: name });
-}
-
-/** The grant is of this pool. @throws `NodeMoved` */
-export function refuseMoved(
-  node: Node,
-  { pool }: Pick<NodeStep, 'pool'>,
-  pools: Pick<ClusterPorts['view']['pools'], 'list'>,
-): void {
-  const { name } = node.metadata;
-  const to = movedTo(node, pool, pools.list());
-  if (to === undefined) return;
-  throw fail('NodeMoved', `node ${name} belongs to ${to}, and no longer to pool ${pool}`, {
-    node: name,
-  });
 }
