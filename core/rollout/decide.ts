@@ -33,7 +33,7 @@ import {
   type WantedUpdate,
 } from './running';
 import type { Member, Standing } from './standing';
-import { countedFailures, isTriedOnceMore, looksHalted } from './threshold';
+import { isTriedOnceMore, looksHalted } from './threshold';
 
 /** While an update or a grant exists, what happens without a word is seen this soon. */
 const LOOK_SOON_SECONDS = 10;
@@ -227,6 +227,7 @@ function stateOf(
     cancelling: limits.isCancelled && !isAtRest,
     cancelled: isTargetCancelled(pool),
     unstarted: limits.isUnstarted,
+    halted: limits.isHalted,
     machineCount: members.length,
     maxUnavailable,
     updated: countOf(picture, 'updated'),
@@ -238,7 +239,6 @@ function stateOf(
     ...(quorum === undefined ? {} : { controlPlane: quorum }),
     candidateCount: waitingToStart(picture, decision.grants),
     failed,
-    failuresCounted: countedFailures(members),
     triedAgain: members.filter(isTriedOnceMore).map(({ name }) => name),
     held: reasonsOf(picture, 'held'),
     blocked: reasonsOf(picture, 'blocked'),

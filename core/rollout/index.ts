@@ -25,4 +25,4 @@ export { isSameNode, movedTo } from './same-member';
 export { inTurns, nodesInLine } from './line';
 export { DEFAULT_POLICY, failureLimit, resolvePolicy } from './policy';
 export { RolloutState, type NamedReason, type RolloutEnd } from './progress';
-export { halted, looksHalted } from './threshold';
+export { looksHalted } from './threshold';

@@ -4,7 +4,6 @@ import { fewNames } from '../few';
 import type { ResolvedPolicy } from '../pool/types';
 import { quorumSentence, type ControlPlaneRoom } from './control-plane';
 import { failureLimit } from './policy';
-import { halted } from './threshold';
 
 /** `Cancelling` is a decision of a person and comes in; all others follow from the facts. */
 export const RolloutState = {
@@ -40,6 +39,8 @@ export interface RolloutFacts {
   readonly cancelled?: boolean;
   /** Nobody has started it, and its policy says Manual. */
   readonly unstarted?: boolean;
+  /** So many nodes failed that no other may try the config. */
+  readonly halted?: boolean;
   readonly machineCount: number;
   readonly maxUnavailable: number;
   /** Nodes on the config, verified. */
@@ -60,8 +61,6 @@ export interface RolloutFacts {
   /** Nodes that could start and are not in flight. */
   readonly candidateCount: number;
   readonly failed: readonly NamedReason[];
-  /** How many count against the config. */
-  readonly failuresCounted: number;
   /** Nodes that had failed and are tried again: they count until they are verified; absent = none. */
   readonly triedAgain?: readonly string[];
   readonly held: readonly NamedReason[];
@@ -97,7 +96,7 @@ export function rolloutState(facts: RolloutFacts): StateAndBlocker {
     return { state: RolloutState.BLOCKED, blocker: unstartedSentence(facts) };
   }
   if (facts.paused) return { state: RolloutState.PAUSED, blocker: pausedSentence(facts) };
-  if (halted(facts.failuresCounted, facts.policy, facts.machineCount)) {
+  if (facts.halted === true) {
     return { state: RolloutState.HALTED, blocker: haltedSentence(facts) };
   }
   const working = facts.children.some((child) => child.isGranted && child.blocker === undefined);

@@ -1,8 +1,8 @@
 import { failureName } from '../../../../core/errors';
 import type { RolloutPolicySpec } from '../../../../core/pool/types';
-import { failureLimit, halted, resolvePolicy } from '../../../../core/rollout';
+import { failureLimit, resolvePolicy } from '../../../../core/rollout';
 import { canariesOf } from '../../../../core/rollout/grants';
-import { cordoned, decideOn, old, startsOf, waits } from './rollout-pool';
+import { cordoned, decideOn, failed, old, startsOf, waits } from './rollout-pool';
 
 describe('the policy of a rollout', () => {
   it('has defaults for everything', () => {
@@ -76,12 +76,14 @@ describe('the failure threshold', () => {
     expect(failureLimit({ failureThreshold }, machines)).toBe(expected);
   });
 
-  it('halts at the limit and not before', () => {
-    const policy = { failureThreshold: 2 };
+  it.each([
+    [['a'], 'Rolling'],
+    [['a', 'b'], 'Halted'],
+    [['a', 'b', 'c'], 'Halted'],
+  ])('of two with %j failed: %s', (names, state) => {
+    const nodes = [...names.map((name) => failed(name)), old('z')];
 
-    expect(halted(1, policy, 10)).toBe(false);
-    expect(halted(2, policy, 10)).toBe(true);
-    expect(halted(3, policy, 10)).toBe(true);
+    expect(decideOn({ nodes, policy: { failureThreshold: 2 } }).status.state).toBe(state);
   });
 });
 

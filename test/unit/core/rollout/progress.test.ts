@@ -9,7 +9,6 @@ const unrendered: RolloutFacts = {
   unavailable: [],
   children: [],
   candidateCount: 3,
-  failuresCounted: 0,
   failed: [],
   held: [],
   blocked: [],
@@ -111,7 +110,7 @@ describe('the state of a rollout', () => {
       'Halted',
       {
         ...facts,
-        failuresCounted: 2,
+        halted: true,
         failed: [
           { node: 'n1', reason: 'ApplyFailed: disk full' },
           { node: 'n2', reason: 'x' },
