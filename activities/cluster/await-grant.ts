@@ -96,20 +96,14 @@ async function whatBlocks(
     if (!isControlPlane(node)) return whyNoRoom(room);
     const others = view.pools
       .list()
-      .map(({ metadata }) => metadata.name)
-      .filter((name) => name !== input.pool && hasControlPlane(view.pools.get(name), membersOf));
+      .filter(({ metadata }) => metadata.name !== input.pool)
+      .filter((other) => membersOf(other).members.some(isControlPlane))
+      .map(({ metadata }) => metadata.name);
     const why = whyUnsettled(others, grants, input, ports.now());
     if (why !== undefined && isInService(node)) return why;
     const elsewhere = await grantsOf(ports, others);
     return whyNoRoom({ ...room, controlPlane: plane, elsewhere });
   });
-}
-
-function hasControlPlane(
-  pool: MachineConfigPool | undefined,
-  membersOf: (pool: MachineConfigPool) => PoolMembers,
-): boolean {
-  return pool !== undefined && membersOf(pool).members.some(isControlPlane);
 }
 
 /** Longer than a step takes from its decision to its write: then no earlier grant can still come. */
