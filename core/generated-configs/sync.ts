@@ -10,6 +10,7 @@
 import type { MachineConfig, MachineConfigSpec } from '../machine-config/types';
 import { ANNOTATION } from '../names';
 import { isSameHistory, newest, recordOutcome } from './conditions';
+import { isOwnFinalizer } from './finalizers';
 import { generatedMachineConfig, originOwner } from './machine-config';
 import { baseName, generatedName, selectedPools, suffixOf } from './names';
 import { storedConfig, type ConfigWrite } from './stored-config';
@@ -121,7 +122,7 @@ export function planRemoval(
   configs: readonly KnownConfig[],
 ): readonly Write[] {
   const { annotations = {}, finalizers = [] } = metadata;
-  const first = finalizers.find((name) => isOwnFinalizer(kind, name));
+  const first = finalizers.find((name) => isOwnFinalizer(kind, name, configs));
   if (first === undefined) return [];
   const config = configs.find(({ metadata: { name, uid } }) => name === first || uid === first);
   const owner = config?.metadata.ownerReferences?.find((one) => one.kind === kind.kind);
@@ -207,24 +208,17 @@ function marked<P extends SelectedPool>(
 }
 
 function keptFinalizers<P extends SelectedPool>(
-  { origin, kind, defects }: SyncInput<P>,
+  { origin, kind, configs, defects }: SyncInput<P>,
   names: readonly string[],
 ): readonly string[] {
   const { finalizers = [] } = origin.metadata;
   if (defects === 'corrected') {
-    return finalizers.filter((name) => names.includes(name) || !isOwnFinalizer(kind, name));
+    return finalizers.filter(
+      (name) => names.includes(name) || !isOwnFinalizer(kind, name, configs),
+    );
   }
   const isOld = kind.word === 'kubelet' && finalizers.some((name) => !name.includes(kind.word));
   return isOld ? [] : finalizers;
-}
-
-/** The name of a MachineConfig, or its UID, as before OpenShift 4.7. */
-function isOwnFinalizer({ word }: OriginKind, name: string): boolean {
-  return (
-    name.endsWith(`-${word}`) ||
-    name.includes(`-generated-${word}`) ||
-    /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/.test(name)
-  );
 }
 
 function refused<P extends SelectedPool>(

@@ -105,7 +105,11 @@ test('annotations and finalizers of others stay, finalizers of old versions go',
     annotations: { 'example.com/team': 'x' },
     finalizers: ['argocd.argoproj.io/hook', '0a1b2c3d-0000-4000-8000-00000000000a'],
   });
-  expect(look(of).writes[0]).toEqual({
+  const config: KnownConfig = {
+    metadata: { name: '99-worker-generated-kubelet', uid: '0a1b2c3d-0000-4000-8000-00000000000a' },
+    spec: SPEC,
+  };
+  expect(look(of, { configs: [config] }).writes[0]).toEqual({
     do: 'mark',
     annotations: { 'example.com/team': 'x', [ANNOTATION.NAME_SUFFIX]: '' },
     finalizers: ['argocd.argoproj.io/hook', '99-worker-generated-kubelet'],
@@ -246,14 +250,41 @@ test('a ContainerRuntimeConfig keeps its three newest outcomes', () => {
   );
 });
 
-test("deletion leaves a finalizer of somebody else's", () => {
-  const of = origin('a', {
-    finalizers: ['argocd.argoproj.io/hook', '99-worker-generated-kubelet'],
+const UID = '0a1b2c3d-0000-4000-8000-00000000000a';
+const LEGACY = `99-worker-${UID}-kubelet`;
+
+test.each([
+  'x/y',
+  'example.com/cleanup-kubelet',
+  'cleanup-kubelet',
+  'x-generated-kubelet',
+  '99-worker-generated-kubelet-10',
+  '99-worker-generated-containerruntime',
+  'example.com/99-worker-generated-kubelet',
+  UID,
+])("the finalizer %s is somebody else's, and stays", (foreign) => {
+  const of = origin('a', { finalizers: [foreign, '99-worker-generated-kubelet'] });
+  expect(look(of).writes[0]).toMatchObject({
+    do: 'mark',
+    finalizers: [foreign, '99-worker-generated-kubelet'],
   });
   expect(planRemoval(KUBELET_CONFIG, of, [])).toEqual([
-    { do: 'mark', annotations: {}, finalizers: ['argocd.argoproj.io/hook'] },
+    { do: 'mark', annotations: {}, finalizers: [foreign] },
   ]);
-  expect(planRemoval(KUBELET_CONFIG, origin('a', { finalizers: ['x/y'] }), [])).toEqual([]);
+  expect(planRemoval(KUBELET_CONFIG, origin('a', { finalizers: [foreign] }), [])).toEqual([]);
+});
+
+test.each([
+  ['99-infra.a-generated-kubelet-9', '99-infra.a-generated-kubelet-9'],
+  [LEGACY, LEGACY],
+  [UID, LEGACY],
+])('the finalizer %s goes with the MachineConfig %s', (finalizer, name) => {
+  const config: KnownConfig = { metadata: { name, uid: UID }, spec: SPEC };
+  const of = origin('a', { finalizers: [finalizer] });
+  expect(planRemoval(KUBELET_CONFIG, of, [config])).toEqual([
+    { do: 'remove', name },
+    { do: 'mark', annotations: {}, finalizers: [] },
+  ]);
 });
 
 test('deletion takes one MachineConfig at a time, and waits for none that is gone', () => {
