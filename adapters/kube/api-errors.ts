@@ -1,5 +1,5 @@
 import { isRecord } from '../../core/is-record';
-import { fail, type DomainError } from '../../core/errors';
+import { fail, failureName, messageOf, type DomainError } from '../../core/errors';
 
 export interface ApiStatus {
   readonly code: number;
@@ -67,6 +67,19 @@ export function codeOf(error: unknown): number | undefined {
   if (!isRecord(error) || !isRecord(error['details'])) return undefined;
   const code = error['details']['code'];
   return typeof code === 'number' ? code : undefined;
+}
+
+/**
+ * What the API server says against this one write, by its rules, a webhook or a quota; undefined =
+ * nothing: it is away, or the object has changed since. Without the address of the server's own end
+ * of a connection, so that a repeated answer is the same.
+ */
+export function refusalText(error: unknown): string | undefined {
+  const message = messageOf(error);
+  const code = codeOf(error);
+  const isRefused = failureName(error) === 'ApiRefused' || code === 403;
+  const isWebhook = code === 500 && message.includes('calling webhook');
+  return isRefused || isWebhook ? message.replaceAll(/\S+->/g, '') : undefined;
 }
 
 function parse(body: string): unknown {

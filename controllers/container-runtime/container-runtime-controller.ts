@@ -2,7 +2,17 @@
 
 import { gunzipSync } from 'node:zlib';
 import { parse as parseToml } from 'smol-toml';
-import { CONTAINER_RUNTIME_CONFIGS, IMAGE_CONFIGS } from '../../adapters/kube/resources';
+import {
+  CLUSTER_IMAGE_POLICIES,
+  CONTAINER_RUNTIME_CONFIGS,
+  IMAGE_CONFIGS,
+  IMAGE_CONTENT_SOURCE_POLICIES,
+  IMAGE_DIGEST_MIRROR_SETS,
+  IMAGE_POLICIES,
+  IMAGE_TAG_MIRROR_SETS,
+  type KubeObject,
+  type Resource,
+} from '../../adapters/kube/resources';
 import { lookAtRuntimes, type RuntimeObject } from '../../core/container-runtime';
 import { CONTROLLER_CONFIG, releaseImageOf } from '../../core/controller-config';
 import { fewSentences } from '../../core/few';
@@ -10,7 +20,14 @@ import { fieldProblemText } from '../../core/field-problem';
 import { hasFeatureGate } from '../../core/kubelet';
 import { FIELD_MANAGER } from '../../core/names';
 import { lookAtRegistries, type RegistriesLook } from '../../core/registries';
-import { GeneratingController, say, type GeneratingDeps, type Look } from '../generated';
+import type { Subject } from '../event-recorder';
+import {
+  GeneratingController,
+  say,
+  type GeneratingDeps,
+  type Look,
+  type RefusedWrite,
+} from '../generated';
 import { policyStatusWrites } from './policy-status';
 
 const MANAGER = `${FIELD_MANAGER.CONTROLLERS}-container-runtime`;
@@ -38,7 +55,7 @@ export function containerRuntimeController(
       ],
       concerned: /^01-.+-container-runtime$|^99-.+-(containerruntime|registries)(-\d+)?$/,
       look: () => look(deps),
-      tell: (seen) => tell(deps, seen),
+      tell: (seen, notWritten) => tell(deps, seen, notWritten),
       writeMore: ({ registries }) =>
         policyStatusWrites(deps, { manager: MANAGER, now: now() }, registries.conflicts),
     },
@@ -83,16 +100,32 @@ function look({ picture, now, version }: GeneratingDeps): RuntimeLook {
 function tell(
   { events, picture, log }: GeneratingDeps,
   { objects, registries }: Pick<RuntimeLook, 'objects' | 'registries'>,
+  notWritten: readonly RefusedWrite[],
 ): void {
   for (const { origin, ignored } of objects) {
     const subject = { resource: CONTAINER_RUNTIME_CONFIGS, object: origin };
     say(events, subject, 'FieldIgnored', ignored.map(fieldProblemText));
   }
-  const { refused, ignored } = registries;
+  const refused = [...registries.refused, ...notWritten.map(({ says }) => says)];
   if (refused.length > 0) log.warn({ reason: fewSentences(refused) }, 'registries are refused');
-  const image = picture.images.get('cluster');
-  if (image === undefined) return;
-  const subject = { resource: IMAGE_CONFIGS, object: image };
+  const subject = subjectOf(picture);
+  if (subject === undefined) return;
   say(events, subject, 'Refused', refused);
-  say(events, subject, 'FieldIgnored', ignored.map(fieldProblemText));
+  say(events, subject, 'FieldIgnored', registries.ignored.map(fieldProblemText));
+}
+
+/** The Image, or without one the first of the other objects. */
+function subjectOf(picture: GeneratingDeps['picture']): Subject | undefined {
+  const sources: readonly (readonly [Resource, readonly KubeObject[]])[] = [
+    [IMAGE_CONFIGS, picture.images.list().filter(({ metadata }) => metadata.name === 'cluster')],
+    [IMAGE_DIGEST_MIRROR_SETS, picture.imageDigestMirrorSets.list()],
+    [IMAGE_TAG_MIRROR_SETS, picture.imageTagMirrorSets.list()],
+    [IMAGE_CONTENT_SOURCE_POLICIES, picture.imageContentSourcePolicies.list()],
+    [CLUSTER_IMAGE_POLICIES, picture.clusterImagePolicies.list()],
+    [IMAGE_POLICIES, picture.imagePolicies.list()],
+  ];
+  const [first] = sources.flatMap(([resource, objects]) =>
+    objects.slice(0, 1).map((object) => ({ resource, object })),
+  );
+  return first;
 }

@@ -3,6 +3,7 @@
  * change for all pools costs each pool one render.
  */
 
+import { refusalText } from '../../adapters/kube/api-errors';
 import type { Resource } from '../../adapters/kube/resources';
 import type { Log } from '../../adapters/kube/transport';
 import { failureName } from '../../core/errors';
@@ -37,6 +38,12 @@ export interface Look {
   readonly cluster: readonly ConfigWrite[];
 }
 
+/** Of the cluster's MachineConfigs, one that the API server refuses. */
+export interface RefusedWrite {
+  readonly name: string;
+  readonly says: string;
+}
+
 export interface Generator<L extends Look> {
   /** Of the objects that have pools, a number and conditions. */
   readonly resource: Resource<Origin>;
@@ -46,8 +53,8 @@ export interface Generator<L extends Look> {
   /** Names of the MachineConfigs that a look reads or writes. */
   readonly concerned: RegExp;
   look(): L;
-  /** Says what is no problem of one object; called at each look. */
-  tell?(look: L): void;
+  /** Says what is no problem of one object; called after the writes of each look. */
+  tell?(look: L, refused: readonly RefusedWrite[]): void;
   /** After the MachineConfigs. */
   writeMore?(look: L): Promise<void>;
 }
@@ -108,8 +115,8 @@ export class GeneratingController<L extends Look> {
 
   async #look(): Promise<void> {
     const look = this.#generator.look();
-    this.#generator.tell?.(look);
     const failures: unknown[] = [];
+    const refused: RefusedWrite[] = [];
     /** One that cannot be written keeps no other one waiting. */
     const attempt = async (work: () => Promise<void>): Promise<void> => {
       try {
@@ -120,10 +127,15 @@ export class GeneratingController<L extends Look> {
     };
     for (const write of look.cluster) {
       await attempt(async () => {
-        await writeConfig(this.#target, write);
+        await writeConfig(this.#target, write).catch((error: unknown) => {
+          const says = refusalText(error);
+          if (says !== undefined) refused.push({ name: nameIn(write), says });
+          throw error;
+        });
         this.#said(write);
       });
     }
+    this.#generator.tell?.(look, refused);
     for (const object of look.objects) await attempt(() => this.#write(object));
     await attempt(async () => this.#generator.writeMore?.(look));
     if (failures.length > 0) throw failures[0];
@@ -134,10 +146,19 @@ export class GeneratingController<L extends Look> {
     return { writer, machineConfigs: picture.machineConfigs, manager: this.#generator.manager };
   }
 
-  async #write({ origin, writes, problem }: GeneratedObject): Promise<void> {
+  async #write({ origin, writes, problem, refusedBy }: GeneratedObject): Promise<void> {
     if (writes.length === 0) return;
     const { resource } = this.#generator;
-    await writePlan(this.#target, resource, origin, writes);
+    try {
+      await writePlan(this.#target, resource, origin, writes);
+    } catch (error) {
+      const says = refusalText(error);
+      if (says !== undefined) {
+        this.#deps.events.record({ resource, object: origin }, 'Warning', 'Refused', says);
+        await writePlan(this.#target, resource, origin, refusedBy(says));
+      }
+      throw error;
+    }
     const { log, events } = this.#deps;
     const subject = { resource, object: origin };
     if (problem === undefined) events.over(subject, 'Refused');
@@ -151,10 +172,17 @@ export class GeneratingController<L extends Look> {
   }
 
   #said(write: ConfigWrite, object?: string): void {
-    const config = write.do === 'remove' ? write.name : write.config.metadata.name;
-    const fields = { config, write: write.do, ...(object === undefined ? {} : { object }) };
+    const fields = {
+      config: nameIn(write),
+      write: write.do,
+      ...(object === undefined ? {} : { object }),
+    };
     this.#deps.log.info(fields, 'wrote a generated MachineConfig');
   }
+}
+
+function nameIn(write: ConfigWrite): string {
+  return write.do === 'remove' ? write.name : write.config.metadata.name;
 }
 
 /** `kubeletconfig more-pods` */

@@ -1,2 +1,7 @@
-export { GeneratingController, type GeneratingDeps, type Look } from './generating-controller';
+export {
+  GeneratingController,
+  type GeneratingDeps,
+  type Look,
+  type RefusedWrite,
+} from './generating-controller';
 export { say } from './say';

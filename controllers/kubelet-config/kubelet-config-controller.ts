@@ -7,7 +7,7 @@ import { CONTROLLER_CONFIG } from '../../core/controller-config';
 import { fieldProblemText } from '../../core/field-problem';
 import { lookAtKubelets, type KubeletLook } from '../../core/kubelet';
 import { FIELD_MANAGER } from '../../core/names';
-import { GeneratingController, say, type GeneratingDeps } from '../generated';
+import { GeneratingController, say, type GeneratingDeps, type RefusedWrite } from '../generated';
 
 export function kubeletConfigController(
   deps: GeneratingDeps,
@@ -36,7 +36,7 @@ export function kubeletConfigController(
           readYaml: readYamlDocument,
           gunzip: (bytes) => gunzipSync(bytes),
         }),
-      tell: (look) => tell(deps, look),
+      tell: (look, notWritten) => tell(deps, look, notWritten),
     },
     leading,
   );
@@ -46,12 +46,22 @@ export function kubeletConfigController(
 function tell(
   { events, picture }: GeneratingDeps,
   { objects, refused }: Pick<KubeletLook, 'objects' | 'refused'>,
+  notWritten: readonly RefusedWrite[],
 ): void {
   for (const resource of [FEATURE_GATES, CONFIG_NODES]) {
     const cache = resource === FEATURE_GATES ? picture.featureGates : picture.configNodes;
     const object = cache.get('cluster');
     const says = refused.filter(({ kind }) => kind === resource.kind).map((one) => one.says);
-    if (object !== undefined) say(events, { resource, object }, 'ActionProhibited', says);
+    if (object === undefined) continue;
+    say(events, { resource, object }, 'ActionProhibited', says);
+    const prefix = resource === FEATURE_GATES ? '98-' : '97-';
+    const ofThis = notWritten.filter(({ name }) => name.startsWith(prefix));
+    say(
+      events,
+      { resource, object },
+      'Refused',
+      ofThis.map((one) => one.says),
+    );
   }
   for (const { origin, ignored } of objects) {
     const subject = { resource: KUBELET_CONFIGS, object: origin };

@@ -5,7 +5,7 @@ import { takesRole } from '../pool/roles';
 import type { MachineConfigPool } from '../pool/types';
 import { inOrderOfCreation } from './order-of-creation';
 import { Stage } from './stage';
-import { planRemoval, planSync, type Generated, type Write } from './sync';
+import { planRefusal, planRemoval, planSync, type Generated, type Write } from './sync';
 import type { Origin, OriginKind, OriginPicture } from './types';
 
 export interface GeneratedObject {
@@ -13,6 +13,8 @@ export interface GeneratedObject {
   readonly writes: readonly Write[];
   /** Why its pools keep what they have. */
   readonly problem?: string;
+  /** What to say on it when the API server refuses one of the writes; none when it says so. */
+  readonly refusedBy: (apiServer: string) => readonly Write[];
 }
 
 /** What one object is found to ask for. */
@@ -37,9 +39,10 @@ export function lookAtOrigins<S extends object>(
 ): readonly (GeneratedObject & S)[] {
   const stage = new Stage(origins, machineConfigs.list());
   return inOrderOfCreation(origins).map((origin) => {
+    const refusedBy = (says: string) => planRefusal(kind, origin, { says, now });
     if (origin.metadata.deletionTimestamp !== undefined) {
       const writes = stage.played(origin, planRemoval(kind, origin, stage.configs));
-      return { origin, writes, ...saysNothing };
+      return { origin, writes, refusedBy, ...saysNothing };
     }
     const { refusal, generate, says } = judge(origin);
     const { writes, ...problem } = planSync({
@@ -48,7 +51,7 @@ export function lookAtOrigins<S extends object>(
       generate: (pool) => (takesRole(pool, pool.metadata.name) ? generate(pool) : unselected(pool)),
       defects: 'corrected',
     });
-    return { origin, writes: stage.played(origin, writes), ...problem, ...says };
+    return { origin, writes: stage.played(origin, writes), refusedBy, ...problem, ...says };
   });
 }
 

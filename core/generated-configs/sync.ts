@@ -136,6 +136,15 @@ export function planRemoval(
   ];
 }
 
+/** Of an object whose writes the API server refuses; the next look that succeeds clears it. */
+export function planRefusal(
+  kind: OriginKind,
+  origin: Origin,
+  { says, now }: { readonly says: string; readonly now: string },
+): readonly Write[] {
+  return said({ kind, origin, now, defects: 'corrected' }, [says]);
+}
+
 /** Each pool counts the same number, so that no two objects share the MachineConfig of a pool. */
 function nameAll<P extends SelectedPool>(
   { kind, defects, ...input }: SyncInput<P>,
@@ -230,8 +239,13 @@ function refused<P extends SelectedPool>(
 }
 
 /** None when the object says so already. @param problems - one after the other; undefined = all is well */
-function said<P extends SelectedPool>(
-  { kind, origin, now, defects }: SyncInput<P>,
+function said(
+  {
+    kind,
+    origin,
+    now,
+    defects,
+  }: Pick<SyncInput<SelectedPool>, 'kind' | 'origin' | 'now' | 'defects'>,
   problems: readonly (string | undefined)[],
 ): readonly Write[] {
   const { generation = 0 } = origin.metadata;

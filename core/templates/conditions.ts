@@ -20,6 +20,10 @@ interface Sync {
   readonly now: string;
 }
 
+export function isFailing(conditions: readonly OriginCondition[]): boolean {
+  return conditions.some(({ type, status }) => type === FAILING && status === 'True');
+}
+
 /** Before the writes. Failing stays as it is until they are done. */
 export function runningConditions(
   conditions: readonly OriginCondition[],

@@ -13,7 +13,7 @@ import { isSameHistory } from '../generated-configs/conditions';
 import type { MachineConfig } from '../machine-config/types';
 import { ANNOTATION, LABEL } from '../names';
 import type { MachineConfigPool } from '../pool/types';
-import { endedConditions, runningConditions } from './conditions';
+import { endedConditions, isFailing, runningConditions } from './conditions';
 import { clusterFacts } from './facts';
 import { findingText } from './filler';
 import { layersOf, misplaced } from './layers';
@@ -56,13 +56,17 @@ export function lookAtTemplates(picture: TemplatePicture): TemplateLook {
   const { configs, findings, warnings } = generated(picture, origin, flavour);
   const taken = findings.length === 0 ? takenNames(picture, origin, configs) : [];
   const all = [...findings, ...taken];
+  const refusedBy = (says: string) => withStatus(picture, origin, { writes: [], problem: says });
   if (all.length > 0) {
     const problem = fewSentences(all.map(findingText));
     const writes = withStatus(picture, origin, { writes: [], problem });
-    return { objects: [{ origin, writes, problem, findings: all, warnings }], cluster: [] };
+    return {
+      objects: [{ origin, writes, refusedBy, problem, findings: all, warnings }],
+      cluster: [],
+    };
   }
   const writes = withStatus(picture, origin, { writes: configWrites(picture, origin, configs) });
-  return { objects: [{ origin, writes, findings: [], warnings }], cluster: [] };
+  return { objects: [{ origin, writes, refusedBy, findings: [], warnings }], cluster: [] };
 }
 
 /** Nothing of a pool is generated when anything of any pool cannot be. */
@@ -166,6 +170,8 @@ function withStatus(
   });
   const ended = endedConditions(conditions, problem, sync);
   if (writes.length > 0) {
+    // Otherwise an API server that refuses them would be told of each try.
+    if (isFailing(conditions)) return [...writes, said(ended)];
     const running = runningConditions(conditions, observedGeneration, sync);
     return [said(running), ...writes, said(ended)];
   }

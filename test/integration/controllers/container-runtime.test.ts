@@ -13,6 +13,7 @@ import type { Origin } from '../../../core/generated-configs';
 import type { MachineConfig } from '../../../core/machine-config';
 import type { ImagePolicy } from '../../../core/registries';
 import { QUIET } from '../crds/api-server';
+import { denyConfigs } from './denied-configs';
 import { aConfig, aFile, aPool, textOfFile, useControllers } from './fixture';
 import { withOwnRights } from './rights';
 
@@ -107,8 +108,10 @@ it('makes registries.conf and hosts.toml from mirror sets, and a change costs on
     ({ spec }) => spec.configuration?.source?.some(({ name }) => name === REGISTRIES) ?? false,
   );
   expect(observer.renderedFor(POOL).length).toBe(before + 1);
-  // It has those of worker.
-  expect(generated(`99-${OTHER}-generated-registries`)).toBeUndefined();
+  // It does not select that one.
+  await untilFile(`99-${OTHER}-generated-registries`, CONF, (text) =>
+    text.includes('mirror.example.com'),
+  );
 });
 
 it('blocks what the Image says, and keeps the rest when that is wrong', async () => {
@@ -154,6 +157,23 @@ it('says on an ImagePolicy that a ClusterImagePolicy has its scope', async () =>
 
   await fixture.api.client.delete(CLUSTER_IMAGE_POLICIES, { name: 'all' });
   await fixture.observer.until(imagePolicies, () => reason() === undefined);
+});
+
+it('says on the Image that the API server refuses a MachineConfig, and tries on', async () => {
+  const { api, observer } = fixture;
+  const late = '99-late-generated-registries';
+  const allow = await denyConfigs(api.client, late, 'not on Fridays');
+  await create(IMAGE_CONFIGS, 'cluster', {});
+  await api.client.create(MACHINE_CONFIG_POOLS, aPool('late'));
+
+  const isSaid = ({ reason, message = '' }: { reason?: string; message?: string }): boolean =>
+    reason === 'Refused' && message.startsWith(`create MachineConfig ${late}: `);
+  await observer.until(observer.events, () => observer.events.list().some(isSaid));
+  expect(observer.events.list().find(isSaid)?.message).toContain('not on Fridays');
+
+  await allow();
+  await untilFile(late, CONF, (text) => text.includes('registry.example.com'));
+  await api.client.delete(IMAGE_CONFIGS, { name: 'cluster' });
 });
 
 it('takes its MachineConfigs away when nobody asks for them', async () => {

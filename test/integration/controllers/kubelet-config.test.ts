@@ -8,6 +8,7 @@ import {
 } from '../../../adapters/kube/resources';
 import type { Origin } from '../../../core/generated-configs';
 import { QUIET } from '../crds/api-server';
+import { denyConfigs } from './denied-configs';
 import { aConfig, aFile, aPool, textOfFile, useControllers } from './fixture';
 import { withOwnRights } from './rights';
 
@@ -155,9 +156,29 @@ it('a change for all kubelets costs the pool one render, however many MachineCon
   expect(observer.renderedFor(POOL).length).toBe(before + 1);
 });
 
+it('says on the object that the API server refuses its MachineConfig, until it does not', async () => {
+  const { client } = fixture.api;
+  const allow = await denyConfigs(client, `${NAME}-2`, 'not on Fridays');
+  await client.create(KUBELET_CONFIGS, object('c', { maxPods: 41 }));
+
+  const message = await untilSaid('c', (said) => said.startsWith('Error:'));
+
+  expect(message).toMatch(
+    /^Error: create MachineConfig 99-worker-generated-kubelet-2: .*not on Fridays/,
+  );
+  expect(kubeletConfigs.get('c')?.status?.conditions?.[0]).toMatchObject({
+    type: 'Accepted',
+    status: 'False',
+  });
+  await allow();
+  await untilFile(`${NAME}-2`, (text) => text.includes('maxPods: 41'));
+  await untilSaid('c', (said) => said === 'Success');
+  expect(kubeletConfigs.get('c')?.status?.conditions).toHaveLength(3);
+});
+
 it('an object that is deleted takes its MachineConfig with it', async () => {
   const { api, observer } = fixture;
-  for (const name of ['a', 'b']) await api.client.delete(KUBELET_CONFIGS, { name });
+  for (const name of ['a', 'b', 'c']) await api.client.delete(KUBELET_CONFIGS, { name });
   await observer.until(kubeletConfigs, () => kubeletConfigs.list().length === 0);
   await observer.until(observer.configs, () =>
     observer.configs.list().every(({ metadata }) => !metadata.name.startsWith(NAME)),

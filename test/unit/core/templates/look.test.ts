@@ -217,6 +217,25 @@ describe('conditions', () => {
     ]);
   });
 
+  test('say what the API server refuses, once for all tries', () => {
+    const [first] = lookAt({ templates: folder(BASE) }).objects;
+    const [status] = first?.refusedBy('no') ?? [];
+    if (status?.do !== 'status') throw new Error('a refusal is said in the status');
+    const { conditions, observedGeneration } = status;
+    expect(conditions[0]).toMatchObject({
+      ...{ type: 'TemplateControllerFailing', status: 'True' },
+      message: expect.stringMatching(/: no$/) as string,
+    });
+    const controllerConfig = { ...aControllerConfig(), status: { conditions, observedGeneration } };
+
+    const again = lookAt({ templates: folder(BASE), controllerConfig });
+
+    expect(again.objects[0]?.refusedBy('no')).toEqual([]);
+    const writes = again.objects[0]?.writes.map((write) => write.do);
+    expect(writes).toEqual(['create', 'create', 'create', 'status']);
+    expect(conditionsOf(again).at(-1)).toContain('TemplateControllerFailing False ');
+  });
+
   test('are not written again when they say it already', () => {
     const first = lookAt({ templates: folder(BASE) });
     const status = first.objects[0]?.writes.at(-1);
