@@ -1,6 +1,8 @@
 /** The values that templates insert: facts of the cluster, from the ControllerConfig. */
 
 import { fieldText } from '../field-path';
+import { authorityIn } from '../host-bundle/authorities';
+import { BUNDLE_PATH } from '../host-bundle/paths';
 import { isAddress } from '../kubelet/validation/ip-address';
 import { textAt, valueAt } from '../values-at';
 import { PLATFORM_TYPE, platformOf } from './platform';
@@ -14,6 +16,8 @@ interface Fact {
   readonly refuse: (value: string) => Refusal;
   /** The CRD refuses it, too. */
   readonly isAdmitted?: true;
+  /** What templates insert instead of the field: where the machines have it. */
+  readonly file?: string;
 }
 
 const DNS_NAME = /^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$/;
@@ -39,6 +43,12 @@ const FACTS: readonly Fact[] = [
   { name: 'ipFamilies', path: ['spec', 'ipFamilies'], refuse: notWord },
   { name: 'networkType', path: ['spec', 'networkType'], refuse: notWord },
   { name: 'pauseImage', path: ['spec', 'images', 'infraImageKey'], refuse: notWord },
+  {
+    name: 'clientCAFile',
+    path: ['spec', 'kubeAPIServerServingCAData'],
+    refuse: notAuthorities,
+    file: BUNDLE_PATH.KUBELET_AUTHORITY,
+  },
 ];
 
 /** Beside the facts: of the pool, of the templates, and what follows from the platform. */
@@ -102,9 +112,9 @@ function refusals(config: unknown, facts: readonly Fact[]): readonly FactRefusal
 function toldFacts(config: unknown): Pick<ClusterFacts, 'values' | 'findings'> {
   const findings = refusals(config, FACTS);
   const wrong = new Set(findings.map(({ path }) => fieldText(path)));
-  const values = FACTS.flatMap(({ name, path }) => {
+  const values = FACTS.flatMap(({ name, path, file }) => {
     const value = textAt(config, ...path) ?? '';
-    return value === '' || wrong.has(fieldText(path)) ? [] : [[name, value] as const];
+    return value === '' || wrong.has(fieldText(path)) ? [] : [[name, file ?? value] as const];
   });
   return { values: Object.fromEntries(values), findings };
 }
@@ -136,4 +146,11 @@ function notWord(value: string): Refusal {
     problem: 'has a blank, a line break or a character outside ASCII',
     fix: 'write it without; entries of a list are separated by commas alone',
   };
+}
+
+function notAuthorities(value: string): Refusal {
+  const found = authorityIn({ value }, 'value');
+  if (found === undefined || 'pem' in found) return undefined;
+  const { problem, fix } = found.problem;
+  return { problem, fix };
 }

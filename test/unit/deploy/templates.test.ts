@@ -12,13 +12,14 @@ import {
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { rootCertificates } from 'node:tls';
 import { readYaml, readYamlDocument } from '../../../adapters/manifests';
 import { fillTemplate, readTemplateFolder } from '../../../adapters/templates';
 import { BUNDLE_PATH } from '../../../core/host-bundle';
 import { KUBELET_CONF, strictKubeletConfigProblems } from '../../../core/kubelet';
 import { decodeKubeletConfiguration } from '../../../core/kubelet/decode';
 import { kubeletProblems } from '../../../core/kubelet/validation';
-import { lookAtTemplates } from '../../../core/templates';
+import { lookAtTemplates, type TemplateLook } from '../../../core/templates';
 import { admissionProblems, type MachineConfig } from '../../../core/machine-config';
 import { renderPorts } from '../../../controllers/render/render-ports';
 import { repositoryRoot } from '../../../tools/repository-root';
@@ -47,19 +48,44 @@ const SPECS: Readonly<Record<string, object>> = {
   },
 };
 
+/** Some certificate. */
+const AUTHORITY = Buffer.from(rootCertificates[0] ?? '').toString('base64');
+
 function configsOf(flavour: string, spec: string): readonly MachineConfig[] {
+  const look = lookAtFlavour(flavour, {
+    ...SPECS[spec],
+    ...(flavour === 'coreos' ? { kubeAPIServerServingCAData: AUTHORITY } : {}),
+  });
+  expect(findingsIn(look)).toEqual([]);
+  return configsIn(look);
+}
+
+function lookAtFlavour(flavour: string, spec: object): TemplateLook {
   const annotations = { 'slipway.dev/templates': flavour };
-  const look = lookAtTemplates({
-    controllerConfig: aControllerConfig(SPECS[spec] ?? {}, annotations),
+  return lookAtTemplates({
+    controllerConfig: aControllerConfig(spec, annotations),
     pools: ['master', 'worker'].map((name) => aPool(name)),
     machineConfigs: [],
     templates: TEMPLATES,
     ports: { fill: fillTemplate, readYaml },
     ...{ version: '1.0.0', now: '2026-01-01T00:00:00Z' },
   });
-  expect(findingsIn(look)).toEqual([]);
-  return configsIn(look);
 }
+
+test.each([
+  [{}, 'is missing, and the template coreos/common/kubelet/files/kubelet.conf.yaml:14 inserts it'],
+  [
+    { kubeAPIServerServingCAData: 'eA==' },
+    'holds no certificate in PEM; write certificates as PEM',
+  ],
+])(
+  'without the authorities that the kubelet of coreos needs, %j, nothing is generated',
+  (more, says) => {
+    const look = lookAtFlavour('coreos', { ...SPECS['bare'], ...more });
+    expect(configsIn(look)).toEqual([]);
+    expect(findingsIn(look).join()).toContain(`spec.kubeAPIServerServingCAData: ${says}`);
+  },
+);
 
 const FLAVOURS = ['coreos', 'kubeadm', 'k3s', 'rke2'];
 const CASES = FLAVOURS.flatMap((flavour) =>
