@@ -62,7 +62,8 @@ interface BootstrapInput {
 }
 
 /**
- * The MachineConfigs of the first configs of a cluster: one per config and pool that it selects.
+ * The MachineConfigs of the first configs of a cluster: one per config and pool that it selects. Only
+ * the conformance cases call it.
  *
  * @throws `InvalidMachineConfig` in MCO's words for a refused config, a bad selector, and a second
  * config of one pool; Slipway's words where MCO crashes, on a config without

@@ -8,7 +8,7 @@ import { STORAGE_CONF } from './storage-conf';
 const CONTAINERD_CONFIG = '/etc/containerd/config.toml';
 const REGISTRIES_CONF = '/etc/containers/registries.conf';
 const POLICY_JSON = '/etc/containers/policy.json';
-/** Of a machine without one: everything is pulled, from where it says. */
+/** For machines without the file: every image is accepted. */
 const ANY_IMAGE = '{"default":[{"type":"insecureAcceptAnything"}]}';
 
 export interface MachineRuntime {

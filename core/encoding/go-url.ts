@@ -1,4 +1,4 @@
-/** The part of Go's `net/url` that Ignition's validation uses: validity, scheme and query. */
+/** The part of Go's `net/url` that Ignition and the kubelet validate with: validity, scheme, query. */
 
 export interface GoUrl {
   /** Lower case; empty for a relative reference. */

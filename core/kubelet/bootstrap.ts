@@ -1,4 +1,7 @@
-/** The MachineConfigs that a cluster is installed with, all pools at once. */
+/**
+ * The MachineConfigs that a cluster is installed with, all pools at once. No process calls it, only the
+ * conformance cases.
+ */
 
 import { messageOf } from '../errors';
 import {

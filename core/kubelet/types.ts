@@ -36,7 +36,7 @@ export function userKubeletConfig(spec: KubeletConfigSpec): UserKubeletConfig {
   };
 }
 
-/** `status.featureGates` of the FeatureGate `cluster`, of the version that runs. */
+/** Of the FeatureGate `cluster`: its status for the version that runs, else what a person lists. */
 export interface FeatureGates {
   readonly enabled: readonly string[];
   readonly disabled: readonly string[];

@@ -1,6 +1,6 @@
 /**
  * The kubelet's credential providers with CRI-O's, which finds credentials for mirrors in the
- * namespace of a pod.
+ * namespace of a pod. No process calls it, only the conformance cases.
  */
 
 import { formatGoDuration, goDurationOf } from '../encoding/go-duration';

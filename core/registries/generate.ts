@@ -82,7 +82,7 @@ export function syncRegistries(input: SyncInput): SyncResult {
 }
 
 /**
- * The same for the first machines of a cluster. MCO appends the list of allowed registries twice, so
+ * The same for the first machines of a cluster; only the conformance cases call it. MCO appends the list of allowed registries twice, so
  * that the release's repository alone is refused next to blocked ones.
  *
  * @throws `InvalidMachineConfig` in MCO's words

@@ -7,7 +7,7 @@ import { type Facts, problemAt, shown } from './problem';
 
 type Config = Facts['config'];
 
-/** Null has the meaning of absence only in fields whose default is not zero. */
+/** Paths of the fields. */
 const DURATIONS: readonly (readonly string[])[] = [
   ...['syncFrequency', 'fileCheckFrequency', 'httpCheckFrequency', 'runtimeRequestTimeout'],
   ...['streamingConnectionIdleTimeout', 'nodeStatusUpdateFrequency', 'nodeStatusReportFrequency'],

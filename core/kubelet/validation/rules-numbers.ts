@@ -77,7 +77,7 @@ export function numberConflicts({ config }: Facts): readonly FieldProblem[] {
 function imageThresholds(config: Facts['config']): readonly FieldProblem[] {
   const high = numberAt(config, 'imageGCHighThresholdPercent') ?? 85;
   const low = numberAt(config, 'imageGCLowThresholdPercent') ?? 80;
-  // Each by itself is out of its range.
+  // One that is out of its range is said by itself.
   if (low < high || [low, high].some((value) => value < 0 || value > 100)) return [];
   const name = 'imageGCLowThresholdPercent';
   // Point to the one that is written.
