@@ -1,13 +1,12 @@
 /** Which container runtime the machines of a pool come with, by the files of their MachineConfigs. */
 
+import { POLICY_JSON, REGISTRIES_CONF } from '../containers-files';
 import { baseFile } from '../generated-configs';
 import type { MachineConfig } from '../machine-config/types';
 import type { MachineConfigPool } from '../pool/types';
 import { STORAGE_CONF } from './storage-conf';
 
 const CONTAINERD_CONFIG = '/etc/containerd/config.toml';
-const REGISTRIES_CONF = '/etc/containers/registries.conf';
-const POLICY_JSON = '/etc/containers/policy.json';
 /** For machines without the file: every image is accepted. */
 const ANY_IMAGE = '{"default":[{"type":"insecureAcceptAnything"}]}';
 

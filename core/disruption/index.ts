@@ -9,7 +9,6 @@ export {
   closestFilePolicy,
   DEFAULT_DISRUPTION_POLICIES,
   mergeDisruptionPolicies,
-  REGISTRIES_CONF,
 } from './policies';
 export { judgeRegistriesChange, type ContentPorts } from './registries-conf';
 export {

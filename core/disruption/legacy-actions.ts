@@ -1,7 +1,7 @@
 /** MCO's fixed rules for the first boot of a machine, which ignore disruption policies. */
 
+import { POLICY_JSON, REGISTRIES_CONF } from '../containers-files';
 import type { MachineConfigDiff } from '../machine-config/diff';
-import { REGISTRIES_CONF } from './policies';
 import { forcesReboot } from './actions';
 
 /** MCO's spelling. */
@@ -12,7 +12,7 @@ const NONE_DIRECTORY = '/etc/nmstate/openshift';
 const RELOAD_FILES = [
   REGISTRIES_CONF,
   '/etc/machine-config-daemon/no-reboot/containers-gpg.pub',
-  '/etc/containers/policy.json',
+  POLICY_JSON,
 ];
 const RELOAD_DIRECTORY = '/etc/containers/registries.d';
 const RESTART_FILE = '/etc/pki/ca-trust/source/anchors/openshift-config-user-ca-bundle.crt';

@@ -1,5 +1,7 @@
 /** Disruption policies: the defaults, the user's policies, and the one that covers a path. */
 
+import { POLICY_JSON, REGISTRIES_CONF } from '../containers-files';
+import { cleanPath } from '../encoding/go-path';
 import type {
   DisruptionAction,
   DisruptionPolicies,
@@ -7,8 +9,6 @@ import type {
   NodeDisruptionPolicy,
   UnitPolicy,
 } from './types';
-
-export const REGISTRIES_CONF = '/etc/containers/registries.conf';
 
 const ANCHORS = '/etc/pki/ca-trust/source/anchors';
 const KUBELET_DROPIN = '40-kubelet-crio-image-credential-provider.conf';
@@ -25,7 +25,7 @@ export const DEFAULT_DISRUPTION_POLICIES: DisruptionPolicies = {
       path: '/etc/machine-config-daemon/no-reboot/containers-gpg.pub',
       actions: [reload('crio.service')],
     },
-    { path: '/etc/containers/policy.json', actions: [reload('crio.service')] },
+    { path: POLICY_JSON, actions: [reload('crio.service')] },
     { path: REGISTRIES_CONF, actions: [{ type: 'Special' }] },
     { path: '/etc/containers/registries.d', actions: [reload('crio.service')] },
     { path: '/etc/crio/policies', actions: [reload('crio.service')] },
@@ -115,13 +115,4 @@ export function closestFilePolicy(
 
 function isBelow(directory: string, path: string): boolean {
   return cleanPath(path).startsWith(`${cleanPath(directory)}/`);
-}
-
-function cleanPath(path: string): string {
-  const kept: string[] = [];
-  for (const part of path.split('/')) {
-    if (part === '..') kept.pop();
-    else if (part !== '' && part !== '.') kept.push(part);
-  }
-  return `/${kept.join('/')}`;
 }

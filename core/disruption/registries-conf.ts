@@ -3,10 +3,10 @@
  * running pod and no image reference that a kubelet may still need.
  */
 
+import { REGISTRIES_CONF } from '../containers-files';
 import { decodeDataUrl } from '../encoding';
 import { fail, messageOf } from '../errors';
 import type { IgnitionConfig } from '../machine-config/types';
-import { REGISTRIES_CONF } from './policies';
 
 export interface ContentPorts {
   /** A TOML 1.0 document as plain values; throws for anything else. */

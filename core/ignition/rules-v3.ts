@@ -5,12 +5,12 @@
  * @see MCO vendor/github.com/coreos/ignition/v2/config/v3_5/types (7ff337a4)
  */
 
+import { cleanPath } from '../encoding/go-path';
 import { parseGoUrl } from '../encoding/go-url';
 import { DISK_RULES } from './rules-disks';
 import { listOf, structOf, textOf, type Findings, type Rule } from './rules';
 import { FINDING } from './rules-text';
 import {
-  cleanPath,
   extension,
   hashRule,
   modeRule,

@@ -5,10 +5,10 @@
  * @see MCO vendor/github.com/coreos/ign-converter/translate/v23tov30 (7ff337a4)
  */
 
+import { cleanPath } from '../encoding/go-path';
 import { fail } from '../errors';
 import { formatReport, isFatal } from './report';
 import { listOf, structOf } from './rules';
-import { cleanPath } from './rules-values';
 import { without, wordOf, type IgnitionObject } from './schema';
 import { schemaV2 } from './schema-v2';
 import { validateV3 } from './validate';

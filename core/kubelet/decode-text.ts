@@ -2,6 +2,7 @@
 
 import { parseGoDuration } from '../encoding/go-duration';
 import type { GoJson } from '../encoding/go-json-text';
+import { parseGoInteger } from '../encoding/go-numbers';
 import { goQuote } from '../encoding/go-quote';
 import { parseGoTime } from '../encoding/go-time';
 import { parseQuantity } from '../encoding/quantity';
@@ -54,16 +55,11 @@ function timeOrDuration(json: GoJson): Own {
     return { value: { nanoseconds: parsed.nanoseconds, asText: true } };
   }
   if (json.kind === 'null') return { value: { nanoseconds: 0n, asText: false } };
-  const nanoseconds = json.kind === 'number' ? int64(json.raw) : undefined;
+  const nanoseconds = json.kind === 'number' ? parseGoInteger(json.raw) : undefined;
   if (nanoseconds !== undefined) return { value: { nanoseconds, asText: false } };
   const found = json.kind === 'number' ? `number ${json.raw}` : json.kind;
   const reason = `json: cannot unmarshal ${found} into Go value of type time.Duration`;
   return { error: `invalid duration ${goQuote(rawOf(json))}: ${reason}` };
-}
-
-function int64(literal: string): bigint | undefined {
-  if (!/^-?\d+$/.test(literal)) return undefined;
-  return BigInt.asIntN(64, BigInt(literal)) === BigInt(literal) ? BigInt(literal) : undefined;
 }
 
 function quantity(json: GoJson): Own {

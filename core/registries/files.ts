@@ -1,5 +1,6 @@
 /** The files with registries and image policies, of one role. */
 
+import { POLICY_JSON, REGISTRIES_CONF } from '../containers-files';
 import { fail, messageOf } from '../errors';
 import type { GeneratedFile } from '../generated-configs';
 import { tomlEntry, toToml, type TomlPort } from '../toml';
@@ -7,13 +8,8 @@ import type { ValidLists } from './blocked-registries';
 import { editRegistries } from './edit-registries';
 import type { ScopedPolicies } from './image-policies';
 import { mirrorRefusal } from './mirror-sets';
-import { namespacePolicyJsons, POLICY_JSON, scopeRefusal, updatePolicyJson } from './policy-json';
-import {
-  parseRegistriesConf,
-  REGISTRIES_CONF,
-  registriesConfText,
-  type RegistriesConf,
-} from './registries-conf';
+import { namespacePolicyJsons, scopeRefusal, updatePolicyJson } from './policy-json';
+import { parseRegistriesConf, registriesConfText, type RegistriesConf } from './registries-conf';
 import { SIGSTORE_REGISTRIES, sigstoreRegistries } from './sigstore-registries';
 import type { MirrorSets } from './types';
 

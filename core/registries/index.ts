@@ -4,9 +4,7 @@ export { updateCredentialProviders, type CredentialProviders } from './credentia
 export { SEARCH_REGISTRIES, type BaseFiles } from './files';
 export { bootstrapRegistries, syncRegistries, type SyncResult } from './generate';
 export { lookAtRegistries, type RegistriesLook, type RegistriesPicture } from './look';
-export { POLICY_JSON } from './policy-json';
 export { registriesProblems } from './problems';
-export { REGISTRIES_CONF } from './registries-conf';
 export { isNestedScope } from './scopes';
 export { SIGSTORE_REGISTRIES } from './sigstore-registries';
 export type * from './types';

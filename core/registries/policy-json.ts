@@ -13,8 +13,6 @@ import {
 import { ACCEPT, REJECT, type Requirement } from './policy-requirement';
 import { isNestedScope, isRegistryScope } from './scopes';
 
-export const POLICY_JSON = '/etc/containers/policy.json';
-
 export type PolicyLists = Pick<ValidLists, 'policyBlocked' | 'allowed'>;
 
 /**

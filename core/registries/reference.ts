@@ -9,8 +9,9 @@ export interface ImageReference {
   readonly digest: string;
 }
 
-const LABEL = '(?:[a-zA-Z0-9]|[a-zA-Z0-9][a-zA-Z0-9-]*[a-zA-Z0-9])';
-export const HOST_PATTERN = `${LABEL}(?:\\.${LABEL})*(?::[0-9]+)?`;
+/** A part of a host. */
+export const LABEL_PATTERN = '(?:[a-zA-Z0-9]|[a-zA-Z0-9][a-zA-Z0-9-]*[a-zA-Z0-9])';
+export const HOST_PATTERN = `${LABEL_PATTERN}(?:\\.${LABEL_PATTERN})*(?::[0-9]+)?`;
 const SEGMENT = '[a-z0-9]+(?:(?:[._]|__|-+)[a-z0-9]+)*';
 export const PATH_PATTERN = `${SEGMENT}(?:/${SEGMENT})*`;
 const TAG = '\\w[\\w.-]{0,127}';

@@ -12,8 +12,6 @@ import {
   type TomlTable,
 } from '../toml';
 
-export const REGISTRIES_CONF = '/etc/containers/registries.conf';
-
 export interface Endpoint {
   /** Empty = none, which only a wildcard may have. */
   readonly location: string;

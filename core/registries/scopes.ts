@@ -1,11 +1,10 @@
 /** Scopes: `example.com`, `example.com:5000/a/b`, `*.example.com`. */
 
-const LABEL = '(?:[a-zA-Z0-9]|[a-zA-Z0-9][a-zA-Z0-9-]*[a-zA-Z0-9])';
-const HOST = `${LABEL}(?:\\.${LABEL})*(?::[0-9]+)?`;
-const SEGMENT = '[a-z0-9]+(?:(?:[._]|__|-+)[a-z0-9]+)*';
-const PLACE = `${HOST}(?:/${SEGMENT})*`;
+import { HOST_PATTERN, LABEL_PATTERN, PATH_PATTERN } from './reference';
 
-const SOURCE = new RegExp(`^(?:\\*(?:\\.${LABEL})+|${PLACE})$`);
+const PLACE = `${HOST_PATTERN}(?:/${PATH_PATTERN})?`;
+
+const SOURCE = new RegExp(`^(?:\\*(?:\\.${LABEL_PATTERN})+|${PLACE})$`);
 const MIRROR = new RegExp(`^${PLACE}$`);
 
 /** Whether a mirror rule may have this source: a wildcard of a domain, or a place in a registry. */

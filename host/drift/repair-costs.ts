@@ -1,12 +1,12 @@
 /** The repair of a path costs what the same change in an update does. */
 
+import { REGISTRIES_CONF } from '../../core/containers-files';
 import {
   closestFilePolicy,
   decideDrain,
   type DisruptionAction,
   type DisruptionPolicies,
   hasAction,
-  REGISTRIES_CONF,
 } from '../../core/disruption';
 import type { DriftFinding } from '../../core/drift';
 import { failureName, messageOf } from '../../core/errors';

@@ -2,6 +2,7 @@
 
 import type { FieldProblem } from '../../field-problem';
 import { isRecord } from '../../is-record';
+import { cleanPath } from '../../encoding/go-path';
 import { quantityOf } from '../../encoding/quantity';
 import { flagAt, listAt, textAt, valueAt } from '../../values-at';
 import { type Facts, problemAt, shown } from './problem';
@@ -103,8 +104,8 @@ function podLogsProblems(config: Config): readonly FieldProblem[] {
       ? undefined
       : !folder.startsWith('/')
         ? 'not absolute'
-        : cleaned(folder) !== folder
-          ? `not normalized (that would be ${shown(cleaned(folder))})`
+        : cleanPath(folder) !== folder
+          ? `not normalized (that would be ${shown(cleanPath(folder))})`
           : // eslint-disable-next-line no-control-regex -- control characters are ASCII, too
             !/^[\x00-\x7f]*$/.test(folder)
             ? 'not ASCII'
@@ -112,14 +113,4 @@ function podLogsProblems(config: Config): readonly FieldProblem[] {
   if (found === undefined) return [];
   const problem = `is ${shown(folder)}, which is ${found}`;
   return [problemAt(['podLogsDir'], problem, 'write a path such as /var/log/pods')];
-}
-
-/** Of an absolute path. @see Go path/filepath, Clean */
-function cleaned(path: string): string {
-  const kept: string[] = [];
-  for (const part of path.split('/')) {
-    if (part === '..') kept.pop();
-    else if (part !== '' && part !== '.') kept.push(part);
-  }
-  return `/${kept.join('/')}`;
 }

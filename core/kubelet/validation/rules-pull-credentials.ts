@@ -1,6 +1,7 @@
 /** Who may use an image that is on the node. */
 
 import type { FieldProblem } from '../../field-problem';
+import { HOST_PATTERN, PATH_PATTERN } from '../../registries/reference';
 import { textAt, textsAt } from '../../values-at';
 import { type Facts, problemAt, shown, unlessOneOf } from './problem';
 import { needsGate } from './rules-durations';
@@ -37,11 +38,9 @@ function unusedList(policy: string): FieldProblem {
   return problemAt([LIST], problem, 'remove it, or set that policy');
 }
 
-const COMPONENT = '[a-z0-9]+(?:(?:[._]|__|-+)[a-z0-9]+)*';
-const HOST_PART = '(?:[a-zA-Z0-9]|[a-zA-Z0-9][a-zA-Z0-9-]*[a-zA-Z0-9])';
-const HOST = `(?:${HOST_PART}(?:\\.${HOST_PART})*|\\[[a-fA-F0-9:]+\\])(?::[0-9]+)?`;
+const HOST = `(?:${HOST_PATTERN}|\\[[a-fA-F0-9:]+\\](?::[0-9]+)?)`;
 /** With the path as its group, which is limited. @see distribution/reference v0.6.0, Parse */
-const IMAGE = new RegExp(`^(?:${HOST}/)?(${COMPONENT}(?:/${COMPONENT})*)$`);
+const IMAGE = new RegExp(`^(?:${HOST}/)?(${PATH_PATTERN})$`);
 const LONGEST_PATH = 255;
 
 function patternProblems(

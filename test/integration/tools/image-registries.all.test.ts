@@ -6,11 +6,10 @@ import { join } from 'node:path';
 
 import fc from 'fast-check';
 
+import { POLICY_JSON, REGISTRIES_CONF } from '../../../core/containers-files';
 import type { GeneratedFile } from '../../../core/generated-configs';
 import {
   containerdRegistries,
-  POLICY_JSON,
-  REGISTRIES_CONF,
   type MirrorRule,
   type MirrorSets,
   type RegistrySources,

@@ -1,7 +1,8 @@
 import { gunzipSync, gzipSync } from 'node:zlib';
 import { parse as parseToml } from 'smol-toml';
 
-import { decideDrain, judgeRegistriesChange, REGISTRIES_CONF } from '../../../../core/disruption';
+import { REGISTRIES_CONF } from '../../../../core/containers-files';
+import { decideDrain, judgeRegistriesChange } from '../../../../core/disruption';
 import type { IgnitionConfig, IgnitionResource } from '../../../../core/machine-config/types';
 
 const ports = { parseToml, gunzip: (bytes: Uint8Array) => gunzipSync(bytes) };
