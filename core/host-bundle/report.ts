@@ -61,7 +61,7 @@ function valueOf(
   });
   if (problem !== undefined) return says('False', 'NotWritten', `the host has ${has}`, problem);
   if (digest !== given.digest) {
-    const waits = `bundle ${short(given.digest)} waits for the update that is under way`;
+    const waits = `bundle ${short(given.digest)} waits for an update of the host, or for its turn to restart the kubelet`;
     return says('False', 'Waiting', `the host has ${has}`, waits);
   }
   if (given.problems.length > 0) {

@@ -3,6 +3,7 @@
  * another bundle, and writes it at once, also while the pool is paused. Never beside an update.
  */
 
+import { setTimeout as delay } from 'node:timers/promises';
 import type { PathWatch, PathWatchOptions } from '../../adapters/host';
 import { backoffMs } from '../../core/backoff';
 import { printableWithin } from '../../core/drift';
@@ -45,6 +46,8 @@ export interface FollowTiming {
   readonly busy: number;
   /** Kubelets that have to start again do it within this time. */
   readonly kubelets: number;
+  /** From a bundle to the report that it is not on the disk yet. */
+  readonly patience: number;
   /** After a refused request, or a bundle that could not be written; doubled up to its longest. */
   readonly retry: number;
   readonly longest: Readonly<Record<'ask' | 'write', number>>;
@@ -54,10 +57,14 @@ const TIMING: FollowTiming = {
   quiet: 500,
   busy: 5_000,
   kubelets: 30_000,
+  patience: 2_000,
   retry: 2_000,
   // A write may restart the kubelet.
   longest: { ask: 60_000, write: 300_000 },
 };
+
+/** Alarm reason: it is the turn of this host to restart its kubelet. */
+const TURN = 'turn';
 
 /** A balancer may end a wait that is silent for this long or longer; the server is well. */
 const CUT_MS = 10_000;
@@ -76,17 +83,24 @@ export async function followBundle(ports: FollowPorts, options: FollowOptions): 
   await new BundleFollower(ports, options).run();
 }
 
+/** Asks and writes beside each other: a new bundle never waits for what became of an earlier one. */
 class BundleFollower {
   readonly #ports: FollowPorts;
   readonly #options: FollowOptions;
   readonly #timing: FollowTiming;
   readonly #alarm: Alarm;
   #watch: PathWatch | undefined;
-  /** The last one that the server gave. */
+  /** The one to have on the disk. */
   #bundle: HostBundle | undefined;
-  #report: BundleReport = {};
-  /** Ends the wait at the server, because there is something new to tell. */
-  #waiting: AbortController | undefined;
+  /** A newer one, which waits for its turn to restart the kubelet. */
+  #next: HostBundle | undefined;
+  #onDisk: Pick<BundleReport, 'digest' | 'leftToConfig'> = {};
+  /** Why the bundle is not on the disk. */
+  #problem: string | undefined;
+  /** Ends a wait at the server or after a refusal, because there is something new to tell. */
+  #news = new AbortController();
+  /** The last report that the server got, as text. */
+  #told = '';
   readonly #failures = { ask: 0, write: 0 };
 
   constructor(ports: FollowPorts, options: FollowOptions) {
@@ -116,44 +130,56 @@ class BundleFollower {
     const { signal, log } = this.#options;
     const { node } = this.#ports;
     while (!signal.aborted) {
-      const waiting = new AbortController();
+      this.#news = new AbortController();
+      const both = AbortSignal.any([signal, this.#news.signal]);
+      const report = this.#reportNow();
+      this.#told = JSON.stringify(report);
       const since = performance.now();
-      this.#waiting = waiting;
       try {
-        const both = AbortSignal.any([signal, waiting.signal]);
-        const bundle = await this.#ports.ask(this.#reportNow(), both);
+        const bundle = await this.#ports.ask(report, both);
         this.#failures.ask = 0;
         if (bundle === undefined) continue;
-        const { pool, digest, apiServerAuthority } = bundle;
-        log.debug({ node, pool, digest }, 'bundle received');
-        const isForKubelet = this.#bundle?.apiServerAuthority !== apiServerAuthority;
-        if (this.#bundle !== undefined && isForKubelet) {
-          await this.#pause(this.#random() * this.#timing.kubelets);
-        }
-        this.#bundle = bundle;
-        await this.#write();
-        await this.#pause(this.#random() * this.#timing.quiet);
+        this.#take(bundle);
+        await pause(this.#timing.patience, both);
+        await pause(this.#random() * this.#timing.quiet, signal);
       } catch (error) {
-        if (signal.aborted) return;
-        if (waiting.signal.aborted) continue;
+        if (both.aborted) continue;
         if (failureName(error) === undefined) throw error;
         if (performance.now() - since > CUT_MS) this.#failures.ask = 0;
         const wait = Math.max(this.#backoff('ask'), retryAfterOf(error));
         log.debug({ node, reason: messageOf(error), wait }, 'no bundle; will ask again');
-        await this.#pause(wait);
+        await pause(wait, both);
       }
     }
   }
 
-  async #writing(): Promise<void> {
-    while ((await this.#alarm.rings()) !== undefined) await this.#write();
+  #take(bundle: HostBundle): void {
+    const { node } = this.#ports;
+    const { pool, digest, apiServerAuthority } = bundle;
+    this.#options.log.debug({ node, pool, digest }, 'bundle received');
+    this.#problem = undefined;
+    this.#failures.write = 0;
+    const known = this.#bundle;
+    if (known !== undefined && known.apiServerAuthority !== apiServerAuthority) {
+      this.#next = bundle;
+      this.#alarm.within(TURN, this.#random() * this.#timing.kubelets);
+    } else {
+      [this.#bundle, this.#next] = [bundle, undefined];
+      this.#alarm.within('received', 0);
+    }
   }
 
-  /** Tells the server, once it is known, what became of the bundle. */
-  async #write(): Promise<void> {
-    const before = JSON.stringify(this.#report);
-    await this.#options.exclusive(() => this.#writeNow());
-    if (JSON.stringify(this.#report) !== before) this.#waiting?.abort();
+  async #writing(): Promise<void> {
+    for (;;) {
+      const reasons = await this.#alarm.rings();
+      if (reasons === undefined) return;
+      if (reasons.has(TURN)) {
+        this.#bundle = this.#next ?? this.#bundle;
+        this.#next = undefined;
+      }
+      await this.#options.exclusive(() => this.#writeNow());
+      if (JSON.stringify(this.#reportNow()) !== this.#told) this.#news.abort();
+    }
   }
 
   async #writeNow(): Promise<void> {
@@ -170,17 +196,18 @@ class BundleFollower {
       if (paths.length > 0) log.info({ node, paths, digest: bundle.digest }, 'bundle written');
       this.#failures.write = 0;
       const left = leftToConfig.slice(0, LEFT_REPORTED);
-      this.#report = {
+      this.#onDisk = {
         digest: bundle.digest,
         ...(left.length === 0 ? {} : { leftToConfig: left }),
       };
+      this.#problem = undefined;
     } catch (error) {
       if (signal.aborted) return;
       const problem = printableWithin(messageOf(error), PROBLEM_LIMIT);
       log.warn({ node, reason: problem }, 'bundle not written; will try again');
-      const { digest } = this.#report;
-      this.#report = { ...(digest === undefined ? {} : { digest }), problem };
       this.#alarm.within('again', this.#backoff('write'));
+      // A problem of an earlier bundle is none of the new one.
+      if ((this.#next ?? this.#bundle) === bundle) this.#problem = problem;
     }
     this.#watch?.set({
       paths: [...bundle.files.map(({ path }) => path), ...ALSO_WATCHED, CURRENT_CONFIG_FILE],
@@ -209,23 +236,13 @@ class BundleFollower {
     return { ...this.#ports, context };
   }
 
-  #pause(ms: number): Promise<void> {
-    const { signal } = this.#options;
-    return new Promise((resolve) => {
-      const done = (): void => {
-        clearTimeout(timer);
-        signal.removeEventListener('abort', done);
-        resolve();
-      };
-      const timer = setTimeout(done, ms);
-      timer.unref();
-      signal.addEventListener('abort', done);
-    });
-  }
-
   #reportNow(): BundleReport {
-    const given = this.#bundle?.digest;
-    return { ...this.#report, ...(given === undefined ? {} : { given }) };
+    const given = (this.#next ?? this.#bundle)?.digest;
+    return {
+      ...this.#onDisk,
+      ...(this.#problem === undefined ? {} : { problem: this.#problem }),
+      ...(given === undefined ? {} : { given }),
+    };
   }
 
   #backoff(of: 'ask' | 'write'): number {
@@ -238,4 +255,9 @@ class BundleFollower {
   #random(): number {
     return (this.#options.random ?? Math.random)();
   }
+}
+
+/** Ends early on abort; keeps no process alive. */
+async function pause(ms: number, signal: AbortSignal): Promise<void> {
+  await delay(ms, undefined, { signal, ref: false }).catch(() => undefined);
 }

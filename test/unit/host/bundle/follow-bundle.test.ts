@@ -3,6 +3,7 @@
 import { existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { createPathWatch } from '../../../../adapters/host';
+import { fail } from '../../../../core/errors';
 import {
   type BundleFile,
   type BundleReport,
@@ -51,12 +52,15 @@ let changed: () => void;
 let running: Promise<void>[];
 let tried: string[];
 let refusal: Error | undefined;
+/** Reports that the server refuses for an hour. */
+let isRefused: (report: BundleReport) => boolean;
 let exclusive: ReturnType<typeof createExclusive>;
 
 beforeEach(() => {
   stop = new AbortController();
   [reports, running, tried] = [[], [], []];
   [given, refusal] = [undefined, undefined];
+  isRefused = () => false;
   [heard, changed] = [() => undefined, () => undefined];
   exclusive = createExclusive();
 });
@@ -76,7 +80,9 @@ async function start(config = CONFIG): Promise<void> {
   host.serviceActions.length = 0;
 }
 
-async function follow(): Promise<void> {
+const AN_HOUR = 3_600_000;
+
+async function follow({ kubelets = 0 } = {}): Promise<void> {
   const ports = await host.ports();
   const quiet = { debug: () => undefined, info: () => undefined, warn: () => undefined };
   running.push(
@@ -93,6 +99,9 @@ async function follow(): Promise<void> {
         ask: async (report, signal) => {
           reports.push(report);
           heard();
+          if (isRefused(report)) {
+            throw fail('ConfigFetchFailed', 'away', { retryAfter: AN_HOUR / 1000 });
+          }
           while (given === undefined || given.digest === report.given) {
             signal.throwIfAborted();
             await new Promise<void>((resolve) => {
@@ -107,8 +116,11 @@ async function follow(): Promise<void> {
         exclusive,
         signal: stop.signal,
         log: quiet,
-        random: () => 0,
-        timing: { quiet: 1, busy: 1, kubelets: 0, retry: 1, longest: { ask: 1, write: 1 } },
+        random: () => 1,
+        timing: {
+          ...{ quiet: 1, busy: 1, kubelets, patience: 1, retry: 1 },
+          longest: { ask: 1, write: 1 },
+        },
       },
     ),
   );
@@ -244,6 +256,74 @@ describe('the authority of the API server', () => {
     await has(next);
     expect(onDisk(PULL)).toBe('{}');
   });
+
+  it('gives way to a newer bundle while the restart of the kubelet has not had its turn', async () => {
+    await start();
+    put(KUBECONFIG, kubeconfig(pem));
+    await follow({ kubelets: AN_HOUR });
+    const first = bundle([], { apiServerAuthority: pem });
+    give(first);
+    await has(first);
+    const wrong = bundle([], { apiServerAuthority: `${pem}${pem}` });
+    give(wrong);
+    await reported((report) => report.given === wrong.digest);
+    const right = bundle([file(CA, 'new')], { apiServerAuthority: pem });
+    give(right);
+    await has(right);
+
+    expect(onDisk(CA)).toBe('new');
+    expect(onDisk(KUBECONFIG)).toBe(kubeconfig(pem));
+    expect(host.serviceActions).toEqual([]);
+  });
+
+  it('tells the server what is new also while it waits after a refusal', async () => {
+    await start();
+    put(KUBECONFIG, kubeconfig('old'));
+    refusal = new Error('self-signed certificate');
+    isRefused = ({ problem }) => problem !== undefined;
+    await follow();
+    const next = bundle([], { apiServerAuthority: pem });
+    give(next);
+    await reported((report) => report.problem !== undefined);
+    refusal = undefined;
+
+    expect(await has(next)).toEqual({ digest: next.digest, given: next.digest });
+  });
+
+  it('says nothing of an earlier bundle when it was given another one', async () => {
+    await start();
+    put(KUBECONFIG, kubeconfig('old'));
+    refusal = new Error('self-signed certificate');
+    await follow();
+    give(bundle([], { apiServerAuthority: pem }));
+    await reported((report) => report.problem !== undefined);
+    let goOn = (): void => undefined;
+    const working = exclusive(() => new Promise<void>((resolve) => (goOn = resolve)));
+    const next = bundle([]);
+    give(next);
+
+    expect(await reported((report) => report.given === next.digest)).toEqual({
+      given: next.digest,
+    });
+    goOn();
+    await working;
+    await has(next);
+  });
+});
+
+it('says at once that it was given a bundle, and waits for the work on the machine', async () => {
+  await start();
+  await follow();
+  let goOn = (): void => undefined;
+  const working = exclusive(() => new Promise<void>((resolve) => (goOn = resolve)));
+  const next = bundle([file(CA, 'new')]);
+  give(next);
+
+  expect(await reported((report) => report.given === next.digest)).toEqual({ given: next.digest });
+  expect(onDisk(CA)).toBe('of the config');
+  goOn();
+  await working;
+  await has(next);
 });
 
 it('waits for an update that is under way', async () => {
