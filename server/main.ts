@@ -166,7 +166,10 @@ async function startInCluster(context: Context): Promise<Urls> {
     maxConfigBytes: settings.maxConfigBytes,
     limits: settings,
     serverAuthority,
-    alsoMissing: () => (isAsked && !tokens.isSynced ? ['join tokens'] : []),
+    alsoMissing: () => [
+      ...(isAsked && !tokens.isSynced ? ['join tokens'] : []),
+      ...bundles.missing(),
+    ],
   });
   const { pools, controllerConfigs, nodes } = watch;
   const ignition = await startIgnition({

@@ -19,6 +19,8 @@ interface CacheOptions<T extends KubeObject> extends Omit<WatchTarget<T>, 'shrin
   /** Secondary lookups: name → keys of an object. */
   readonly indexes?: Readonly<Record<string, (object: T) => readonly string[]>>;
   readonly backoff?: Backoff;
+  /** The API server gives no right to; the cache stays empty or outdated. */
+  readonly onRefused?: () => void;
 }
 
 export type CacheEvent<T> =
@@ -129,6 +131,9 @@ export class WatchCache<T extends KubeObject> implements CacheView<T> {
         },
         heard: () => {
           this.#heardAt = performance.now();
+        },
+        refused: () => {
+          this.#options.onRefused?.();
         },
       },
       { signal, log, ...(backoff === undefined ? {} : { backoff }) },

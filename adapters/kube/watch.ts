@@ -45,6 +45,8 @@ interface WatchHandler<T> {
   heard?(): void;
   /** A LIST or a WATCH is repeated. */
   failed?(reason: string): void;
+  /** The API server gives no right to. Once per reason. */
+  refused?(reason: string): void;
 }
 
 const BACKOFF: Backoff = { firstMs: 200, maxMs: 5_000 };
@@ -110,6 +112,7 @@ export async function followChanges<T extends KubeObject>(
       // The cache stays empty or outdated.
       if ((code === 401 || code === 403) && reason !== refused) {
         refused = reason;
+        handler.refused?.(reason);
         log.warn({ resource: resource.plural, reason }, 'the API server refuses the watch');
       } else log.debug({ resource: resource.plural, reason }, 'resuming watch');
       await pause.wait();

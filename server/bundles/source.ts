@@ -17,28 +17,33 @@ import {
   type SecretReference,
   specOf,
 } from '../../core/host-bundle';
+import { whenAborted } from '../../process/when-aborted';
 
 export interface BundleSource {
-  /** Undefined = there is no ControllerConfig, or it has not been seen. */
+  /** Undefined = there is no ControllerConfig, or it or its pull Secret has not been seen. */
   contents(): BundleContents | undefined;
   bundleOf(pool: string): HostBundle | undefined;
+  /** What has to be seen before there are contents: `secret slipway/pull-secret`. */
+  missing(): readonly string[];
   /** Returns a function that stops. */
   onChange(listener: () => void): () => void;
 }
 
-export interface FollowedBundles extends BundleSource {
+interface FollowedBundles extends BundleSource {
   /** Until the signal aborts. */
   run(source: WatchSource, signal: AbortSignal): Promise<void>;
 }
 
 interface FollowedSecret {
   readonly reference: SecretReference;
-  readonly cache: WatchCache<Secret>;
+  /** Undefined = not seen yet. */
+  found(): FoundSecret | undefined;
   readonly stop: AbortController;
   readonly running: Promise<void>;
 }
 
-const UNREAD: FoundSecret = { state: 'unread', because: 'it is not known yet' };
+/** It is not looked at. */
+const NONE_NAMED: FoundSecret = { state: 'absent' };
 
 export function followBundles(
   controllerConfigs: Pick<CacheView<KubeObject>, 'get' | 'subscribe' | 'synced' | 'isSynced'>,
@@ -52,7 +57,10 @@ export function followBundles(
 
   function compose(): void {
     const config = controllerConfigs.get(CONTROLLER_CONFIG);
-    const next = config === undefined ? undefined : composeBundle(config, foundSecret(secret));
+    const found = secret === undefined ? NONE_NAMED : secret.found();
+    // Hosts would get a bundle that keeps their old secret, and machines a first config without it.
+    if (config !== undefined && found === undefined) return;
+    const next = config && found && composeBundle(config, found);
     if (JSON.stringify(next) === JSON.stringify(composed)) return;
     composed = next;
     byPool.clear();
@@ -69,18 +77,29 @@ export function followBundles(
   }
 
   function follow(source: WatchSource, signal: AbortSignal): void {
-    const found = pullSecretReference(specOf(controllerConfigs.get(CONTROLLER_CONFIG)));
-    const wanted = found === undefined || 'problem' in found ? undefined : found;
+    const wanted = namedSecret();
     const known = secret?.reference;
     if (wanted?.namespace !== known?.namespace || wanted?.name !== known?.name) {
       secret?.stop.abort();
       secret = wanted && followSecret(wanted, { source, signal, log, changed: compose });
+      if (wanted !== undefined) {
+        log.info({ missing: shownSecret(wanted) }, 'bundles of hosts wait until it has been read');
+      }
     }
     compose();
   }
 
+  function namedSecret(): SecretReference | undefined {
+    const named = pullSecretReference(specOf(controllerConfigs.get(CONTROLLER_CONFIG)));
+    return named === undefined || 'problem' in named ? undefined : named;
+  }
+
   return {
     contents: () => composed,
+    missing() {
+      const wanted = composed === undefined ? namedSecret() : undefined;
+      return wanted === undefined ? [] : [shownSecret(wanted)];
+    },
     bundleOf(pool) {
       if (composed === undefined) return undefined;
       const known = byPool.get(pool) ?? bundleOfPool(pool, composed);
@@ -99,10 +118,7 @@ export function followBundles(
       };
       const unsubscribe = controllerConfigs.subscribe(again);
       void controllerConfigs.synced.then(again);
-      await new Promise<void>((resolve) => {
-        if (signal.aborted) resolve();
-        else signal.addEventListener('abort', () => resolve(), { once: true });
-      });
+      await whenAborted(signal);
       unsubscribe();
       await secret?.running;
     },
@@ -121,7 +137,12 @@ function followSecret(
   const { source, signal, log, changed } = options;
   const { namespace, name } = reference;
   const fieldSelector = `metadata.name=${name}`;
-  const cache = new WatchCache({ resource: SECRETS, namespace, fieldSelector, log });
+  let isRefused = false;
+  const onRefused = (): void => {
+    isRefused = true;
+    changed();
+  };
+  const cache = new WatchCache({ resource: SECRETS, namespace, fieldSelector, log, onRefused });
   const stop = new AbortController();
   cache.subscribe(changed);
   void cache.synced.then(changed);
@@ -133,17 +154,22 @@ function followSecret(
         'the pull secret is not followed any more',
       );
     });
-  return { reference, cache, stop, running };
+  return {
+    reference,
+    stop,
+    running,
+    found() {
+      if (!cache.isSynced) return isRefused ? REFUSED : undefined;
+      const object = cache.get(name, namespace);
+      return object === undefined
+        ? { state: 'absent' }
+        : { state: 'found', type: object.type, data: object.data };
+    },
+  };
 }
 
-function foundSecret(followed: FollowedSecret | undefined): FoundSecret {
-  if (followed === undefined) return UNREAD;
-  const { cache, reference } = followed;
-  if (!cache.isSynced) {
-    return { state: 'unread', because: 'it has not answered yet, or the server has no right to' };
-  }
-  const object = cache.get(reference.name, reference.namespace);
-  return object === undefined
-    ? { state: 'absent' }
-    : { state: 'found', type: object.type, data: object.data };
+const REFUSED: FoundSecret = { state: 'unread', because: 'the server has no right to' };
+
+function shownSecret({ namespace, name }: SecretReference): string {
+  return `secret ${namespace}/${name}`;
 }

@@ -30,7 +30,7 @@ interface ClusterSourceOptions {
   readonly readMachineConfig: ReadMachineConfig;
   readonly facts: () => FileFacts;
   /** Absent = only what the ControllerConfig itself says. */
-  readonly bundles?: Pick<BundleSource, 'contents' | 'onChange'>;
+  readonly bundles?: Pick<BundleSource, 'contents' | 'missing' | 'onChange'>;
   readonly ageSeconds: () => number;
   readonly log: { warn(fields: object, message: string): void };
   /** Monotonic, milliseconds. */
@@ -184,6 +184,10 @@ export function createClusterSource(options: ClusterSourceOptions): ConfigSource
   async function look(pool: string): Promise<Look> {
     if (!pools.isSynced || !controllerConfigs.isSynced) {
       return missing(503, 'not-ready', 'the cluster has not been seen yet');
+    }
+    const unseen = bundles?.missing() ?? [];
+    if (unseen.length > 0) {
+      return missing(503, 'not-ready', `not seen yet: ${unseen.join(', ')}`);
     }
     const name = nameServed(pool);
     if (name !== undefined) return find(pool, name);

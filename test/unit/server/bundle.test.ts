@@ -81,6 +81,7 @@ function aServer(holdMs = 3_600_000) {
     },
     bundles: {
       contents: () => state.contents,
+      missing: () => [],
       bundleOf: (name) => {
         const own = state.own[name] ?? state.contents;
         return own && bundleOfPool(name, own);

@@ -84,6 +84,7 @@ function aCluster(patience?: number) {
     slow: undefined as Promise<void> | undefined,
     now: 0,
     facts: {} as FileFacts,
+    missing: [] as string[],
   };
   const source = createClusterSource({
     pools,
@@ -99,6 +100,11 @@ function aCluster(patience?: number) {
     },
     log: { warn: (fields) => void warnings.push(fields) },
     facts: () => state.facts,
+    bundles: {
+      contents: () => undefined,
+      missing: () => state.missing,
+      onChange: () => () => undefined,
+    },
     ageSeconds: () => 0,
     clock: () => state.now,
     ...(patience === undefined ? {} : { patience }),
@@ -138,6 +144,22 @@ describe('first configs of a watched cluster', () => {
     expect(await Promise.all([name(), name(), name()])).toEqual(['one', 'one', 'one']);
     await name();
     expect(reads).toEqual(['one']);
+  });
+
+  it('wait for the pull secret, because a machine would start without it', async () => {
+    const { pools, state, look, name } = aCluster();
+    pools.put(aPool('one'));
+    state.missing = ['secret slipway/pull-secret'];
+
+    expect(await look()).toEqual({
+      missing: {
+        status: 503,
+        reason: 'not-ready',
+        message: 'not seen yet: secret slipway/pull-secret',
+      },
+    });
+    state.missing = [];
+    expect(await name()).toBe('one');
   });
 
   it('change with the pool, and with nothing else', async () => {
