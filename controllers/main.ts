@@ -11,6 +11,7 @@ import {
 import { findMco } from '../adapters/kube/mco-presence';
 import { MACHINE_CONFIGS, NAMESPACES, NODES } from '../adapters/kube/resources';
 import { EventWriter } from '../adapters/kube/writers';
+import { shippedTemplates, WatchedTemplates } from '../adapters/templates';
 import { fail, failureName } from '../core/errors';
 import { FIELD_MANAGER } from '../core/names';
 import { assignNodes } from '../core/pool/membership';
@@ -145,6 +146,11 @@ async function stand(standing: Standing, signal: AbortSignal): Promise<void> {
 async function lead(standing: Standing, leadership: Leadership): Promise<void> {
   const leading = leadership.signal;
   const { kube, caches, metrics, gateway, log, settings, version } = standing;
+  const directory = settings.templatesDir ?? shippedTemplates();
+  const folder = await WatchedTemplates.open(directory, leading, () =>
+    log.info({ directory }, 'the templates have just changed; waiting until they are at rest'),
+  );
+  if (leading.aborted) return;
   const writer = fencedWriter(
     kube,
     (resource, object) => absorbInto(caches, resource, object),
@@ -169,7 +175,7 @@ async function lead(standing: Standing, leadership: Leadership): Promise<void> {
   );
   const templates = templateController(
     { ...shared, log: of('templates'), version },
-    settings.templatesDir,
+    folder,
     leading,
   );
   const generating = [kubelets, runtimes];

@@ -1,6 +1,6 @@
 /** The folder of the templates, and its changes. */
 
-import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import type { TemplateFile, TemplateFolder } from '../../core/templates';
 
@@ -37,6 +37,19 @@ function filesBelow(directory: string, below: string): readonly TemplateFile[] {
   });
 }
 
+/** One that cannot be read may be on its way. */
+function isAtRest(directory: string): boolean {
+  try {
+    const below = readdirSync(directory, { recursive: true, encoding: 'utf8' });
+    // A copy may keep the other times of a file.
+    const times = ['', ...below].map((path) => statSync(join(directory, path)).ctimeMs);
+    return Date.now() - Math.max(...times) >= LOOK_MS;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === undefined) throw error;
+    return false;
+  }
+}
+
 /** Reads it again and again, until the signal aborts. A folder that is still being copied is not taken. */
 export class WatchedTemplates {
   readonly #directory: string;
@@ -44,8 +57,26 @@ export class WatchedTemplates {
   #current: TemplateFolder;
   /** What the last look saw, as JSON. */
   #seen: string;
+  #settle: (() => void) | undefined;
 
-  constructor(directory: string, signal: AbortSignal) {
+  /** Waits for a folder that has changed a moment ago, until two looks in a row see the same. */
+  static async open(
+    directory: string,
+    signal: AbortSignal,
+    onWaiting: () => void = () => undefined,
+  ): Promise<WatchedTemplates> {
+    const watched = new WatchedTemplates(directory, signal);
+    if (!isAtRest(directory) && !signal.aborted) {
+      onWaiting();
+      await new Promise<void>((resolve) => {
+        watched.#settle = resolve;
+        signal.addEventListener('abort', () => resolve(), { once: true });
+      });
+    }
+    return watched;
+  }
+
+  private constructor(directory: string, signal: AbortSignal) {
     this.#directory = directory;
     this.#current = readTemplateFolder(directory);
     this.#seen = JSON.stringify(this.#current);
@@ -64,7 +95,9 @@ export class WatchedTemplates {
     const seen = JSON.stringify(now);
     const isSettled = seen === this.#seen;
     this.#seen = seen;
-    if (!isSettled || seen === JSON.stringify(this.#current)) return;
+    if (!isSettled) return;
+    this.#settle?.();
+    if (seen === JSON.stringify(this.#current)) return;
     this.#current = now;
     for (const listener of this.#listeners) listener();
   }

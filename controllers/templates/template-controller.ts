@@ -2,21 +2,19 @@
 
 import { CONTROLLER_CONFIGS } from '../../adapters/kube/resources';
 import { readYaml } from '../../adapters/manifests';
-import { fillTemplate, shippedTemplates, WatchedTemplates } from '../../adapters/templates';
+import { fillTemplate, type WatchedTemplates } from '../../adapters/templates';
 import { CONTROLLER_CONFIG } from '../../core/controller-config';
 import { FIELD_MANAGER } from '../../core/names';
 import { findingText, lookAtTemplates, type TemplateLook } from '../../core/templates';
 import { GeneratingController, say, type GeneratingDeps } from '../generated';
 
-/** @param directory - default: the templates that come with Slipway */
 export function templateController(
   deps: GeneratingDeps,
-  directory: string | undefined,
+  templates: WatchedTemplates,
   leading: AbortSignal,
 ): GeneratingController<TemplateLook> {
   const { picture, now, version } = deps;
   const { controllerConfigs } = picture;
-  const templates = new WatchedTemplates(directory ?? shippedTemplates(), leading);
   return new GeneratingController(
     deps,
     {
