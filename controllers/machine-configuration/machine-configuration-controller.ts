@@ -1,6 +1,8 @@
 /**
- * Shows in the status of the MachineConfiguration which disruption policies are in force, and what
- * is wrong with its spec. `core/disruption` decides both.
+ * Makes the MachineConfiguration where there is none, and shows in its status which disruption
+ * policies are in force, and what is wrong with its spec. `core/disruption` decides both.
+ *
+ * @see MCO pkg/operator/sync.go (7ff337a4), syncMachineConfiguration
  */
 
 import type { CacheView } from '../../adapters/kube/cache';
@@ -13,6 +15,7 @@ import {
   type MachineConfiguration,
   type PolicyStatus,
 } from '../../core/disruption';
+import { failureName } from '../../core/errors';
 import { FIELD_MANAGER } from '../../core/names';
 import type { Writer } from '../fenced-writer';
 import { tellFailure, WorkQueue } from '../work-queue';
@@ -25,7 +28,7 @@ const COALESCING = { quietMs: 100, longestMs: 1_000 };
 interface MachineConfigurationDeps {
   /** Empty in a cluster that does not know the kind. */
   readonly picture: { readonly machineConfigurations: CacheView<MachineConfiguration> };
-  readonly writer: Pick<Writer, 'apply'>;
+  readonly writer: Pick<Writer, 'apply' | 'create'>;
   readonly log: Log;
   /** RFC 3339. */
   readonly now: () => string;
@@ -62,7 +65,7 @@ export class MachineConfigurationController {
   async #sync(name: string): Promise<void> {
     const { picture, writer, now } = this.#deps;
     const object = picture.machineConfigurations.get(name);
-    if (object === undefined) return;
+    if (object === undefined) return this.#create(name);
     const status = policyStatus(object, now());
     if (!policyStatusDiffers(object, status)) return;
     const { uid } = object.metadata;
@@ -72,6 +75,19 @@ export class MachineConfigurationController {
       { manager: FIELD_OWNER, subresource: 'status' },
     );
     this.#tell(status);
+  }
+
+  async #create(name: string): Promise<void> {
+    const { writer, log } = this.#deps;
+    const object = { metadata: { name }, spec: { managementState: 'Managed' } };
+    try {
+      await writer.create(MACHINE_CONFIGURATIONS, object, FIELD_OWNER);
+      log.info({ name }, 'made the MachineConfiguration');
+    } catch (error) {
+      const failure = failureName(error);
+      // Somebody else was faster, or the cluster does not know the kind.
+      if (failure !== 'Conflict' && failure !== 'ObjectNotFound') throw error;
+    }
   }
 
   #tell({ observedGeneration: generation, conditions }: PolicyStatus): void {

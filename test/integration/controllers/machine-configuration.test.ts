@@ -115,11 +115,19 @@ describe('the status', () => {
     await api.client.apply(MACHINE_CONFIGURATIONS, applied, { fieldManager: 'a-person' });
   }
 
+  const policiesIn = (object: MachineConfiguration) =>
+    statusOf(object).nodeDisruptionPolicyStatus?.clusterPolicies;
+
+  it('is there with the defaults before a person makes the object', async () => {
+    await until(
+      async () => seen.some(({ object }) => policiesIn(object) !== undefined),
+      'the object is made',
+    );
+    expect(policiesIn(await whenSeen())).toEqual(DEFAULT_DISRUPTION_POLICIES);
+  });
+
   it('has the defaults, merged with those of a person', async () => {
-    await api.client.create(MACHINE_CONFIGURATIONS, {
-      metadata: key,
-      spec: { nodeDisruptionPolicy: own },
-    });
+    await api.client.patch(MACHINE_CONFIGURATIONS, key, { spec: { nodeDisruptionPolicy: own } });
 
     const object = await whenSeen();
     const { policy } = policyInForce({ metadata: key, spec: object.spec });
@@ -257,14 +265,15 @@ describe('the status', () => {
     expect(conditionIn(await whenSeen())).toMatchObject({ status: 'False' });
   });
 
-  it('is complete for an object that is made again', async () => {
+  it('is complete again after the object was deleted', async () => {
+    const before = seen.length;
     await api.client.delete(MACHINE_CONFIGURATIONS, key);
-    await api.client.create(MACHINE_CONFIGURATIONS, { metadata: key, spec: {} });
-
-    const object = await whenSeen();
-    expect(statusOf(object).nodeDisruptionPolicyStatus?.clusterPolicies).toEqual(
-      DEFAULT_DISRUPTION_POLICIES,
+    await until(
+      async () => seen.slice(before).some(({ type }) => type === 'added'),
+      'the object is made again',
     );
+
+    expect(policiesIn(await whenSeen())).toEqual(DEFAULT_DISRUPTION_POLICIES);
   });
 
   it('needs no more rights than deploy/rbac gives', () => {

@@ -1,7 +1,7 @@
 import type { KubeObject, Resource } from '../../../adapters/kube/resources';
 import type { Writer } from '../../../controllers/fenced-writer';
 import { MachineConfigurationController } from '../../../controllers/machine-configuration';
-import type { MachineConfiguration } from '../../../core/disruption';
+import { DEFAULT_DISRUPTION_POLICIES, type MachineConfiguration } from '../../../core/disruption';
 import { fail } from '../../../core/errors';
 import { Objects } from './listed-objects';
 
@@ -35,6 +35,9 @@ interface Fixture {
   readonly lines: string[];
   /** The next write fails. */
   broken: boolean;
+  readonly created: object[];
+  /** Why none can be made. */
+  refusal: Error | undefined;
 }
 
 /** Stores what is written, as the API server does. */
@@ -43,7 +46,10 @@ function aFixture(...stored: readonly MachineConfiguration[]): Fixture {
   const say = (fields: object, text?: string): void => {
     lines.push(`${text ?? ''} ${JSON.stringify(fields)}`);
   };
-  const fixture: Fixture = { objects: new Objects(stored), written: [], lines, broken: false };
+  const fixture: Fixture = {
+    ...{ objects: new Objects(stored), written: [], lines, broken: false },
+    ...{ created: [], refusal: undefined },
+  };
   const apply: Writer['apply'] = async <T extends KubeObject>(
     _resource: Resource<T>,
     applied: { readonly metadata: object; readonly status?: object },
@@ -58,10 +64,20 @@ function aFixture(...stored: readonly MachineConfiguration[]): Fixture {
     fixture.objects.put(after);
     return after as unknown as T;
   };
+  const create: Writer['create'] = async <T extends KubeObject>(
+    _resource: Resource<T>,
+    object: T,
+  ) => {
+    fixture.created.push(object);
+    if (fixture.refusal !== undefined) throw fixture.refusal;
+    const metadata = { ...object.metadata, uid: 'new', generation: 1 };
+    fixture.objects.put({ ...object, metadata });
+    return object;
+  };
   void new MachineConfigurationController(
     {
       picture: { machineConfigurations: fixture.objects },
-      writer: { apply },
+      writer: { apply, create },
       log: { debug: say, info: say, warn: say, error: say },
       now: () => NOW,
     },
@@ -111,13 +127,41 @@ it('tries a failed write again', async () => {
   expect(fixture.lines.join()).toContain('refused once');
 });
 
-it('writes nothing without an object, or after its leadership', async () => {
-  const fixture = aFixture();
-  await pass(10_000);
-  leading.abort();
-  fixture.objects.put(anObject('/etc/a', 1));
+const MADE = { metadata: { name: 'cluster' }, spec: { managementState: 'Managed' } };
+
+it('makes the object where there is none, with the defaults in its status', async () => {
+  const { created, written } = aFixture();
+
   await pass(10_000);
 
-  expect(fixture.written).toEqual([]);
+  expect(created).toEqual([MADE]);
+  expect(written).toMatchObject([
+    {
+      metadata: { name: 'cluster', uid: 'new' },
+      status: {
+        observedGeneration: 1,
+        nodeDisruptionPolicyStatus: { clusterPolicies: DEFAULT_DISRUPTION_POLICIES },
+      },
+    },
+  ]);
+});
+
+it.each(['Conflict', 'ObjectNotFound'] as const)('leaves it at that on %s', async (failure) => {
+  const fixture = aFixture();
+  fixture.refusal = fail(failure, 'exists, or the kind is not known');
+
+  await pass(10_000);
+
+  expect(fixture.created).toEqual([MADE]);
   expect(fixture.lines).toEqual([]);
+});
+
+it('writes nothing after its leadership', async () => {
+  const fixture = aFixture(anObject('/etc/a', 1));
+  await pass(10_000);
+  leading.abort();
+  fixture.objects.put(anObject('/etc/b', 2));
+  await pass(10_000);
+
+  expect(fixture.written).toHaveLength(1);
 });
