@@ -6,9 +6,10 @@ import { join } from 'node:path';
 import { joinTokenSecret } from '../adapters/kube/join-tokens';
 import { readManifestObjects } from '../adapters/manifests';
 import { bootstrapFiles, renderManifests } from '../controllers/offline';
-import { instantOf, newJoinToken } from '../core/join';
+import { newJoinToken } from '../core/join';
 import type { MachineConfig } from '../core/machine-config';
 import { MCO_GROUP } from '../core/names';
+import { rfc3339 } from '../core/rfc3339';
 import { prepareNow } from '../server/ignition/prepare';
 
 export const FILES = 60;
@@ -43,8 +44,8 @@ function tokenFor(): { readonly text: string; readonly secret: string } {
     id,
     pool: POOL,
     hash,
-    createdAt: instantOf(now),
-    expiresAt: instantOf(now + 24 * 3_600_000),
+    createdAt: rfc3339(now),
+    expiresAt: rfc3339(now + 24 * 3_600_000),
   };
   return { text, secret: JSON.stringify(joinTokenSecret(record)) };
 }

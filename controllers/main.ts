@@ -15,6 +15,7 @@ import { shippedTemplates, WatchedTemplates } from '../adapters/templates';
 import { fail, failureName } from '../core/errors';
 import { FIELD_MANAGER } from '../core/names';
 import { assignNodes } from '../core/pool/membership';
+import { rfc3339 } from '../core/rfc3339';
 import { startHealthServer } from '../process/health-server';
 import { createLogger, type Logger } from '../process/logging';
 import { untilAvailable } from '../process/until-available';
@@ -161,7 +162,7 @@ async function lead(standing: Standing, leadership: Leadership): Promise<void> {
     leading,
     log,
   );
-  const now = (): string => new Date().toISOString().replace(/\.\d{3}Z$/, 'Z');
+  const now = (): string => rfc3339(new Date());
   const shared = { picture: caches, writer, events, metrics, now };
   const of = (controller: string): Logger => log.child({ controller });
   metrics.setLeader(true);

@@ -4,6 +4,7 @@ import { currentConfigOf } from '../core/node/predicates';
 import { type DriftReport, driftCondition, driftStatus, isShown } from '../core/drift';
 import { updatersCondition, updatersShown } from '../core/machine/updaters';
 import type { MachineConfigNode } from '../core/node/types';
+import { rfc3339 } from '../core/rfc3339';
 import type { ClusterView, WriteDrift } from './ports';
 import { oneAtATime } from './one-at-a-time';
 
@@ -36,9 +37,7 @@ export function createDriftRecorder(
       return false;
     }
     const known = newerOf(seen, written.get(node));
-    const instant = now()
-      .toISOString()
-      .replace(/\.\d{3}Z$/, 'Z');
+    const instant = rfc3339(now());
     const updaters = updatersCondition(report.updaters, updatersShown(known), instant);
     const wanted = {
       ...driftStatus(node, report, driftCondition(known), instant),

@@ -1,7 +1,8 @@
 /** Records when tokens were last used: no machine waits for it. */
 
 import { failureName, messageOf } from '../core/errors';
-import { instantOf, JOIN_TOKEN_USE_SECONDS } from '../core/join';
+import { JOIN_TOKEN_USE_SECONDS } from '../core/join';
+import { rfc3339 } from '../core/rfc3339';
 
 /** RFC 3339. @throws `ObjectNotFound`, `ApiUnavailable` */
 type WriteTokenUse = (tokenId: string, at: string) => Promise<void>;
@@ -56,7 +57,7 @@ export function createJoinUses({ write, known, log, now }: JoinUsesOptions): Joi
 
   function begin(tokenId: string, entry: Entry, at: number): void {
     // Another server may have written a later use.
-    const instant = instantOf(at);
+    const instant = rfc3339(at);
     if (Date.parse(known?.(tokenId) ?? '') >= Date.parse(instant)) return;
     const under = write(tokenId, instant).catch((error: unknown) => {
       // The token was revoked.

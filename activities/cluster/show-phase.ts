@@ -9,6 +9,7 @@ import type { NodePhase } from '../../core/node/lifecycle';
 import { currentConfigOf, isDone } from '../../core/node/predicates';
 import type { MachineConfigNode, Node } from '../../core/node/types';
 import { unlessGone } from './known-node';
+import { rfc3339 } from '../../core/rfc3339';
 import type { ClusterPorts } from './ports';
 
 export interface ShownPhase {
@@ -101,7 +102,7 @@ async function showOver(
   const isAtRest = isDone(shown.node) && onConfig === desired;
   const conditions = mcnConditions(shown.phase, previous, {
     config: shown.config,
-    now: instant(ports.now()),
+    now: rfc3339(ports.now()),
     ...(isAtRest && onConfig !== undefined ? { restsOn: onConfig } : {}),
     ...(shown.message === undefined ? {} : { message: shortened(shown.message) }),
     ...(shown.failure === undefined ? {} : { failure: shown.failure }),
@@ -159,11 +160,6 @@ function isShown(
       );
     })
   );
-}
-
-/** Seconds, as in Kubernetes. */
-function instant(ms: number): string {
-  return new Date(ms).toISOString().replace(/\.\d{3}Z$/, 'Z');
 }
 
 function shortened(message: string): string {

@@ -5,6 +5,7 @@ import { fail, failureName } from '../../core/errors';
 import type { MachineConfigNode, Node, NodeTaint } from '../../core/node/types';
 import type { Condition } from '../../core/object-meta';
 import type { MachineConfigPool } from '../../core/pool/types';
+import { rfc3339 } from '../../core/rfc3339';
 import type { WatchCache } from './cache';
 import type { KubeClient } from './client';
 import {
@@ -278,7 +279,7 @@ export class EventWriter {
   ): Promise<void> {
     const now = new Date();
     const suffix = `${now.getTime().toString(16)}${Math.floor(Math.random() * 0xffff).toString(16)}`;
-    const timestamp = now.toISOString().replace(/\.\d{3}Z$/, 'Z');
+    const timestamp = rfc3339(now);
     const object: KubeObject & Record<string, unknown> = {
       apiVersion: apiVersionOf(EVENTS),
       kind: EVENTS.kind,

@@ -8,7 +8,6 @@ import { joinTokenSecret } from '../../adapters/kube/join-tokens';
 import { failureName, messageOf } from '../../core/errors';
 import {
   hashJoinSecret,
-  instantOf,
   isJoinTokenExpired,
   isJoinTokenId,
   JOIN_DESCRIPTION_LIMIT,
@@ -20,6 +19,7 @@ import {
   type StoredJoinToken,
 } from '../../core/join';
 import { BOOTSTRAP_POOLS } from '../../core/names';
+import { rfc3339 } from '../../core/rfc3339';
 import { formatAge, formatDuration, formatDurationFlag } from '../durations';
 import type { ExitCode } from '../exit-codes';
 import { cliError, EXIT } from '../exit-codes';
@@ -82,8 +82,8 @@ export async function makeJoinToken(
   const now = context.now();
   const fields = {
     pool,
-    createdAt: instantOf(now),
-    expiresAt: instantOf(now + ttlSeconds * 1000),
+    createdAt: rfc3339(now),
+    expiresAt: rfc3339(now + ttlSeconds * 1000),
     ...(description === undefined ? {} : { description }),
   };
   if (secretFile !== undefined) {

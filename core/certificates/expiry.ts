@@ -3,6 +3,7 @@
 import { fewSentences } from '../few';
 import { PoolCondition } from '../names';
 import type { ConditionValue } from '../pool/conditions';
+import { rfc3339 } from '../rfc3339';
 import { certificateBlocks, endOf, readCertificates } from './pem';
 
 export interface NamedBundle {
@@ -55,7 +56,7 @@ function expiryOf(bundle: string, block: string): CertificateExpiry | undefined 
     if (certificate === undefined) return undefined;
     // In Go's order: the last part first.
     const subject = (certificate.subject ?? '').split('\n').reverse().join(',');
-    const expiry = new Date(endOf(certificate)).toISOString().replace('.000Z', 'Z');
+    const expiry = rfc3339(endOf(certificate));
     return { bundle, subject, expiry };
   } catch {
     return undefined;

@@ -1,6 +1,7 @@
 /** The Pod fields that a drain reads, spelled as in Kubernetes. */
 
 import type { ObjectMeta, OwnerReference } from '../object-meta';
+import { rfc3339 } from '../rfc3339';
 
 export interface Pod {
   /** `namespace` is always set on a pod from the API. */
@@ -46,7 +47,7 @@ export function terminatingSince({ metadata }: Pod): string | undefined {
   const { deletionTimestamp, deletionGracePeriodSeconds = 0 } = metadata;
   if (deletionTimestamp === undefined || deletionGracePeriodSeconds === 0) return deletionTimestamp;
   const sinceMs = Date.parse(deletionTimestamp) - deletionGracePeriodSeconds * 1000;
-  return new Date(sinceMs).toISOString().replace(/\.\d{3}Z$/, 'Z');
+  return rfc3339(sinceMs);
 }
 
 export function isReady(pod: Pod): boolean {

@@ -1,5 +1,4 @@
 export {
-  instantOf,
   isJoinTokenExpired,
   isJoinTokenForgettable,
   JOIN_DESCRIPTION_LIMIT,

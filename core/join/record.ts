@@ -54,11 +54,6 @@ export function isJoinTokenForgettable(
   return nowMs >= Date.parse(expiresAt) + JOIN_TOKEN_KEPT_SECONDS * 1000;
 }
 
-/** An instant as Kubernetes writes it: RFC 3339 in UTC, whole seconds. */
-export function instantOf(ms: number): string {
-  return new Date(ms).toISOString().replace(/\.\d{3}Z$/, 'Z');
-}
-
 const HASH = /^[0-9a-f]{64}$/;
 
 /**

@@ -4,6 +4,7 @@ import type { PathProbe } from '../../adapters/host';
 import type { DriftFinding, DriftKind } from '../../core/drift';
 import { DETAIL_LIMIT, PATH_LIMIT, printableWithin } from '../../core/drift';
 import { messageOf } from '../../core/errors';
+import { rfc3339 } from '../../core/rfc3339';
 import { enablementDrift, findOsDrift } from './compare';
 import type { DriftBaseline } from './baseline';
 import { differenceAt, type Difference, type ObservedPath } from './difference';
@@ -111,12 +112,7 @@ export class DriftCheck {
       return;
     }
     const since =
-      this.#findings.get(key)?.since ??
-      this.#since.get(key) ??
-      this.#ports
-        .now()
-        .toISOString()
-        .replace(/\.\d{3}Z$/, 'Z');
+      this.#findings.get(key)?.since ?? this.#since.get(key) ?? rfc3339(this.#ports.now());
     const { kind, detail }: { kind: DriftKind; detail: string } = found;
     this.#findings.set(key, {
       path: printableWithin(path, PATH_LIMIT),

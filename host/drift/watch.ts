@@ -18,6 +18,7 @@ import {
 import { failureName, messageOf } from '../../core/errors';
 import type { MachineTree } from '../../core/machine/tree';
 import { UPDATER_PATHS, updatersText } from '../../core/machine/updaters';
+import { rfc3339 } from '../../core/rfc3339';
 import { FORCE_FILE } from '../records/committed-deployment';
 import { baselineOf, type DriftBaseline, enablementDirectories } from './baseline';
 import { DriftCheck } from './check';
@@ -349,7 +350,7 @@ class DriftWatch {
     const now = this.#ports.now();
     const { limit, intervalSeconds } = answer.drift;
     const earlier = repairsWithin(this.#records?.repairs ?? [], intervalSeconds, now);
-    const at = now.toISOString().replace(/\.\d{3}Z$/, 'Z');
+    const at = rfc3339(now);
     return repairDrift(
       { ...this.#ports, context: () => this.#step() },
       {

@@ -16,6 +16,7 @@ import { updatersShown } from '../../../core/machine/updaters';
 import { FIELD_MANAGER } from '../../../core/names';
 import { mcnConditions } from '../../../core/node/conditions';
 import type { MachineConfigNode } from '../../../core/node/types';
+import { rfc3339 } from '../../../core/rfc3339';
 import { startTemporal, type TemporalServer } from '../../../tools/temporal';
 import { applyManifest, eventually } from '../kube/fixture';
 import { startEndpoint, type EndpointFixture } from '../server/endpoint-fixture';
@@ -129,7 +130,7 @@ describe('a file that somebody changes on a host', () => {
   it('stays shown when an update writes its own conditions', async () => {
     write('worker-0', '/etc/motd', 'wrong');
     const drifted = await shown('worker-0', 'True');
-    const now = new Date().toISOString().replace(/\.\d{3}Z$/, 'Z');
+    const now = rfc3339(new Date());
     const conditions = mcnConditions('Preparing', drifted.status?.conditions, {
       config: CONFIG,
       now,

@@ -10,7 +10,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pino } from 'pino';
 import { FIRST_BOOT_FILE } from '../../../core/first-boot';
-import { instantOf, newJoinToken, pointerIgnition } from '../../../core/join';
+import { newJoinToken, pointerIgnition } from '../../../core/join';
+import { rfc3339 } from '../../../core/rfc3339';
 import { buildIgnition } from '../../../server/ignition/app';
 import { prepareNow } from '../../../server/ignition/prepare';
 import { createShelf } from '../../../server/ignition/shelf';
@@ -59,8 +60,8 @@ async function listen({ id, hash }: ReturnType<typeof newJoinToken>) {
   const now = Date.now();
   const record = {
     ...{ id, hash, pool: POOL },
-    createdAt: instantOf(now),
-    expiresAt: instantOf(now + 3_600_000),
+    createdAt: rfc3339(now),
+    expiresAt: rfc3339(now + 3_600_000),
   };
   const { certificate: cert, key } = await issueCertificate(authority, {
     subject: { commonName: 'machine-config-server' },

@@ -8,9 +8,10 @@ import {
   NODES,
 } from '../../../adapters/kube/resources';
 import { FIRST_BOOT_FILE } from '../../../core/first-boot';
-import { instantOf, newJoinToken } from '../../../core/join';
+import { newJoinToken } from '../../../core/join';
 import type { IgnitionConfig } from '../../../core/machine-config/types';
 import { ANNOTATION } from '../../../core/names';
+import { rfc3339 } from '../../../core/rfc3339';
 import { createNodes } from '../../../tools/cluster';
 import { applyManifest, eventually } from '../kube/fixture';
 import { startEndpoint, type EndpointFixture } from './endpoint-fixture';
@@ -44,8 +45,8 @@ async function addToken(pool: string): Promise<string> {
     id: made.id,
     hash: made.hash,
     pool,
-    createdAt: instantOf(Date.now()),
-    expiresAt: instantOf(Date.now() + 3_600_000),
+    createdAt: rfc3339(Date.now()),
+    expiresAt: rfc3339(Date.now() + 3_600_000),
   });
   return made.text;
 }

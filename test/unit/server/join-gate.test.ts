@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import fc from 'fast-check';
-import { instantOf, newJoinToken, type JoinTokenRecord } from '../../../core/join';
+import { newJoinToken, type JoinTokenRecord } from '../../../core/join';
+import { rfc3339 } from '../../../core/rfc3339';
 import { createJoinGate, type JoinGateOptions, type JoinVerdict } from '../../../server/join-gate';
 import { FAILED_LIMIT, GOOD_LIMIT } from '../../../server/join-limit';
 
@@ -10,8 +11,8 @@ const ADDRESS = '192.0.2.7';
 /** A token for a pool, with its header. */
 function aToken(pool = 'worker', seconds = 3600) {
   const { id, text, hash } = newJoinToken(randomBytes);
-  const expiresAt = instantOf(NOW + seconds * 1000);
-  const record: JoinTokenRecord = { id, pool, hash, createdAt: instantOf(NOW), expiresAt };
+  const expiresAt = rfc3339(NOW + seconds * 1000);
+  const record: JoinTokenRecord = { id, pool, hash, createdAt: rfc3339(NOW), expiresAt };
   return { id, record, authorization: `Bearer ${text}` };
 }
 
