@@ -4,7 +4,7 @@ import { nodeOfPeer } from './access';
 import type { ClusterView, PeerSubject } from './ports';
 import { later, refuse } from './refusals';
 
-export interface KnownHost {
+interface KnownHost {
   readonly name: string;
   readonly node: Node;
 }

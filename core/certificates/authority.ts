@@ -11,7 +11,7 @@ export interface StoredAuthority extends StoredPair {
   readonly isAskedFor: boolean;
 }
 
-export type AuthorityVerdict =
+type AuthorityVerdict =
   | { readonly step: 'make' }
   | { readonly step: 'renew'; readonly because: string }
   /** `until`: milliseconds since 1970, when it has to be looked at again. */

@@ -20,7 +20,7 @@ export interface WantedServing {
   readonly links: string;
 }
 
-export type ServingVerdict =
+type ServingVerdict =
   | { readonly step: 'issue'; readonly because: string }
   /** `until`: milliseconds since 1970, when it has to be looked at again. */
   | { readonly step: 'keep'; readonly until: number };
@@ -80,7 +80,7 @@ export function isSignedBy(certificate: X509Certificate, authority: X509Certific
 }
 
 /** In words; undefined = the certificate has exactly these names. */
-export function differentNames(
+function differentNames(
   certificate: X509Certificate,
   wanted: readonly string[],
 ): string | undefined {

@@ -11,7 +11,7 @@ const OBJECT = `controllerconfig ${CONTROLLER_CONFIG}`;
 const FIX = 'write certificates as PEM in base 64, as base64 -w0 prints them';
 
 /** A PEM text; or why there is none; undefined = the field is absent or empty. */
-export type FoundAuthority = { readonly pem: string } | { readonly problem: BundleProblem };
+type FoundAuthority = { readonly pem: string } | { readonly problem: BundleProblem };
 
 /** The texts of a field of the ControllerConfig's `spec`. */
 export function authorityIn(
@@ -43,7 +43,7 @@ function readAuthority(path: string, value: unknown): FoundAuthority {
   return { pem: pem.endsWith('\n') ? pem : `${pem}\n` };
 }
 
-export interface RegistryAuthorities {
+interface RegistryAuthorities {
   /** PEM by path; of two entries for one registry the later one counts, as in MCO. */
   readonly files: ReadonlyMap<string, string>;
   /** Paths with a problem. */

@@ -6,7 +6,7 @@ const INLINE =
   /^([ \t]*(?:- )?"?certificate-authority-data"?:[ \t]*)("?)([A-Za-z0-9+/=]+)("?,?[ \t]*)$/gm;
 const SERVER = /^[ \t]*(?:- )?"?server"?:[ \t]*["']?(https:\/\/[^\s"']+)["']?,?[ \t]*$/gm;
 
-export interface KubeconfigCluster {
+interface KubeconfigCluster {
   /** `https://host:port` */
   readonly server: string;
   /** PEM. */

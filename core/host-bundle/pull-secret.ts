@@ -3,6 +3,7 @@
 import { CONTROLLER_CONFIG } from '../controller-config';
 import { decodeBase64 } from '../encoding';
 import { isRecord } from '../is-record';
+import { OBJECT_NAME } from '../names';
 import type { BundleProblem } from './types';
 
 const CONFIG_OBJECT = `controllerconfig ${CONTROLLER_CONFIG}`;
@@ -21,8 +22,6 @@ export type FoundSecret =
   /** Not known yet, or not readable. */
   | { readonly state: 'unread'; readonly because: string };
 
-const NAME = /^[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?$/;
-
 /** Undefined = the ControllerConfig names none. */
 export function pullSecretReference(
   spec: Readonly<Record<string, unknown>>,
@@ -30,7 +29,8 @@ export function pullSecretReference(
   const reference = spec['pullSecret'];
   if (reference === undefined || reference === null) return undefined;
   const { namespace, name } = isRecord(reference) ? reference : {};
-  const isName = (value: unknown): value is string => typeof value === 'string' && NAME.test(value);
+  const isName = (value: unknown): value is string =>
+    typeof value === 'string' && OBJECT_NAME.test(value);
   if (isName(namespace) && isName(name)) return { namespace, name };
   return {
     problem: {

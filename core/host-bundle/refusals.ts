@@ -2,7 +2,7 @@ import { CONTROLLER_CONFIG } from '../controller-config';
 import type { FieldStep } from '../field-path';
 import { composeBundle } from './compose';
 
-export interface BundleRefusal {
+interface BundleRefusal {
   readonly path: readonly FieldStep[];
   readonly problem: string;
   readonly fix: string;

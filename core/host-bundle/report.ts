@@ -23,20 +23,22 @@ export const LEFT_REPORTED = 20;
 
 const SHOWN_DIGITS = 12;
 
+/** What the server gives now, and what is wrong with the sources of it. */
+export interface GivenBundle {
+  readonly pool: string;
+  readonly digest: string;
+  readonly problems: readonly BundleProblem[];
+}
+
 /**
  * The condition for a report.
  *
- * @param given - what the server gives now, and what is wrong with the sources of it
  * @param previous - the present condition, for its transition time
  * @param now - RFC 3339
  */
 export function bundleCondition(
   report: BundleReport,
-  given: {
-    readonly pool: string;
-    readonly digest: string;
-    readonly problems: readonly BundleProblem[];
-  },
+  given: GivenBundle,
   previous: Condition | undefined,
   now: string,
 ): Condition {
@@ -46,11 +48,9 @@ export function bundleCondition(
   return { type: NodeCondition.HOST_BUNDLE, ...value, lastTransitionTime };
 }
 
-type Given = Parameters<typeof bundleCondition>[1];
-
 function valueOf(
   { digest, problem, leftToConfig = [] }: BundleReport,
-  given: Given,
+  given: GivenBundle,
 ): Pick<Condition, 'status' | 'reason' | 'message'> {
   const short = (text: string) => text.slice(0, SHOWN_DIGITS);
   const has = digest === undefined ? 'no bundle' : `bundle ${short(digest)} of pool ${given.pool}`;

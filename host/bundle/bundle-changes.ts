@@ -18,16 +18,16 @@ import type { HostPorts, PathChange } from '../ports';
 import { digestOf, type HostConfig } from '../records/configs';
 import type { BundleRecord } from './bundle-record';
 
-/** By which a kubelet finds the API server; the first two are MCO's and kubeadm's. */
-const KUBECONFIGS: readonly string[] = [
+/**
+ * By which a kubelet finds the API server; the first two are MCO's and kubeadm's. Their change by
+ * others is noticed, as that of the paths of a bundle.
+ */
+export const KUBECONFIGS: readonly string[] = [
   '/etc/kubernetes/kubeconfig',
   '/etc/kubernetes/kubelet.conf',
   '/etc/kubernetes/bootstrap-kubelet.conf',
   '/var/lib/kubelet/kubeconfig',
 ];
-
-/** The paths whose change by others is noticed, beside those of the bundle. */
-export const ALSO_WATCHED: readonly string[] = KUBECONFIGS;
 
 export interface BundleChanges {
   readonly changes: readonly PathChange[];
@@ -111,8 +111,9 @@ async function kubeconfigChanges(
 ): Promise<Pick<BundleChanges, 'changes' | 'servers'>> {
   const changes: PathChange[] = [];
   const servers = new Set<string>();
-  for (const path of apiServerAuthority === undefined ? [] : KUBECONFIGS) {
-    if (apiServerAuthority === undefined || isLeft(path)) continue;
+  if (apiServerAuthority === undefined) return { changes, servers: [] };
+  for (const path of KUBECONFIGS) {
+    if (isLeft(path)) continue;
     const now = await files.look(path);
     if (now.kind !== 'file') continue;
     const text = now.content.toString('utf8');

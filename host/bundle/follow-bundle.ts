@@ -18,10 +18,11 @@ import { Alarm } from '../drift/alarm';
 import { retryAfterOf } from '../drift/news';
 import { endRepair } from '../drift/unfinished-repair';
 import type { Exclusive } from '../exclusive';
+import type { Log } from '../log';
 import type { StepContext } from '../ports';
 import { CURRENT_CONFIG_FILE } from '../records/configs';
 import { openJournal } from '../transaction/open-journal';
-import { ALSO_WATCHED } from './bundle-changes';
+import { KUBECONFIGS } from './bundle-changes';
 import { type BundlePorts, writeBundle } from './write-bundle';
 
 export interface FollowPorts extends Omit<BundlePorts, 'context'> {
@@ -32,14 +33,8 @@ export interface FollowPorts extends Omit<BundlePorts, 'context'> {
   ask(report: BundleReport, signal: AbortSignal): Promise<HostBundle | undefined>;
 }
 
-interface FollowLog {
-  debug(fields: object, message: string): void;
-  info(fields: object, message: string): void;
-  warn(fields: object, message: string): void;
-}
-
 /** Milliseconds. */
-export interface FollowTiming {
+interface FollowTiming {
   /** From the first touch of a file to the look at it. */
   readonly quiet: number;
   /** Until an update that is under way is looked at again. */
@@ -72,7 +67,7 @@ const CUT_MS = 10_000;
 export interface FollowOptions {
   readonly exclusive: Exclusive;
   readonly signal: AbortSignal;
-  readonly log: FollowLog;
+  readonly log: Omit<Log, 'error'>;
   readonly timing?: Partial<FollowTiming>;
   /** From 0 to 1; spreads the work of many hosts. */
   readonly random?: () => number;
@@ -210,7 +205,7 @@ class BundleFollower {
       if ((this.#next ?? this.#bundle) === bundle) this.#problem = problem;
     }
     this.#watch?.set({
-      paths: [...bundle.files.map(({ path }) => path), ...ALSO_WATCHED, CURRENT_CONFIG_FILE],
+      paths: [...bundle.files.map(({ path }) => path), ...KUBECONFIGS, CURRENT_CONFIG_FILE],
     });
   }
 

@@ -34,7 +34,7 @@ export interface BundlePorts extends Pick<
   tryAuthority(server: string, pem: string): Promise<void>;
 }
 
-export interface WrittenBundle {
+interface WrittenBundle {
   /** Changed paths. */
   readonly paths: readonly string[];
   readonly leftToConfig: readonly string[];

@@ -35,6 +35,7 @@ import { Alarm } from './alarm';
 import type { Exclusive } from '../exclusive';
 import { type KubeletStarts, kubeletStarts } from './kubelet-starts';
 import { openJournal } from '../transaction/open-journal';
+import type { Log } from '../log';
 import type { StepContext } from '../ports';
 import { CURRENT_CONFIG_FILE, type HostConfig, readCurrentConfig } from '../records/configs';
 import { endRepair } from './unfinished-repair';
@@ -52,16 +53,10 @@ export interface DriftPorts extends Omit<RepairPorts, 'context'> {
   report(report: DriftReport, signal: AbortSignal): Promise<DriftAnswer>;
 }
 
-interface DriftLog {
-  debug(fields: object, message: string): void;
-  info(fields: object, message: string): void;
-  warn(fields: object, message: string): void;
-}
-
 export interface DriftOptions {
   readonly exclusive: Exclusive;
   readonly signal: AbortSignal;
-  readonly log: DriftLog;
+  readonly log: Omit<Log, 'error'>;
   readonly timing?: Partial<DriftTiming>;
   /** From 0 to 1; spreads the work of many hosts. */
   readonly random?: () => number;

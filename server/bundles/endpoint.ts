@@ -15,7 +15,7 @@ import { createBundleRecorder } from './recorder';
 import { BUNDLE_REPORT_BYTES, readBundleReport } from './schema';
 import type { BundleSource } from './source';
 
-export interface BundleDependencies {
+interface BundleDependencies {
   readonly cluster: ClusterView;
   readonly bundles: BundleSource;
   readonly writeBundle: WriteBundle;
@@ -37,7 +37,7 @@ interface Asking {
 }
 
 /** Hosts wait half a minute longer. */
-export const HOLD_MS = 240_000;
+const HOLD_MS = 240_000;
 const SILENCE_MS = HOLD_MS + 60_000;
 
 /** Only the certificate says which node asks, and only its labels say which pool it is in. */

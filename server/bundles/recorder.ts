@@ -1,22 +1,26 @@
 /** Shows on a MachineConfigNode which bundle its host has. */
 
 import { failureName } from '../../core/errors';
-import { bundleCondition, type BundleReport, bundleShown } from '../../core/host-bundle';
+import {
+  bundleCondition,
+  type BundleReport,
+  bundleShown,
+  type GivenBundle,
+} from '../../core/host-bundle';
 import { belongsTo } from '../../core/node/adoption';
 import type { MachineConfigNode } from '../../core/node/types';
 import type { Condition } from '../../core/object-meta';
+import { rfc3339 } from '../../core/rfc3339';
 import { newerOf } from '../drift-recorder';
 import type { ClusterView, WriteBundle } from '../ports';
 import { oneAtATime } from '../one-at-a-time';
 
-type Given = Parameters<typeof bundleCondition>[1];
-
-export interface BundleRecorder {
+interface BundleRecorder {
   /**
    * @returns false when the node has no MachineConfigNode yet, or one of an earlier Node
    * @throws `ApiUnavailable`
    */
-  record(node: string, report: BundleReport, given: Given): Promise<boolean>;
+  record(node: string, report: BundleReport, given: GivenBundle): Promise<boolean>;
 }
 
 /** One report at a time per node, so that an older one never overwrites a newer one. */
@@ -29,7 +33,11 @@ export function createBundleRecorder(
   /** By node: the last write, which the watch may not show yet. */
   const written = new Map<string, MachineConfigNode>();
 
-  async function recordNow(node: string, report: BundleReport, given: Given): Promise<boolean> {
+  async function recordNow(
+    node: string,
+    report: BundleReport,
+    given: GivenBundle,
+  ): Promise<boolean> {
     const seen = cluster.machineConfigNode(node);
     const member = cluster.node(node);
     if (seen === undefined || member === undefined || !belongsTo(member, seen)) {
@@ -38,9 +46,7 @@ export function createBundleRecorder(
     }
     const known = newerOf(seen, written.get(node));
     if (known === seen) written.delete(node);
-    const instant = now()
-      .toISOString()
-      .replace(/\.\d{3}Z$/, 'Z');
+    const instant = rfc3339(now());
     const shown = bundleShown(known);
     const wanted = bundleCondition(report, given, shown, instant);
     if (isSame(shown, wanted)) return true;

@@ -12,7 +12,7 @@ import {
 import type { MachinePorts } from '../../host/ports';
 import type { Logger } from '../../process/logging';
 
-export interface BundlePlace {
+interface BundlePlace {
   readonly root: string;
   readonly endpoint: ConfigClientOptions;
   readonly kubeletUnit: FollowPorts['kubeletUnit'];
