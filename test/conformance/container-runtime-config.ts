@@ -12,6 +12,7 @@ import {
 import { messageOf } from '../../core/errors';
 import { CONTAINER_RUNTIME_CONFIG, generatedSpec, type Origin } from '../../core/generated-configs';
 import {
+  givenContext,
   kindOfFunctions,
   knownKeys,
   metadataOf,
@@ -34,14 +35,18 @@ import {
 import { isJsonObject, type JsonObject } from './kind';
 
 /** MCO's function → what answers like it. */
-const HANDLERS: Handlers = {
+const HANDLERS: Handlers<GivenContext> = {
   validateUserContainerRuntimeConfig: validate,
   RunContainerRuntimeBootstrap: bootstrap,
   getManagedKeyCtrCfg: name,
   syncContainerRuntimeConfig: sync,
 };
 
-export const containerRuntimeKind = kindOfFunctions('ContainerRuntimeConfigs', HANDLERS);
+export const containerRuntimeKind = kindOfFunctions(
+  'ContainerRuntimeConfigs',
+  givenContext,
+  HANDLERS,
+);
 
 function validate(input: JsonObject): unknown {
   knownKeys('input', input, ['function', 'containerRuntimeConfig']);

@@ -25,9 +25,8 @@ export interface GivenContext {
   readonly releaseImageDefault: string;
 }
 
-/** The `context` of a file. Throws when a text is missing. */
-function contextOf(file: unknown): GivenContext {
-  const context = isJsonObject(file) && isJsonObject(file['context']) ? file['context'] : {};
+/** Throws when a text is missing. */
+export function givenContext(context: JsonObject): GivenContext {
   return {
     storageConf: textOf(context, 'storageConf'),
     registriesConf: textOf(context, 'registriesConf'),
@@ -39,20 +38,29 @@ function contextOf(file: unknown): GivenContext {
 }
 
 /** MCO's function → what answers like it. */
-export type Handlers = Readonly<
-  Record<string, (input: JsonObject, context: GivenContext, expected: JsonObject) => unknown>
+export type Handlers<C> = Readonly<
+  Record<string, (input: JsonObject, context: C, expected: JsonObject) => unknown>
 >;
 
-/** Files whose cases name a function of MCO. Throws at a function that has no handler. */
-export function kindOfFunctions(name: string, handlers: Handlers): ConformanceKind {
+/**
+ * Files whose cases name a function of MCO. Throws at a function that has no handler.
+ *
+ * @param contextOf - reads the `context` of a file, which its cases share
+ */
+export function kindOfFunctions<C>(
+  name: string,
+  contextOf: (context: JsonObject) => C,
+  handlers: Handlers<C>,
+): ConformanceKind {
   return {
     name,
-    matches: (file) => {
-      const input = casesOf(file)?.[0]?.['input'];
-      return isJsonObject(input) && Object.hasOwn(handlers, String(input['function']));
-    },
+    matches: (file) =>
+      (casesOf(file) ?? []).some(
+        ({ input }) => isJsonObject(input) && Object.hasOwn(handlers, String(input['function'])),
+      ),
     cases: (file) => {
-      const context = contextOf(file);
+      const given = isJsonObject(file) && isJsonObject(file['context']) ? file['context'] : {};
+      const context = contextOf(given);
       return (casesOf(file) ?? []).map((entry, index): ConformanceCase => {
         const { name, input, expected } = entry;
         if (typeof name !== 'string' || !isJsonObject(input) || !isJsonObject(expected)) {
@@ -65,7 +73,7 @@ export function kindOfFunctions(name: string, handlers: Handlers): ConformanceKi
   };
 }
 
-function handlerOf(handlers: Handlers, input: JsonObject): Handlers[string] {
+function handlerOf<C>(handlers: Handlers<C>, input: JsonObject): Handlers<C>[string] {
   const name = textOf(input, 'function');
   const handler = Object.hasOwn(handlers, name) ? handlers[name] : undefined;
   if (handler === undefined) throw new Error(`function ${name} has no handler`);

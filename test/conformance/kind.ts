@@ -18,7 +18,7 @@ interface Answer {
 /** A kind of file, recognised by content, never by file name. */
 export interface ConformanceKind {
   readonly name: string;
-  /** Whether this parsed file is of the kind; checks the shape of its first case. */
+  /** Whether this parsed file is of the kind; checks the shape of its cases. */
   matches(file: unknown): boolean;
   /** The cases in file order. Throws when the file is malformed. */
   cases(file: unknown): readonly ConformanceCase[];

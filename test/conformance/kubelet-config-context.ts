@@ -15,8 +15,8 @@ export interface KubeletContext {
   fill(template: string): string;
 }
 
-export function contextOf(context: unknown): KubeletContext {
-  const { templates, controllerConfig, controllerVersion } = isJsonObject(context) ? context : {};
+export function contextOf(context: JsonObject): KubeletContext {
+  const { templates, controllerConfig, controllerVersion } = context;
   const clusterDns = isJsonObject(controllerConfig) ? controllerConfig['clusterDNSIP'] : undefined;
   const fill = (template: string): string => filled(template, String(clusterDns));
   return {

@@ -19,6 +19,7 @@ import {
   type SyncResult,
 } from '../../core/registries';
 import {
+  givenContext,
   kindOfFunctions,
   knownKeys,
   metadataOf,
@@ -33,7 +34,7 @@ import {
 import { isJsonObject, type JsonObject } from './kind';
 
 /** MCO's function → what answers like it. */
-const HANDLERS: Handlers = {
+const HANDLERS: Handlers<GivenContext> = {
   syncImageConfig: sync,
   RunImageBootstrap: bootstrap,
   ScopeIsNestedInsideScope: nested,
@@ -42,7 +43,11 @@ const HANDLERS: Handlers = {
   getManagedKeyReg: names,
 };
 
-export const registriesKind = kindOfFunctions('registries and image policies', HANDLERS);
+export const registriesKind = kindOfFunctions(
+  'registries and image policies',
+  givenContext,
+  HANDLERS,
+);
 
 const BASE_KEYS = ['storageConf', 'registriesConf', 'policyJSON', 'releaseImage'];
 const MIRROR_KEYS = ['imageContentSourcePolicies', 'imageDigestMirrorSets', 'imageTagMirrorSets'];
