@@ -7,6 +7,7 @@ export { lookAtOrigins, type GeneratedObject } from './look';
 export {
   bootstrapOwner,
   fileContents,
+  generatedFile,
   generatedMachineConfig,
   generatedSpec,
   originOwner,

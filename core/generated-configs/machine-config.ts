@@ -55,11 +55,11 @@ export function generatedMachineConfig(generated: GeneratedConfig): MachineConfi
 export function generatedSpec({ files, kernelArguments }: GeneratedContent): MachineConfigSpec {
   const ignition = { version: '3.5.0' };
   const config: IgnitionConfig =
-    files.length === 0 ? { ignition } : { ignition, storage: { files: files.map(ignitionFile) } };
+    files.length === 0 ? { ignition } : { ignition, storage: { files: files.map(generatedFile) } };
   return { config, ...(kernelArguments === undefined ? {} : { kernelArguments }) };
 }
 
-function ignitionFile({ path, contents }: GeneratedFile): IgnitionFile {
+export function generatedFile({ path, contents }: GeneratedFile): IgnitionFile {
   return { path, mode: 0o644, overwrite: true, contents: fileContents(contents) };
 }
 

@@ -53,31 +53,49 @@ export interface SyncResult {
  *   syncImageConfig
  */
 export function syncRegistries(input: SyncInput): SyncResult {
-  const { image, releaseImage, owner, controllerVersion } = input;
+  const { choice, ...said } = askedRegistries(input);
+  if (choice === undefined) return said;
+  const { controllerVersion, owner } = input;
+  try {
+    return {
+      ...said,
+      machineConfigs: machineConfigsOf(input, choice, { controllerVersion, owner }),
+    };
+  } catch (error) {
+    return { ...said, error: notMade(error) };
+  }
+}
+
+/** In MCO's words. */
+export function notMade(error: unknown): string {
+  return `could not Create/Update MachineConfig: ${messageOf(error)}`;
+}
+
+type Asked = Omit<SyncResult, 'machineConfigs'> & {
+  /** Absent = `error`. */
+  readonly choice?: RegistriesChoice;
+};
+
+/** What the objects ask for, of all pools alike. */
+export function askedRegistries(
+  input: Omit<SyncInput, 'port' | 'pools' | 'baseFilesOf' | 'owner' | 'controllerVersion'>,
+): Asked {
+  const { image, releaseImage } = input;
   const mirrors = inOrder(input.mirrors);
-  let lists: ValidLists = {};
-  let policies: ScopedPolicies | undefined;
-  const result = (): Pick<SyncResult, 'blockError' | 'conflicts'> => ({
-    ...(lists.error === undefined ? {} : { blockError: lists.error }),
-    conflicts: policies?.conflicts ?? [],
-  });
+  let lists: ValidLists;
   try {
     lists = validLists(releaseImage, image, mirrors);
   } catch (error) {
     const message = messageOf(error);
     return { blockError: message, conflicts: [], error: message };
   }
+  const blocked = lists.error === undefined ? {} : { blockError: lists.error };
   try {
-    policies = policiesOf(input, byName);
+    const policies = policiesOf(input, byName);
+    const choice = { ...choiceOf(image), lists, policies, mirrors, releaseImage };
+    return { ...blocked, conflicts: policies.conflicts, choice };
   } catch (error) {
-    return { ...result(), error: messageOf(error) };
-  }
-  const choice = { ...choiceOf(image), lists, policies, mirrors, releaseImage };
-  try {
-    const machineConfigs = machineConfigsOf(input, choice, { controllerVersion, owner });
-    return { ...result(), machineConfigs };
-  } catch (error) {
-    return { ...result(), error: `could not Create/Update MachineConfig: ${messageOf(error)}` };
+    return { ...blocked, conflicts: [], error: messageOf(error) };
   }
 }
 
@@ -103,7 +121,11 @@ export function bootstrapRegistries(input: BootstrapInput): readonly MachineConf
 }
 
 function policiesOf(
-  { clusterImagePolicies, imagePolicies, sigstoreVerification }: Common,
+  {
+    clusterImagePolicies,
+    imagePolicies,
+    sigstoreVerification,
+  }: Pick<Common, 'clusterImagePolicies' | 'imagePolicies' | 'sigstoreVerification'>,
   ordered: (policies: readonly ImagePolicy[]) => readonly ImagePolicy[],
 ): ScopedPolicies {
   if (!sigstoreVerification) return scopedPolicies([], []);

@@ -6,19 +6,21 @@ import type { FieldProblem } from '../field-problem';
 import {
   baseName,
   forAll,
+  generatedFile,
   generatedMachineConfig,
-  generatedSpec,
   storedConfig,
   type ConfigWrite,
   type Due,
+  type GeneratedFile,
 } from '../generated-configs';
-import type { IgnitionConfig, MachineConfig } from '../machine-config/types';
+import type { MachineConfig } from '../machine-config/types';
 import { CONFIG_GROUP, LABEL } from '../names';
 import type { ObjectMeta } from '../object-meta';
 import type { MachineConfigPool } from '../pool/types';
 import type { TomlPort } from '../toml';
 import { containerdRegistries } from './containerd';
-import { syncRegistries, type SyncResult } from './generate';
+import { registriesFiles } from './files';
+import { askedRegistries, notMade, type SyncResult } from './generate';
 import { registriesProblems } from './problems';
 import { parseNamed } from './reference';
 import type { ImagePolicy, ImageSpec, MirrorSets } from './types';
@@ -66,16 +68,43 @@ export function lookAtRegistries(picture: RegistriesPicture): RegistriesLook {
     ...{ from: FROM, nameOf: (pool) => baseName('registries', pool), machineConfigs },
     hasOwnFiles: (pool) => isBuiltIn(pool) || runtimeOf(pool).isOwn,
   });
-  const made = due.map((one) => madeFor(one, runtimeOf(one.pool), picture));
+  const wishes = wishesOf(picture);
+  const made = due.map((one) => madeFor(one, runtimeOf(one.pool), { ...picture, ...wishes }));
   const refused = [...new Set(made.flatMap((one) => ('problem' in one ? [one.problem] : [])))];
   const good = made.flatMap((one) => ('writes' in one ? [one] : []));
   return {
-    ...{ refused, conflicts: good[0]?.conflicts ?? [] },
+    refused,
+    conflicts: good[0]?.hasPolicies === true ? wishes.containers.conflicts : [],
     writes: [...good.flatMap(({ writes }) => writes), ...gone],
     // What is refused everywhere is said once, as that.
     ignored:
       good.length === 0 ? [] : [...problemsOf(picture), ...good.flatMap((one) => one.ignored)],
   };
+}
+
+/** What the objects ask for, in the forms of both runtimes. */
+interface Wishes {
+  readonly containers: ReturnType<typeof askedRegistries>;
+  readonly containerd: ReturnType<typeof containerdRegistries> | { readonly error: string };
+}
+
+function wishesOf(picture: RegistriesPicture): Wishes {
+  const image = picture.image?.spec ?? {};
+  return {
+    containers: askedRegistries({
+      ...{ ...picture, image, sigstoreVerification: true },
+      releaseImage: picture.releaseImage ?? NO_RELEASE,
+    }),
+    containerd: orError(() => containerdRegistries(image, picture.mirrors)),
+  };
+}
+
+function orError<T>(make: () => T): T | { readonly error: string } {
+  try {
+    return make();
+  } catch (error) {
+    return { error: messageOf(error) };
+  }
 }
 
 /**
@@ -105,39 +134,23 @@ type Made =
   | { readonly problem: string }
   | {
       readonly writes: readonly ConfigWrite[];
-      readonly conflicts: SyncResult['conflicts'];
+      /** Whether image policies are among its files. */
+      readonly hasPolicies: boolean;
       readonly ignored: readonly FieldProblem[];
     };
 
 function madeFor(
-  due: Due,
+  { pool: { metadata }, name, before, annotations }: Due,
   runtime: ReturnType<typeof machineRuntime>,
-  picture: RegistriesPicture,
+  given: RegistriesPicture & Wishes,
 ): Made {
   if ('problem' in runtime) return runtime;
-  try {
-    return together(due, runtime, picture);
-  } catch (error) {
-    return { problem: messageOf(error) };
-  }
-}
-
-/** @throws `InvalidMachineConfig` in MCO's words */
-function together(
-  { pool: { metadata }, name, before, annotations }: Due,
-  runtime: MachineRuntime,
-  picture: RegistriesPicture,
-): Made {
-  const { image, mirrors, version } = picture;
-  const ofContainers = synced(metadata.name, runtime, picture);
-  if (ofContainers?.error !== undefined) return { problem: ofContainers.error };
-  const ofContainerd = runtime.isContainerd
-    ? containerdRegistries(image?.spec ?? {}, mirrors)
-    : { files: [], problems: [] };
-  const own = generatedSpec({ files: ofContainerd.files });
-  const files = [{ spec: own }, ...(ofContainers?.machineConfigs ?? [])].flatMap(
-    ({ spec }) => (spec.config as IgnitionConfig).storage?.files ?? [],
-  );
+  const ofContainers = filesOfContainers(runtime, given);
+  if ('problem' in ofContainers) return ofContainers;
+  const ofContainerd = runtime.isContainerd ? given.containerd : { files: [], problems: [] };
+  if ('error' in ofContainerd) return { problem: ofContainerd.error };
+  const { image, version } = given;
+  const files = [...ofContainerd.files, ...ofContainers.files].map(generatedFile);
   const config = generatedMachineConfig({
     ...{ name, pool: metadata.name, annotations, controllerVersion: version },
     spec: { config: { ignition: { version: '3.5.0' }, storage: { files } } },
@@ -145,27 +158,21 @@ function together(
   });
   return {
     writes: storedConfig(before, config),
-    ...{ conflicts: ofContainers?.conflicts ?? [], ignored: ofContainerd.problems },
+    ...{ hasPolicies: runtime.containers !== undefined, ignored: ofContainerd.problems },
   };
 }
 
-function synced(
-  pool: string,
-  { containers }: MachineRuntime,
-  picture: RegistriesPicture,
-): SyncResult | undefined {
-  if (containers === undefined) return undefined;
-  return syncRegistries({
-    ...picture,
-    image: picture.image?.spec ?? {},
-    releaseImage: picture.releaseImage ?? NO_RELEASE,
-    sigstoreVerification: true,
-    port: picture.toml,
-    pools: [{ name: pool }],
-    baseFilesOf: () => containers,
-    owner: ownerOf(picture.image),
-    controllerVersion: picture.version,
-  });
+function filesOfContainers(
+  { containers: base }: MachineRuntime,
+  { containers: { choice, error = '' }, toml }: Wishes & RegistriesPicture,
+): { readonly files: readonly GeneratedFile[] } | { readonly problem: string } {
+  if (base === undefined) return { files: [] };
+  if (choice === undefined) return { problem: error };
+  try {
+    return { files: registriesFiles(choice, base, toml) };
+  } catch (thrown) {
+    return { problem: notMade(thrown) };
+  }
 }
 
 function problemsOf(picture: RegistriesPicture): readonly FieldProblem[] {
@@ -179,7 +186,6 @@ function problemsOf(picture: RegistriesPicture): readonly FieldProblem[] {
   });
 }
 
-function ownerOf(image: RegistriesPicture['image']) {
-  const { name = '', uid = '' } = image?.metadata ?? {};
+function ownerOf({ metadata: { name, uid = '' } }: { readonly metadata: ObjectMeta }) {
   return { apiVersion: `${CONFIG_GROUP}/v1`, kind: 'Image', name, uid };
 }
