@@ -20,6 +20,8 @@ interface Fact {
   readonly file?: string;
 }
 
+const TRUST_BUNDLE = '/etc/pki/ca-trust/source/anchors/openshift-config-user-ca-bundle.crt';
+
 const DNS_NAME = /^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$/;
 const ONE_WORD = /^[\u0021-\u007e]+$/;
 
@@ -80,8 +82,17 @@ export function clusterFacts(config: unknown): ClusterFacts {
   return {
     values: { ...told.values, ...platform.values },
     findings: [...platform.findings, ...told.findings],
-    warnings: platform.warnings,
+    warnings: [...platform.warnings, ...trustBundle(config)],
   };
+}
+
+/** MCO's templates have it. A change restarts the container runtime, so it belongs to a rollout. */
+function trustBundle(config: unknown): readonly TemplateFinding[] {
+  const path = ['spec', 'additionalTrustBundle'];
+  const value = valueAt(config, ...path);
+  if (value === undefined || value === null || value === '') return [];
+  const fix = `write it into a MachineConfig, as the file ${TRUST_BUNDLE}`;
+  return [{ path, problem: 'is not brought to the machines', fix }];
 }
 
 interface FactRefusal {

@@ -1,4 +1,5 @@
 import type { MachineConfig } from '../../../../core/machine-config';
+import { findingText } from '../../../../core/templates';
 import {
   aControllerConfig,
   aPool,
@@ -279,6 +280,15 @@ test('an unknown platform counts as none, with a warning', () => {
   const look = lookAt({ templates, controllerConfig: aControllerConfig({ ...FACTS, infra }) });
   expect(fileText(configsIn(look)[0], '/etc/p')).toBe('none\n');
   expect(look.objects[0]?.warnings[0]?.problem).toContain('"Mainframe" is no platform');
+});
+
+test('a trust bundle is not brought to the machines, with a warning', () => {
+  const templates = folder(BASE);
+  const controllerConfig = aControllerConfig({ ...FACTS, additionalTrustBundle: 'eA==' });
+  expect(lookAt({ templates, controllerConfig }).objects[0]?.warnings.map(findingText)).toEqual([
+    'spec.additionalTrustBundle: is not brought to the machines; write it into a MachineConfig, as the file /etc/pki/ca-trust/source/anchors/openshift-config-user-ca-bundle.crt',
+  ]);
+  expect(lookAt({ templates }).objects[0]?.warnings).toEqual([]);
 });
 
 test('a folder that cannot be read is a problem of the object', () => {
