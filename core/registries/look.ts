@@ -8,6 +8,7 @@ import {
   forAll,
   generatedFile,
   generatedMachineConfig,
+  legacyName,
   storedConfig,
   type ConfigWrite,
   type Due,
@@ -157,9 +158,18 @@ function madeFor(
     owner: image === undefined ? undefined : ownerOf(image),
   });
   return {
-    writes: storedConfig(before, config),
+    writes: [...storedConfig(before, config), ...replaced(metadata, given)],
     ...{ hasPolicies: runtime.containers !== undefined, ignored: ofContainerd.problems },
   };
+}
+
+/** The MachineConfig under its name of before OpenShift 4.7. */
+function replaced(
+  pool: ObjectMeta,
+  { machineConfigs }: Pick<RegistriesPicture, 'machineConfigs'>,
+): readonly ConfigWrite[] {
+  const name = legacyName('registries', pool);
+  return machineConfigs.get(name) === undefined ? [] : [{ do: 'remove', name }];
 }
 
 function filesOfContainers(

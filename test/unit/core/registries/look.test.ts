@@ -134,6 +134,16 @@ test('when nobody asks for any, its own goes, and that of another controller sta
   ]);
 });
 
+test('the MachineConfig under its name of before OpenShift 4.7 is replaced', () => {
+  const worker = aPool('worker');
+  const pools = [{ ...worker, metadata: { ...worker.metadata, uid: 'u-1' } }];
+  const { writes } = look({ pools }, [CONTAINERD, config('99-worker-u-1-registries')]);
+  expect(writes).toEqual([
+    ['create', '99-worker-generated-registries'],
+    ['remove', '99-worker-u-1-registries'],
+  ]);
+});
+
 test('a release image that is no reference keeps no pool of containerd waiting', () => {
   const { writes } = look({ releaseImage: 'not a reference' });
   expect(writes).toEqual([['create', '99-worker-generated-registries']]);
