@@ -1,7 +1,7 @@
 /** An API server that refuses to create some MachineConfigs. */
 
 import type { KubeClient } from '../../../adapters/kube/client';
-import type { KubeObject, Resource } from '../../../adapters/kube/resources';
+import type { Resource } from '../../../adapters/kube/resources';
 import { applyManifest, eventually } from '../kube/fixture';
 import { aConfig } from './fixture';
 
@@ -33,11 +33,11 @@ export async function denyConfigs(
       matchConditions: [{ name: 'name', expression: `request.name.startsWith('${prefix}')` }],
       validations: [{ expression: 'false', message }],
     },
-  } as KubeObject);
+  });
   await applyManifest(client, {
     ...{ apiVersion, kind: BINDINGS.kind, metadata },
     spec: { policyName: prefix, validationActions: ['Deny'] },
-  } as KubeObject);
+  });
   await eventually(async () => {
     const path = '/apis/machineconfiguration.openshift.io/v1/machineconfigs?dryRun=All';
     const asked = await client.post(path, aConfig(`${prefix}-try`, 'worker'), 'try');
