@@ -236,8 +236,8 @@ export const PLANTS: readonly Plant[] = [
     ...{ seed: 9, within: 10, plain: true, storm: 0.4 },
     change: {
       file: 'core/rollout/threshold.ts',
-      from: 'return failedCount >= failureLimit',
-      to: 'return failedCount > failureLimit',
+      from: 'return counted.length >= failureLimit',
+      to: 'return counted.length > failureLimit',
     },
   },
   {
@@ -256,8 +256,8 @@ export const PLANTS: readonly Plant[] = [
     ...{ seed: 326, within: 10, plain: true, storm: 0.4 },
     change: {
       file: 'activities/cluster/still-wanted.ts',
-      from: 'if (!(await isAwaited())) {',
-      to: 'if ((await isAwaited()) === undefined) {',
+      from: 'if (!(await isAwaited())) throw',
+      to: 'if ((await isAwaited()) === undefined) throw',
     },
   },
   {
