@@ -40,7 +40,7 @@ export const RULES = {
     'get,list,watch imagecontentsourcepolicies.operator.openshift.io',
     'get,list,watch nodes.config.openshift.io',
     'get,list,watch rolloutpolicies.slipway.dev',
-    'get,list,watch machineconfigurations.operator.openshift.io',
+    'get,list,watch,create machineconfigurations.operator.openshift.io',
     'patch machineconfigurations.operator.openshift.io/status',
     'get clusteroperators.config.openshift.io machine-config',
     'get deployments.apps machine-config-operator',
