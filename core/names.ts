@@ -75,6 +75,8 @@ export const LABEL = {
   ROLE: `${MCO_GROUP}/role`,
   /** On pools that MCO itself makes. */
   BUILT_IN_POOL: `${MCO_GROUP}/mco-built-in`,
+  /** On pools that have to be updated before an upgrade is over. */
+  REQUIRED_FOR_UPGRADE: 'operator.machineconfiguration.openshift.io/required-for-upgrade',
   ZONE: 'topology.kubernetes.io/zone',
   OS: 'kubernetes.io/os',
   CONTROL_PLANE: 'node-role.kubernetes.io/control-plane',

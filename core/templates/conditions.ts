@@ -10,7 +10,8 @@ import { setCondition } from '../pool/conditions';
 
 const RUNNING = 'TemplateControllerRunning';
 const COMPLETED = 'TemplateControllerCompleted';
-const FAILING = 'TemplateControllerFailing';
+/** True = the MachineConfigs of the templates are not what they should be. */
+export const TEMPLATES_FAILING = 'TemplateControllerFailing';
 
 interface Sync {
   readonly generation: number;
@@ -21,7 +22,7 @@ interface Sync {
 }
 
 export function isFailing(conditions: readonly OriginCondition[]): boolean {
-  return conditions.some(({ type, status }) => type === FAILING && status === 'True');
+  return conditions.some(({ type, status }) => type === TEMPLATES_FAILING && status === 'True');
 }
 
 /** Before the writes. Failing stays as it is until they are done. */
@@ -56,11 +57,11 @@ export function endedConditions(
             message: `sync completed towards ${towards}`,
           } as const,
           { type: RUNNING, status: 'False' } as const,
-          { type: FAILING, status: 'False' } as const,
+          { type: TEMPLATES_FAILING, status: 'False' } as const,
         ]
       : [
           {
-            type: FAILING,
+            type: TEMPLATES_FAILING,
             status: 'True',
             message: `failed to syncing towards ${towards}: ${problem}`,
           } as const,

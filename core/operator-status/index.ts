@@ -1,0 +1,15 @@
+export { componentsOf, imageOfPod, NAME_LABEL, type ProcessPod } from './components';
+export { clusterOperatorStatus, operatorStatus } from './decide';
+export { statusDiffers } from './differs';
+export { settingFaults, temporalFaults } from './faults';
+export { HostVersions, hostWorkersLine } from './host-workers';
+export {
+  CLUSTER_OPERATOR,
+  OperatorCondition,
+  SLIPWAY,
+  type ClusterOperator,
+  type ClusterOperatorStatus,
+  type Component,
+  type OperatorStatus,
+  type Slipway,
+} from './types';
