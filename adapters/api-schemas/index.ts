@@ -22,3 +22,4 @@ export { MachineConfiguration } from './machine-configuration';
 export { parseObject } from './parse-object';
 export { PoolRollout } from './pool-rollout';
 export { RolloutPolicy } from './rollout-policy';
+export { Slipway } from './slipway';

@@ -2,18 +2,10 @@
 
 import { failureName } from '../../core/errors';
 import type { KubeClient } from './client';
-import { DEPLOYMENTS, type KubeObject, type Resource } from './resources';
+import { CLUSTER_OPERATORS, DEPLOYMENTS, type KubeObject, type Resource } from './resources';
 
 const NAMESPACE = 'openshift-machine-config-operator';
 const OPERATORS = ['machine-config-operator', 'machine-config-controller'];
-
-const CLUSTER_OPERATORS: Resource = {
-  group: 'config.openshift.io',
-  version: 'v1',
-  plural: 'clusteroperators',
-  kind: 'ClusterOperator',
-  namespaced: false,
-};
 
 /** In words; undefined = MCO does not run here. */
 export async function findMco(client: KubeClient): Promise<string | undefined> {

@@ -12,6 +12,7 @@ import {
 } from '../../core/names';
 import type { MachineConfigNode, Node } from '../../core/node/types';
 import type { ObjectMeta } from '../../core/object-meta';
+import type { ClusterOperator, Slipway } from '../../core/operator-status';
 import type { MachineConfigPool, RolloutPolicy } from '../../core/pool/types';
 import type {
   ImageContentSourcePolicy,
@@ -179,6 +180,14 @@ export const POOL_ROLLOUTS = resource<PoolRollout>(
   SLIPWAY_VERSION,
   'poolrollouts',
   'PoolRollout',
+);
+export const SLIPWAYS = resource<Slipway>(SLIPWAY_GROUP, SLIPWAY_VERSION, 'slipways', 'Slipway');
+/** Served by OpenShift alone. */
+export const CLUSTER_OPERATORS = resource<ClusterOperator>(
+  CONFIG_GROUP,
+  'v1',
+  'clusteroperators',
+  'ClusterOperator',
 );
 export const MACHINE_CONFIGURATIONS = resource<MachineConfiguration>(
   OPERATOR_GROUP,

@@ -9,6 +9,7 @@ import type { DisruptionAction, NodeDisruptionPolicy } from '../../../core/disru
 import type { MachineConfig } from '../../../core/machine-config/types';
 import type { MachineConfigNode } from '../../../core/node/types';
 import type { Condition } from '../../../core/object-meta';
+import type { Slipway } from '../../../core/operator-status';
 import type { MachineConfigPool, RolloutPolicy } from '../../../core/pool/types';
 import type { Grant, PoolRollout } from '../../../core/rollout/pool-rollout';
 
@@ -180,6 +181,17 @@ describe('the schema and the types of core agree in both directions', () => {
     const undeclared: OnlyIn<PoolRollout, Declared> = OF_PODS;
 
     const object = { metadata: { name: 'worker' } };
+    expect(there(object)).toBe(object);
+    expect([unread, undeclared]).toHaveLength(2);
+  });
+
+  it('Slipway', () => {
+    type Declared = Schema<typeof schemas.Slipway>;
+    const there: (value: Declared) => Slipway = same;
+    const unread: OnlyIn<Declared, Slipway> = HEAD;
+    const undeclared: OnlyIn<Slipway, Declared> = OF_PODS;
+
+    const object = { metadata: { name: 'cluster' } };
     expect(there(object)).toBe(object);
     expect([unread, undeclared]).toHaveLength(2);
   });

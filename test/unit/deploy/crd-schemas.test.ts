@@ -29,6 +29,7 @@ const KINDS: Readonly<Record<string, z.ZodType>> = {
   ControllerConfig: schemas.ControllerConfig,
   RolloutPolicy: schemas.RolloutPolicy,
   PoolRollout: schemas.PoolRollout,
+  Slipway: schemas.Slipway,
   MachineConfiguration: schemas.MachineConfiguration,
   KubeletConfig: schemas.KubeletConfig,
   FeatureGate: schemas.FeatureGate,
