@@ -11,6 +11,7 @@ interface Applied {
     readonly uid?: string;
     /** The object must still have this version. */
     readonly resourceVersion?: string;
+    readonly labels?: Readonly<Record<string, string>>;
   };
   readonly spec?: object;
   readonly status?: object;

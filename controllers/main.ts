@@ -1,6 +1,7 @@
 /** The controllers in one process. Of several replicas only the leader writes. */
 
 import { randomBytes } from 'node:crypto';
+import { hostname } from 'node:os';
 import { connectKube, type KubeClient } from '../adapters/kube/client';
 import {
   absorbInto,
@@ -31,6 +32,7 @@ import { runForLeader, type Leadership } from './leader';
 import { MachineConfigurationController } from './machine-configuration';
 import { createMetrics, type ControllerMetrics } from './metrics';
 import { NodeController, TaintController } from './nodes';
+import { OperatorStatusController } from './operator-status';
 import { PoolStatusController } from './pool-status';
 import { GarbageController, RenderController } from './render';
 import {
@@ -95,10 +97,7 @@ export async function runControllers(
   try {
     await refuseMco(kube, settings, { log, signal: running });
     const following = runCaches(caches, kube, running);
-    await stand(
-      { kube, caches, metrics, gateway: rollouts.gateway, log, settings, version: VERSION },
-      running,
-    );
+    await stand({ kube, caches, metrics, rollouts, log, settings, version: VERSION }, running);
     await following;
   } catch (error) {
     if (!signal.aborted) throw error;
@@ -116,7 +115,7 @@ interface Standing {
   readonly kube: KubeClient;
   readonly caches: ControllerCaches;
   readonly metrics: ControllerMetrics;
-  readonly gateway: RolloutGateway;
+  readonly rollouts: RolloutConnection;
   readonly log: Logger;
   readonly settings: ControllerSettings;
   readonly version: string;
@@ -146,7 +145,7 @@ async function stand(standing: Standing, signal: AbortSignal): Promise<void> {
 
 async function lead(standing: Standing, leadership: Leadership): Promise<void> {
   const leading = leadership.signal;
-  const { kube, caches, metrics, gateway, log, settings, version } = standing;
+  const { kube, caches, metrics, rollouts, log, settings, version } = standing;
   const directory = settings.templatesDir ?? shippedTemplates();
   const folder = await WatchedTemplates.open(directory, leading, () =>
     log.info({ directory }, 'the templates have just changed; waiting until they are at rest'),
@@ -223,7 +222,17 @@ async function lead(standing: Standing, leadership: Leadership): Promise<void> {
     new TaintController({ ...shared, log: of('nodes') }, leading),
     certificates,
     new MachineConfigurationController({ ...shared, log: of('machine-configuration') }, leading),
-    new RolloutController({ ...shared, gateway, log: of('rollout') }, leading),
+    new RolloutController({ ...shared, gateway: rollouts.gateway, log: of('rollout') }, leading),
+    new OperatorStatusController(
+      {
+        ...{ source: kube, picture: caches, events, now, version, podName: hostname() },
+        writerWith: (absorb) => fencedWriter(kube, absorb, leadership),
+        rolloutsWaitFor: () => rollouts.waitingFor(),
+        log: of('operator-status'),
+        namespace: settings.namespace,
+      },
+      leading,
+    ),
   ];
   await whenAborted(leading);
   metrics.setLeader(false);

@@ -51,6 +51,7 @@ export class WatchCache<T extends KubeObject> implements CacheView<T> {
   readonly #listeners = new Set<CacheListener<T>>();
   readonly #markSynced: () => void;
   #isSynced = false;
+  #isServed = false;
   #snapshot: readonly T[] | undefined;
   /** An older object that is absent is deleted. */
   #seen = 0;
@@ -79,6 +80,11 @@ export class WatchCache<T extends KubeObject> implements CacheView<T> {
 
   get isSynced(): boolean {
     return this.#isSynced;
+  }
+
+  /** Of an optional kind: whether the server knew it when it was last listed. */
+  get isServed(): boolean {
+    return this.#isServed;
   }
 
   get size(): number {
@@ -202,6 +208,7 @@ export class WatchCache<T extends KubeObject> implements CacheView<T> {
     }
     this.#hasSeen(listedAt);
     this.#isSynced = true;
+    this.#isServed = list.resourceVersion !== '';
     this.#markSynced();
   }
 

@@ -1,0 +1,1 @@
+export { OperatorStatusController } from './operator-status-controller';
