@@ -1,22 +1,26 @@
 import type { KubeClient } from '../../adapters/kube/client';
 import { findMco } from '../../adapters/kube/mco-presence';
 import {
+  CLUSTER_OPERATORS,
   CONFIG_MAPS,
   type KubeObject,
   LEASES,
   type Resource,
   DEPLOYMENTS,
   SECRETS,
+  SLIPWAYS,
 } from '../../adapters/kube/resources';
 import {
   BUNDLE_CONFIG_MAP,
   BUNDLE_KEY,
   CLIENT_AUTHORITY_CONFIG_MAP,
+  isOurs,
   SERVING_SECRET,
 } from '../../core/certificates';
 import { failureName } from '../../core/errors';
 import { isRecord } from '../../core/is-record';
 import { NAMESPACE } from '../../core/names';
+import { CLUSTER_OPERATOR, SLIPWAY } from '../../core/operator-status';
 import { valueAt } from '../../core/values-at';
 import { variableOf } from '../../process/settings';
 import type { ServerAccess } from './access-rules';
@@ -101,7 +105,10 @@ export function doctorCluster(client: KubeClient): DoctorCluster {
         .filter((name) => name !== '');
     },
     serverPorts: async () => {
-      const service = await found(client, SERVICES, 'slipway-server');
+      const service = await found(client, SERVICES, {
+        name: 'slipway-server',
+        namespace: NAMESPACE,
+      });
       const { type, ports = [] } = service?.spec ?? {};
       if (type === 'LoadBalancer') return ports.map(({ port }) => port);
       return ports.flatMap(({ nodePort }) => nodePort ?? []);
@@ -109,6 +116,11 @@ export function doctorCluster(client: KubeClient): DoctorCluster {
     refusalOf,
     clientAuthorities: async () =>
       (await storedIn(client, CONFIG_MAPS, CLIENT_AUTHORITY_CONFIG_MAP))?.[BUNDLE_KEY],
+    operatorStatus: async () => (await found(client, SLIPWAYS, { name: SLIPWAY }))?.status,
+    hasForeignOperator: async () => {
+      const operator = await found(client, CLUSTER_OPERATORS, { name: CLUSTER_OPERATOR });
+      return operator !== undefined && !isOurs(operator.metadata);
+    },
     mco: () => findMco(client),
   };
 }
@@ -176,18 +188,18 @@ async function storedIn(
   resource: Resource<KubeObject & { readonly data?: Data }>,
   name: string,
 ): Promise<Data | undefined> {
-  const object = await found(client, resource, name);
+  const object = await found(client, resource, { name, namespace: NAMESPACE });
   return object === undefined ? undefined : (object.data ?? {});
 }
 
-/** In Slipway's namespace; undefined = it is not there. */
+/** Undefined = it is not there. */
 async function found<T extends KubeObject>(
   client: KubeClient,
   resource: Resource<T>,
-  name: string,
+  key: { readonly name: string; readonly namespace?: string },
 ): Promise<T | undefined> {
   try {
-    return await client.get(resource, { name, namespace: NAMESPACE });
+    return await client.get(resource, key);
   } catch (error) {
     if (failureName(error) === 'ObjectNotFound') return undefined;
     throw error;

@@ -16,6 +16,7 @@ import {
   unheardHosts,
   updaters,
 } from './nodes';
+import { operator } from './operator';
 import type { DoctorCluster, DoctorTemporal, InstalledDeployment } from './ports';
 import { clusterWorkers, histories, temporalServer } from './temporal';
 
@@ -56,6 +57,7 @@ async function inCluster({ cluster, view, temporal, nowMs }: Patient): Promise<r
     ['other operators', ASK_AN_ADMINISTRATOR, () => mco(cluster)],
     ['deployments of slipway', ASK_AN_ADMINISTRATOR, () => processes(cluster)],
     ['serviceaccounts of slipway', ASK_AN_ADMINISTRATOR, () => access(cluster)],
+    ['slipway cluster', ASK_AN_ADMINISTRATOR, () => operator(cluster)],
     [
       'certificates of slipway',
       ASK_AN_ADMINISTRATOR,

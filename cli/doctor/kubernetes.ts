@@ -11,6 +11,7 @@ import {
   MACHINE_CONFIGURATIONS,
   POOL_ROLLOUTS,
   ROLLOUT_POLICIES,
+  SLIPWAYS,
 } from '../../adapters/kube/resources';
 import { accessOf, inWords, PROCESS_NAMES, RULES, type ProcessName } from './access-rules';
 import { ok, orOk, problem, warning, type Finding } from './finding';
@@ -32,7 +33,7 @@ export async function apiServer(cluster: DoctorCluster): Promise<readonly Findin
 
 const KINDS = [
   ...[MACHINE_CONFIGS, MACHINE_CONFIG_POOLS, MACHINE_CONFIG_NODES, CONTROLLER_CONFIGS],
-  ...[MACHINE_CONFIGURATIONS, ROLLOUT_POLICIES, POOL_ROLLOUTS],
+  ...[MACHINE_CONFIGURATIONS, ROLLOUT_POLICIES, POOL_ROLLOUTS, SLIPWAYS],
 ];
 
 /** Name of its CustomResourceDefinition → version that Slipway asks for. */

@@ -1,5 +1,6 @@
 /** What `slipway doctor` asks; the real ones are in `cluster-facts.ts` and `temporal-facts.ts`. */
 
+import type { OperatorStatus } from '../../core/operator-status';
 import type { ServerAccess } from './access-rules';
 
 /** Of a CustomResourceDefinition, as far as it is looked at. */
@@ -53,6 +54,10 @@ export interface DoctorCluster {
   refusalOf(place: ServerPlace): Promise<string | undefined>;
   /** PEM; undefined = there is none. */
   clientAuthorities(): Promise<string | undefined>;
+  /** Of the whole system; undefined = nobody has written one. */
+  operatorStatus(): Promise<OperatorStatus | undefined>;
+  /** Whether another program has made the ClusterOperator under Slipway's name. */
+  hasForeignOperator(): Promise<boolean>;
   /** In words; undefined = MCO does not run here. */
   mco(): Promise<string | undefined>;
 }

@@ -22,6 +22,7 @@ import {
   PODS,
   type Resource,
   ROLLOUT_POLICIES,
+  SLIPWAYS,
 } from '../../adapters/kube/resources';
 import type { Bundle } from './bundle';
 
@@ -36,6 +37,7 @@ const LOG_BYTES = 16 * 1024 * 1024;
 
 /** The small and important ones first: a bundle may reach its size. */
 const KINDS: readonly (readonly [resource: Resource, namespace?: string])[] = [
+  [SLIPWAYS],
   [MACHINE_CONFIG_POOLS],
   [POOL_ROLLOUTS],
   [ROLLOUT_POLICIES],

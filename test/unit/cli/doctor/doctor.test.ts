@@ -10,6 +10,7 @@ import { certificates } from '../../../../cli/doctor/certificates';
 import { fail } from '../../../../core/errors';
 import { LABEL } from '../../../../core/names';
 import type { MachineConfigNode } from '../../../../core/node/types';
+import type { OperatorStatus } from '../../../../core/operator-status';
 import { VERSION } from '../../../../process/version';
 import { issueServing } from '../../../../adapters/certificates/issue';
 import { newAuthority } from '../../../../tools/cluster/certificates';
@@ -69,9 +70,26 @@ function healthyCluster(): DoctorCluster {
     serverPorts: () => Promise.resolve([]),
     refusalOf: () => Promise.resolve(undefined),
     clientAuthorities: () => Promise.resolve(pem),
+    operatorStatus: () => Promise.resolve(statusWith([])),
+    hasForeignOperator: () => Promise.resolve(false),
     mco: () => Promise.resolve(undefined),
   };
 }
+
+function statusWith(conditions: OperatorStatus['conditions']): OperatorStatus {
+  return {
+    ...{ message: 'all is as expected', since: AT, conditions, versions: [], components: [] },
+    hostWorkers: { reported: 0, neverReported: 0, versions: [] },
+    ...{ pools: {}, relatedObjects: [] },
+  };
+}
+
+const DEGRADED = {
+  type: 'Degraded',
+  status: 'True',
+  reason: 'RequiredPoolsFailed',
+  message: 'pool worker is degraded: disk full',
+} as const;
 
 interface Scene {
   readonly cluster?: Partial<DoctorCluster>;
@@ -163,6 +181,24 @@ it.each<[string, Scene, string, ExitCode]>([
     'that only an administrator can be told',
     { cluster: { mayDo: () => Promise.reject(fail('ApiForbidden', 'no')) } },
     'WARNING  serviceaccounts of slipway: you may not ask what they may do (create subjectaccessreviews)',
+    EXIT.OK,
+  ],
+  [
+    'that the system is degraded',
+    { cluster: { operatorStatus: () => Promise.resolve(statusWith([DEGRADED])) } },
+    'PROBLEM  slipway cluster: Degraded is True (RequiredPoolsFailed): pool worker is degraded: disk full',
+    EXIT.FAILED,
+  ],
+  [
+    'that nobody writes the status of the system',
+    { cluster: { operatorStatus: () => Promise.resolve(undefined) } },
+    'PROBLEM  slipway cluster: has no status: no controllers lead, or they may not write it',
+    EXIT.FAILED,
+  ],
+  [
+    'a ClusterOperator of another program',
+    { cluster: { hasForeignOperator: () => Promise.resolve(true) } },
+    'WARNING  clusteroperator slipway: is of another program, so Slipway does not write its status there',
     EXIT.OK,
   ],
   [
