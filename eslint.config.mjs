@@ -17,8 +17,8 @@ const PURE_NODE = [
   },
   {
     regex: '^node:crypto$',
-    allowImportNames: ['createHash', 'X509Certificate'],
-    message: 'core/ has no randomness and no keys: take them as an argument.',
+    allowImportNames: ['createHash', 'createPublicKey', 'verify', 'X509Certificate'],
+    message: 'core/ has no randomness and no private keys: take them as an argument.',
   },
 ];
 

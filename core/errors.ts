@@ -187,8 +187,14 @@ export const FAILURES = {
   OrderRefused: {
     kind: 'stalled',
     means:
-      'an order was for another node, had expired, or belonged to an update that was rolled back',
-    next: 'read the message, then retry the node; if orders keep expiring, check the clocks',
+      'a host got an order that it does not obey: not signed by its cluster, for another node, pool or step, expired, repeated, or of an update that was rolled back',
+    next: 'read the message (docs/security.md#signed-orders), then retry the node; if orders keep expiring, check the clocks',
+  },
+  OrderOutdated: {
+    kind: 'cancelled',
+    means:
+      'the cluster worker did not sign an order, because the API server shows another config, pool or policy for the node by now',
+    next: 'nothing; the rollout updates the node to what the API server shows',
   },
   ConfigDrift: {
     kind: 'stalled',

@@ -53,7 +53,7 @@ export const ANNOTATION = {
   /** On a MachineConfigNode: the update that waits for its grant (`core/node/prepared.ts`). */
   PREPARED: `${SLIPWAY_GROUP}/prepared`,
   PAUSED_REASON: `${SLIPWAY_GROUP}/paused-reason`,
-  /** On a Secret of certificates that Slipway made: a person asks for a new one. */
+  /** On a Secret of certificates or of the key of orders that Slipway made: a person asks for a new one. */
   RENEW: `${SLIPWAY_GROUP}/renew`,
   /** On the Secret of a join token: RFC 3339. Written by the server, at most once a minute. */
   LAST_USED: `${SLIPWAY_GROUP}/last-used`,
@@ -85,12 +85,16 @@ export const LABEL = {
   WORKER: 'node-role.kubernetes.io/worker',
   /** On the Secret of a join token: the pool that it opens. */
   JOIN_POOL: `${SLIPWAY_GROUP}/join-pool`,
-  /** On Secrets and ConfigMaps of certificates: which process keeps them. */
+  /** On Secrets and ConfigMaps of certificates and keys: which process keeps them. */
   MANAGED_BY: 'app.kubernetes.io/managed-by',
 } as const;
 
 /** Of the processes, in deploy/. */
 export const NAMESPACE = 'slipway';
+
+/** The key by which the cluster workers sign orders, and what everybody may know of it. */
+export const ORDER_KEY_SECRET = 'slipway-order-key';
+export const ORDER_KEYS_CONFIG_MAP = 'slipway-order-keys';
 
 /**
  * Holds join tokens and nothing else, so that readers of its Secrets see no keys of the processes.

@@ -25,6 +25,7 @@ export { filesAfterBoot } from './next-deployment';
 export { createPathWatch, type PathWatch, type PathWatchOptions } from './path-watch';
 export { createReportClient, type ReportClient } from './report-client';
 export { isPlainPath } from './root-paths';
+export { learnedOrderKeysFile, ORDER_KEYS_FILE, OrderKeyFiles } from './order-keys';
 export { learnAuthorities, learnedAuthorityFile } from './server-authority';
 export { createSystemctl } from './systemctl';
 export type * from './os/os-status';

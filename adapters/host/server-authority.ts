@@ -4,10 +4,11 @@
  */
 
 import { createHash } from 'node:crypto';
-import { mkdir, open, readFile, rename } from 'node:fs/promises';
-import { dirname, join } from 'node:path';
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { certificateBlocks, joined, readCertificates } from '../../core/certificates/pem';
 import { messageOf } from '../../core/errors';
+import { replaceFile } from './replace-file';
 import { tryAuthority } from './try-authority';
 
 /** PEM files, read per request, so that rotated ones are used at once. */
@@ -109,24 +110,4 @@ async function tryConnection(bundle: string, endpoint: Endpoint): Promise<void> 
       cause: error,
     });
   });
-}
-
-async function replaceFile(file: string, text: string): Promise<void> {
-  const directory = dirname(file);
-  await mkdir(directory, { recursive: true });
-  const made = `${file}.new`;
-  await writeThrough(made, text);
-  await rename(made, file);
-  const opened = await open(directory);
-  await opened.sync().finally(() => opened.close());
-}
-
-async function writeThrough(file: string, text: string): Promise<void> {
-  const opened = await open(file, 'w', 0o644);
-  try {
-    await opened.writeFile(text);
-    await opened.sync();
-  } finally {
-    await opened.close();
-  }
 }

@@ -81,6 +81,10 @@ export const RULES = {
     'get clusteroperators.config.openshift.io machine-config',
     'get deployments.apps machine-config-operator',
     'get deployments.apps machine-config-controller',
+    'create secrets -n slipway',
+    'get,list,watch,patch secrets slipway-order-key -n slipway',
+    'create configmaps -n slipway',
+    'get,patch configmaps slipway-order-keys -n slipway',
     'create,patch events -n default',
   ],
   'slipway-server': [

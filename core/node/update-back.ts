@@ -91,6 +91,7 @@ const NO_FAILURES = [
   'EarlierUpdateLost',
   'HeldByUser',
   'NodeMoved',
+  'OrderOutdated',
   'Retargeted',
   'UpdateSuperseded',
 ];

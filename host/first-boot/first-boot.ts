@@ -2,7 +2,7 @@ import { fail } from '../../core/errors';
 import { originalPath } from '../../core/machine-config';
 import { canonicalConfig } from '../../core/machine-config/canonical';
 import { missingArguments } from '../../core/os';
-import type { HostOrder } from '../../workflows/contracts/host';
+import type { UpdateOrder } from '../../workflows/contracts/host';
 import { applyUpdate } from '../update/apply';
 import { claimOf, hostPaths } from '../paths/appended';
 import { armReboot } from '../update/arm-reboot';
@@ -143,7 +143,7 @@ function isComplete(current: HostConfig, first: HostConfig): boolean {
 async function isBooted(
   ports: HostPorts,
   journal: OpenJournal,
-  order: HostOrder,
+  order: UpdateOrder,
 ): Promise<boolean> {
   if (!sameConfig(journal.header.target, order.config)) return false;
   const status = await ports.os.status();
@@ -212,7 +212,7 @@ export function isOfFirstBoot({ orderId }: Pick<UpdateHeader, 'orderId'>): boole
   return orderId.startsWith(FIRST_BOOT);
 }
 
-function firstOrder(ports: HostPorts, { reference }: HostConfig): HostOrder {
+function firstOrder(ports: HostPorts, { reference }: HostConfig): UpdateOrder {
   return {
     orderId: `${FIRST_BOOT}${reference.name}`,
     node: ports.node,

@@ -5,18 +5,28 @@
 
 import { isRecord } from '../../core/is-record';
 import { fail } from '../../core/errors';
-import type { ConfigReference, HostActivities, HostOrder } from '../../workflows/contracts/host';
+import type {
+  ConfigReference,
+  HostActivities,
+  HostOrder,
+  UpdateOrder,
+} from '../../workflows/contracts/host';
+import { poolAfter, type PoolRecord } from '../orders/pool-record';
 import { atBest, type Files, type HostPorts, type UpdateHeader } from '../ports';
-import { readPrivate, sameConfig, writePrivate } from './configs';
+import { readCurrentConfig, readPrivate, sameConfig, writePrivate } from './configs';
 
 const RUNS_FILE = '/var/lib/slipway/runs.json';
 /** Orders of older runs have expired. */
 const RUNS_KEPT = 64;
 
-interface Runs {
+interface Runs extends PoolRecord {
   readonly current?: string;
   /** The target of the current run. */
   readonly config?: ConfigReference;
+  /** The host has prepared the update of the current run. */
+  readonly prepared?: true;
+  /** The update of the current run was committed: its orders to go on are refused. */
+  readonly committed?: true;
   /** The update of the current run was rolled back: its orders are refused. */
   readonly isBack?: boolean;
   /** A sentence. Absent: an order asked for the rollback. */
@@ -69,13 +79,61 @@ export async function followRun(
   }
   if (run === runs.current) {
     refuseOver(runs, step, order);
+    if (step !== 'prepareUpdate' && goesOn(step) && runs.prepared !== true) throw unprepared(order);
     return;
   }
+  if (!mayBegin(runs, step)) throw unprepared(order);
+  const pool = step === 'prepareUpdate' ? await poolBy(files, runs, order) : poolOf(runs);
   const past = [...runs.past, ...(runs.current === undefined ? [] : [runs.current])];
-  const next = { current: run, config, ...unsaid(runs, order), past: past.slice(-RUNS_KEPT) };
+  const next = {
+    ...{ ...pool, current: run, config, ...unsaid(runs, order) },
+    past: past.slice(-RUNS_KEPT),
+  };
   const write = () => writeRuns(files, next);
   if (isWayBack(step)) await atBest(ports, 'cannot record which update this is', write);
   else await write();
+}
+
+/**
+ * An update begins with its preparation. One that a host never heard of may drop what is staged; and a host without a
+ * record, as a new machine, may be asked what it has, and be told to go back.
+ */
+function mayBegin({ current }: Runs, step: keyof HostActivities): boolean {
+  if (step === 'prepareUpdate' || step === 'discardStaged') return true;
+  return current === undefined && !goesOn(step);
+}
+
+function unprepared({ orderId, node }: HostOrder): Error {
+  return fail(
+    'OrderRefused',
+    `order ${orderId} is out of turn: ${node} has not prepared its update`,
+  );
+}
+
+async function poolBy(files: Files, runs: Runs, order: HostOrder): Promise<PoolRecord> {
+  return poolAfter(runs, order, (await readCurrentConfig(files))?.reference.name);
+}
+
+function poolOf({ pool, generations, ranBefore }: Runs): PoolRecord {
+  return {
+    ...(pool === undefined ? {} : { pool }),
+    ...(generations === undefined ? {} : { generations }),
+    ...(ranBefore === undefined ? {} : { ranBefore }),
+  };
+}
+
+/** Its other orders may follow. */
+export async function notePrepared(files: Files, { orderId }: HostOrder): Promise<void> {
+  const runs = await readRuns(files);
+  if (runs.current !== runOf(orderId) || runs.prepared === true) return;
+  await writeRuns(files, { ...runs, prepared: true });
+}
+
+/** No order can begin it again. */
+export async function noteCommitted(files: Files, { orderId }: HostOrder): Promise<void> {
+  const runs = await readRuns(files);
+  if (runs.current !== runOf(orderId) || runs.committed === true) return;
+  await writeRuns(files, { ...runs, committed: true });
 }
 
 /** A failure that the node does not show. */
@@ -91,16 +149,19 @@ function unsaid(
  * Only the order to prepare receives the failure of a lost update; it first finishes its rollback.
  */
 function refuseOver(
-  { isBack, because, failed }: Runs,
+  { isBack, because, failed, committed }: Runs,
   step: keyof HostActivities,
   order: HostOrder,
 ): void {
   if (!goesOn(step)) return;
   if (isBack === true) throw takenBack(order.orderId, because ?? failed);
+  if (committed === true) {
+    throw fail('OrderRefused', `order ${order.orderId} is of an update that is committed`);
+  }
   if (failed !== undefined && step !== 'prepareUpdate') throw failedEarlier(order, failed);
 }
 
-export function failedEarlier({ node, config }: HostOrder, failed: string): Error {
+export function failedEarlier({ node, config }: UpdateOrder, failed: string): Error {
   const what = `${config.name} has failed on ${node} in an update that was lost: ${failed}`;
   return fail('EarlierUpdateFailed', what);
 }
@@ -108,7 +169,7 @@ export function failedEarlier({ node, config }: HostOrder, failed: string): Erro
 /** Of an update to the config of this order; undefined = not known. */
 export async function failedBefore(
   files: Files,
-  { orderId }: HostOrder,
+  { orderId }: UpdateOrder,
 ): Promise<string | undefined> {
   const { current, failed } = await readRuns(files);
   return current !== undefined && current === runOf(orderId) ? failed : undefined;
@@ -117,7 +178,7 @@ export async function failedBefore(
 /** For later orders of this update, and for the next update. */
 export async function noteFailed(
   files: Files,
-  { orderId }: HostOrder,
+  { orderId }: UpdateOrder,
   failed: string,
 ): Promise<void> {
   const runs = await readRuns(files);

@@ -1,10 +1,11 @@
 /** Which orders a host accepts, and its answers to past ones. */
 
 import { fail } from '../../core/errors';
-import type { HostActivities, HostOrder } from '../../workflows/contracts/host';
-import { atBest, type Files, type HostPorts } from '../ports';
+import type { HostActivities, HostOrder, UpdateOrder } from '../../workflows/contracts/host';
+import { atBest, type Files, type HostPorts, markOf } from '../ports';
+import { openJournal } from '../transaction/open-journal';
 import { readPrivate, writePrivate } from './configs';
-import { followRun, goesOn, isWayBack } from './accepted-runs';
+import { followRun, goesOn, isWayBack, noteCommitted, notePrepared } from './accepted-runs';
 
 const RESULTS_FILE = '/var/lib/slipway/orders.json';
 /** An update has nine orders, and one verification per unanswered commit. */
@@ -35,13 +36,14 @@ function checkOrder(
   if (Number.isNaN(Date.parse(order.notAfter))) {
     throw fail('OrderRefused', `order ${order.orderId} has no readable expiry: ${order.notAfter}`);
   }
+  // Nothing else begins an update.
   if (goesOn(step)) refuseExpired(ports, order);
 }
 
 /** @throws `OrderRefused` by the clock of this host */
 export function refuseExpired(
   { now }: Pick<HostPorts, 'now'>,
-  { orderId, notAfter }: HostOrder,
+  { orderId, notAfter }: UpdateOrder,
 ): void {
   const expired = expiredText(notAfter, now());
   if (expired !== undefined) throw fail('OrderRefused', `order ${orderId} ${expired}`);
@@ -72,13 +74,34 @@ export async function once<Result>(
   );
   // This function gave the answer under this ID.
   if (recorded !== undefined) return recorded.result as Result;
+  if (step === 'commitUpdate') await refuseUnverified(ports, order);
   const result = await carryOut();
+  if (step === 'prepareUpdate') await notePrepared(ports.files, order);
+  if (step === 'commitUpdate') {
+    await atBest(ports, 'cannot record that the update is committed', () =>
+      noteCommitted(ports.files, order),
+    );
+  }
   const others = await readResults(ports.files);
   const entry: RecordedResult = { orderId: order.orderId, result: result ?? null };
   const record = () => writeResults(ports.files, [...others, entry].slice(-RESULTS_KEPT));
   if (isWayBack(step)) await atBest(ports, 'cannot keep the answer to an order', record);
   else await record();
   return result;
+}
+
+/** Whoever answers in the place of this host cannot have its commit ordered in vain. */
+async function refuseUnverified(ports: HostPorts, { orderId, node }: HostOrder): Promise<void> {
+  const journal = await openJournal(ports);
+  if (journal === undefined || journal.header.repair === true) return;
+  const isProven = (['verified', 'committing', 'goingBack'] as const).some(
+    (kind) => markOf(journal, kind) !== undefined,
+  );
+  if (isProven) return;
+  throw fail(
+    'OrderRefused',
+    `order ${orderId} is out of turn: ${node} has not verified its update`,
+  );
 }
 
 /** After a rollback no answer is true. */

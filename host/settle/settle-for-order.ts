@@ -6,7 +6,7 @@
 
 import type { UpdatePlan } from '../../core/node/plan';
 import { fail, failureName, messageOf } from '../../core/errors';
-import type { ConfigReference, HostOrder } from '../../workflows/contracts/host';
+import type { ConfigReference, UpdateOrder } from '../../workflows/contracts/host';
 import { writeCommitted } from '../records/committed-deployment';
 import { desiredConfig } from '../update/fetch-config';
 import { findDrift, findOsDrift } from '../drift/compare';
@@ -50,7 +50,7 @@ interface Settled {
  *
  * @throws `RollbackFailed`, `WrongDeployment` when a person booted another deployment
  */
-export async function settleForOrder(ports: HostPorts, order: HostOrder): Promise<Settled> {
+export async function settleForOrder(ports: HostPorts, order: UpdateOrder): Promise<Settled> {
   const journal = await openJournal(ports);
   if (journal === undefined) return {};
   const status = await lookWithinFiveMinutes(ports);
@@ -85,7 +85,7 @@ export function refuseUnsettled(
   { node }: Pick<HostPorts, 'node'>,
   journal: OpenJournal,
   status: OsStatus,
-  { config }: HostOrder,
+  { config }: UpdateOrder,
 ): void {
   if (!backDisturbs(journal, status)) return;
   const { name } = journal.header.target;
@@ -103,7 +103,7 @@ export function refuseUnsettled(
 async function isCommittable(
   ports: HostPorts,
   journal: OpenJournal,
-  { currentConfig }: HostOrder,
+  { currentConfig }: UpdateOrder,
 ): Promise<boolean> {
   if (hasBegunToCommit(journal)) return true;
   if (markOf(journal, 'goingBack') !== undefined) return false;
@@ -230,7 +230,7 @@ async function undo(
 export async function undoTakenOver(
   ports: HostPorts,
   journal: OpenJournal,
-  { config }: HostOrder,
+  { config }: UpdateOrder,
 ): Promise<boolean> {
   const { target, repair } = journal.header;
   if (repair === true) return true;

@@ -3,7 +3,7 @@
 import { mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { failureName, messageOf } from '../../core/errors';
-import type { HostActivities, HostOrder } from '../../workflows/contracts/host';
+import type { HostActivities, UpdateOrder } from '../../workflows/contracts/host';
 import type { Log } from '../log';
 
 /** In memory, valid for this boot. */
@@ -68,8 +68,8 @@ export function createWorkerState(root: string, temporal: string, log: Log): Wor
 
   async function watchOne(
     activity: string,
-    run: (order: HostOrder) => Promise<unknown>,
-    order: HostOrder,
+    run: (order: UpdateOrder) => Promise<unknown>,
+    order: UpdateOrder,
   ): Promise<unknown> {
     const about = { activity, orderId: order.orderId, config: order.config.name };
     change({ lastOrder: about });
@@ -89,8 +89,8 @@ export function createWorkerState(root: string, temporal: string, log: Log): Wor
     connection: (connection) => change({ connection, since: now() }),
     watch(activities) {
       const watched = Object.entries(activities).map(([name, activity]) => {
-        const run = activity as (order: HostOrder) => Promise<unknown>;
-        return [name, (order: HostOrder) => watchOne(name, run, order)];
+        const run = activity as (order: UpdateOrder) => Promise<unknown>;
+        return [name, (order: UpdateOrder) => watchOne(name, run, order)];
       });
       return Object.fromEntries(watched) as HostActivities;
     },

@@ -2,7 +2,7 @@ import { SHADOW_PATH } from '../../adapters/host';
 import { fail, failureName, messageOf } from '../../core/errors';
 import type { UpdatePlan } from '../../core/node/plan';
 import { sameArguments, sameImage } from '../../core/os';
-import type { AppliedUpdate, HostOrder } from '../../workflows/contracts/host';
+import type { AppliedUpdate, UpdateOrder } from '../../workflows/contracts/host';
 import { currentConfig, desiredConfig } from './fetch-config';
 import { enablementAfter, enablementBefore, withoutIgnitionPresets } from '../services/enablement';
 import { openJournal } from '../transaction/open-journal';
@@ -40,7 +40,7 @@ import { CORE_USER, passwordHash } from '../paths/wanted-paths';
  */
 export async function applyUpdate(
   ports: HostPorts,
-  order: HostOrder & { readonly reconnectSeconds?: number },
+  order: UpdateOrder & { readonly reconnectSeconds?: number },
 ): Promise<AppliedUpdate> {
   const found = await openJournal(ports);
   const from = await currentConfig(ports, order);
@@ -231,13 +231,13 @@ async function applyOs(ports: HostPorts, plan: UpdatePlan, { from, to }: FromTo)
  * The journal, because a full disk may have prevented the record of the run. After a power cut the
  * update may be repeated.
  */
-function refuseTakenBack(journal: OpenJournal, { orderId }: HostOrder): void {
+function refuseTakenBack(journal: OpenJournal, { orderId }: UpdateOrder): void {
   const back = markOf(journal, 'goingBack');
   if (back?.because === undefined || back.again === true) return;
   if (isOfRun(orderId, journal.header.orderId)) throw takenBack(orderId, back.because);
 }
 
-function isAppliedFor(journal: OpenJournal, order: HostOrder): boolean {
+function isAppliedFor(journal: OpenJournal, order: UpdateOrder): boolean {
   return (
     sameConfig(journal.header.target, order.config) &&
     markOf(journal, 'applied') !== undefined &&

@@ -1,5 +1,5 @@
 import { fail } from '../../core/errors';
-import type { ArmedReboot, HostOrder } from '../../workflows/contracts/host';
+import type { ArmedReboot, UpdateOrder } from '../../workflows/contracts/host';
 import { applyUpdate } from './apply';
 import { leaveWayBack } from './fallback';
 import { openJournal } from '../transaction/open-journal';
@@ -24,7 +24,7 @@ const MOST_ATTEMPTS = 3;
  */
 export async function armReboot(
   ports: HostPorts,
-  order: HostOrder & { readonly reconnectSeconds?: number },
+  order: UpdateOrder & { readonly reconnectSeconds?: number },
 ): Promise<ArmedReboot> {
   await applyAgainIfInterrupted(ports, order);
   const journal = await journalOf(ports, order);
@@ -47,7 +47,7 @@ interface Arming {
 async function arm(
   ports: HostPorts,
   journal: OpenJournal,
-  order: HostOrder,
+  order: UpdateOrder,
   { attempt, reconnectSeconds }: Arming,
 ): Promise<void> {
   const status = await lookWithinFiveMinutes(ports);
@@ -120,7 +120,7 @@ function notStaged(node: string, expected: string, staged: OsStatus['staged']): 
  * After an unexpected reboot between apply and arm: the files were restored before the kubelet
  * started, and the staged deployment is gone.
  */
-export async function applyAgainIfInterrupted(ports: HostPorts, order: HostOrder): Promise<void> {
+export async function applyAgainIfInterrupted(ports: HostPorts, order: UpdateOrder): Promise<void> {
   const journal = await openJournal(ports);
   const isInterrupted =
     journal !== undefined &&
@@ -140,7 +140,7 @@ export async function applyAgainIfInterrupted(ports: HostPorts, order: HostOrder
  */
 export async function goOnIfInterrupted(
   ports: HostPorts,
-  order: HostOrder & { readonly rebootedFrom?: string },
+  order: UpdateOrder & { readonly rebootedFrom?: string },
   { journal, status }: { readonly journal: OpenJournal; readonly status: OsStatus },
 ): Promise<void> {
   if (!sameConfig(journal.header.target, order.config)) return;
@@ -172,7 +172,11 @@ export async function goOnIfInterrupted(
 }
 
 /** Orders to verify do not say how long the machine may be without Temporal: the journal does. */
-function applyAgain(ports: HostPorts, order: HostOrder, { header }: OpenJournal): Promise<unknown> {
+function applyAgain(
+  ports: HostPorts,
+  order: UpdateOrder,
+  { header }: OpenJournal,
+): Promise<unknown> {
   const { reconnectSeconds } = header;
   return applyUpdate(ports, {
     ...order,
@@ -181,7 +185,7 @@ function applyAgain(ports: HostPorts, order: HostOrder, { header }: OpenJournal)
 }
 
 /** @throws `RefusedRequest` when nothing is applied */
-export async function journalOf(ports: HostPorts, order: HostOrder): Promise<OpenJournal> {
+export async function journalOf(ports: HostPorts, order: UpdateOrder): Promise<OpenJournal> {
   const journal = await openJournal(ports);
   const isReady =
     journal !== undefined &&

@@ -4,7 +4,7 @@
  */
 
 import { FAILURES, fail, failureName, messageOf } from '../../core/errors';
-import type { HostOrder, PreparedUpdate } from '../../workflows/contracts/host';
+import type { UpdateOrder, PreparedUpdate } from '../../workflows/contracts/host';
 import { goBack, verifyBack } from './go-back';
 import { openJournal } from '../transaction/open-journal';
 import { lookWithinFiveMinutes } from '../retries';
@@ -23,7 +23,7 @@ import { backDisturbs, failedAlone } from '../transaction/unfinished-update';
  */
 export async function prepareUnlessFailed(
   ports: HostPorts,
-  order: HostOrder,
+  order: UpdateOrder,
 ): Promise<PreparedUpdate> {
   if (order.afterLost !== true) return prepareUpdate(ports, order);
   const journal = await leftJournal(ports, order);
@@ -41,7 +41,7 @@ export async function prepareUnlessFailed(
 
 async function leftJournal(
   ports: HostPorts,
-  { config }: HostOrder,
+  { config }: UpdateOrder,
 ): Promise<OpenJournal | undefined> {
   const journal = await openJournal(ports);
   if (journal === undefined || journal.header.repair === true) return undefined;
@@ -49,7 +49,7 @@ async function leftJournal(
 }
 
 /** As the lost update would have. Transient failures are retried. */
-async function finishWayBack(ports: HostPorts, order: HostOrder, failed: string): Promise<void> {
+async function finishWayBack(ports: HostPorts, order: UpdateOrder, failed: string): Promise<void> {
   ports.context().progress('rolling back a lost update that had failed');
   try {
     await goBack(ports);

@@ -1,6 +1,6 @@
 /** Stored configs first, then from the server. */
 
-import type { ConfigReference, HostOrder } from '../../workflows/contracts/host';
+import type { ConfigReference, UpdateOrder } from '../../workflows/contracts/host';
 import type { HostPorts } from '../ports';
 import {
   type HostConfig,
@@ -13,7 +13,7 @@ import {
 /** Fetched at most once per update. */
 export async function desiredConfig(
   ports: HostPorts,
-  { config }: Pick<HostOrder, 'config'>,
+  { config }: Pick<UpdateOrder, 'config'>,
 ): Promise<HostConfig> {
   return keptOrFetched(ports, 'desired', config);
 }
@@ -21,7 +21,7 @@ export async function desiredConfig(
 /** Its own record, else the one that the Node names; undefined when it never had one. */
 export async function currentConfig(
   ports: HostPorts,
-  order: HostOrder,
+  order: UpdateOrder,
 ): Promise<HostConfig | undefined> {
   const recorded = await readCurrentConfig(ports.files);
   if (recorded !== undefined || order.currentConfig === undefined) return recorded;

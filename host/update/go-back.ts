@@ -4,7 +4,7 @@ import { fail, failureName, messageOf } from '../../core/errors';
 import type {
   DiscardedUpdate,
   GoneBack,
-  HostOrder,
+  UpdateOrder,
   VerifiedBack,
 } from '../../workflows/contracts/host';
 import { proveFilesBack, proveOsBack, proveUndone } from './prove-back';
@@ -219,7 +219,7 @@ function discard(ports: HostPorts): Promise<void> {
  */
 export async function verifyBack(
   ports: HostPorts,
-  order: HostOrder & { readonly rebootedFrom?: string },
+  order: UpdateOrder & { readonly rebootedFrom?: string },
 ): Promise<VerifiedBack> {
   const status = await lookAtOs(ports);
   refuseSameBoot(ports, status.bootId, order.rebootedFrom);
@@ -270,7 +270,10 @@ async function endBack(ports: HostPorts, journal: OpenJournal, status: OsStatus)
  * Drops the staged deployment and the fetched configs. Undoes an update that this one took over;
  * leaves others alone.
  */
-export async function discardStaged(ports: HostPorts, order: HostOrder): Promise<DiscardedUpdate> {
+export async function discardStaged(
+  ports: HostPorts,
+  order: UpdateOrder,
+): Promise<DiscardedUpdate> {
   const journal = await ports.journal.open();
   if (journal !== undefined) {
     const isUndone = await undoTakenOver(ports, journal, order);

@@ -6,7 +6,7 @@ import { mergeDisruptionPolicies } from '../../core/disruption';
 import { fail } from '../../core/errors';
 import { planUpdate, type PlannedChange, type UpdatePlan } from '../../core/node/plan';
 import { planPhases } from '../../core/node/plan-phases';
-import type { HostOrder } from '../../workflows/contracts/host';
+import type { UpdateOrder } from '../../workflows/contracts/host';
 import { forcedPlan } from './force-file';
 import type { HostPorts, OsStatus, UpdateHeader } from '../ports';
 import type { HostConfig } from '../records/configs';
@@ -27,7 +27,7 @@ export const CONTENT_PORTS = {
  */
 export function planFor(
   ports: Pick<HostPorts, 'os'>,
-  order: HostOrder,
+  order: UpdateOrder,
   from: HostConfig | undefined,
   to: HostConfig,
   status: OsStatus,

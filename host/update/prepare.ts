@@ -3,7 +3,7 @@
 import { fail } from '../../core/errors';
 import type { UpdatePlan } from '../../core/node/plan';
 import { sameImage } from '../../core/os';
-import type { HostOrder, PreparedUpdate } from '../../workflows/contracts/host';
+import type { UpdateOrder, PreparedUpdate } from '../../workflows/contracts/host';
 import { refuseForeignDeployment } from '../records/committed-deployment';
 import { refuseLargePlan } from './config-limits';
 import { currentConfig, desiredConfig } from './fetch-config';
@@ -27,7 +27,7 @@ import { holds, settleForOrder } from '../settle/settle-for-order';
  *   `ConfigTooLarge`, `DigestMismatch`, `InvalidMachineConfig`, `Unreconcilable`, `RollbackFailed`,
  *   `WrongDeployment` when a person booted another deployment
  */
-export async function prepareUpdate(ports: HostPorts, order: HostOrder): Promise<PreparedUpdate> {
+export async function prepareUpdate(ports: HostPorts, order: UpdateOrder): Promise<PreparedUpdate> {
   const { progress } = ports.context();
   progress('checking the host');
   const { what, underWay } = await settleForOrder(ports, order);

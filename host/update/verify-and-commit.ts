@@ -4,7 +4,7 @@ import { fail } from '../../core/errors';
 import type {
   GoneBack,
   HostActivities,
-  HostOrder,
+  UpdateOrder,
   VerifiedHost,
 } from '../../workflows/contracts/host';
 import { applyAgainIfInterrupted, goOnIfInterrupted, journalOf } from './arm-reboot';
@@ -32,7 +32,7 @@ import { proveUnits } from '../services/unit-health';
  *
  * @throws `ServiceFailed` naming the service
  */
-export async function performServiceActions(ports: HostPorts, order: HostOrder): Promise<void> {
+export async function performServiceActions(ports: HostPorts, order: UpdateOrder): Promise<void> {
   await applyAgainIfInterrupted(ports, order);
   const journal = await journalOf(ports, order);
   if (markOf(journal, 'services') !== undefined) return;
@@ -118,7 +118,7 @@ function refuseWrongBoot(ports: HostPorts, journal: OpenJournal, status: OsStatu
  * @throws `WrongDeployment`, `RefusedRequest` when it is not applied, was rolled back, or an update
  *   to another config is in progress
  */
-export async function commitUpdate(ports: HostPorts, order: HostOrder): Promise<void> {
+export async function commitUpdate(ports: HostPorts, order: UpdateOrder): Promise<void> {
   const journal = await openJournal(ports);
   refuseOther(ports, journal, order, 'commit');
   if (journal !== undefined && journal.header.repair !== true) {
@@ -140,14 +140,14 @@ export async function commitUpdate(ports: HostPorts, order: HostOrder): Promise<
  *
  * @throws as `commitUpdate`
  */
-export async function endCommit(ports: HostPorts, order: HostOrder): Promise<GoneBack> {
+export async function endCommit(ports: HostPorts, order: UpdateOrder): Promise<GoneBack> {
   const committed = await hasCommitted(ports, order);
   // The OS program may not answer.
   const bootId = (await kernelBootId(ports)) ?? 'unknown';
   return { rebooting: false, bootId, ...(committed ? { committed } : {}) };
 }
 
-async function hasCommitted(ports: HostPorts, { config }: HostOrder): Promise<boolean> {
+async function hasCommitted(ports: HostPorts, { config }: UpdateOrder): Promise<boolean> {
   const journal = await openJournal(ports);
   if (journal !== undefined && journal.header.repair !== true) {
     const isOurs = sameConfig(journal.header.target, config) && hasBegunToCommit(journal);
@@ -168,7 +168,7 @@ async function hasCommitted(ports: HostPorts, { config }: HostOrder): Promise<bo
 function refuseOther(
   { node }: Pick<HostPorts, 'node'>,
   journal: OpenJournal | undefined,
-  { config }: HostOrder,
+  { config }: UpdateOrder,
   verb: string,
 ): void {
   // A repair of drift is of the current config.
@@ -190,7 +190,7 @@ export function refuseSameBoot(
   throw fail('NotYetRebooted', `${node} is still in boot ${bootId}${why}`, { bootId });
 }
 
-async function committedOrDesired(ports: HostPorts, order: HostOrder) {
+async function committedOrDesired(ports: HostPorts, order: UpdateOrder) {
   const current = await readCurrentConfig(ports.files);
   return current !== undefined && sameConfig(current.reference, order.config)
     ? current

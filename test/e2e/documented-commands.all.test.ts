@@ -143,6 +143,8 @@ async function playCluster(clone: string, signal: AbortSignal) {
       ...['--nodes', nodes.join(','), '--base-directory', join(directory, 'hosts')],
       ...['--credentials-directory', join(cluster.directory, 'credentials', 'nodes')],
       ...['--authority-file', pods.authorityFile, '--server-url', pods.hostEndpoint],
+      // As the installer would bring it.
+      ...['--order-keys-file', join(clone, 'site/installer/order-keys.json')],
       ...['--api-server', cluster.server, '--api-server-authority-file', cluster.caFile],
       ...['--temporal-address', temporal.address, '--reboot-seconds', '2'],
     ],

@@ -73,8 +73,8 @@ afterAll(async () => {
 async function applyInstaller(base: string, version: string): Promise<void> {
   const { temporal, product, cluster } = world.fleet;
   const overlay = join(directory, 'overlay');
-  const { hostEndpoint } = product;
-  const place = { base, version, temporal, hostEndpoint, authority: cluster.ca };
+  const { hostEndpoint, orderKeys } = product;
+  const place = { base, version, temporal, hostEndpoint, orderKeys, authority: cluster.ca };
   await writeInstallerOverlay(overlay, place);
   const kubectl = await ensureBinary('kubectl');
   await execute(kubectl, ['apply', '--kubeconfig', cluster.adminKubeconfig, '-k', overlay]);

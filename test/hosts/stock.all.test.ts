@@ -264,6 +264,7 @@ test(
     const place = { temporal: temporal.address, hostEndpoint: product.hostEndpoint };
     await writeFile(join(context, 'host.yaml'), hostSettings(place));
     await writeFile(join(context, 'server-ca.crt'), cluster.ca);
+    await writeFile(join(context, 'order-keys.json'), product.orderKeys);
     await writeFile(join(context, 'Containerfile'), `ARG BASE\nFROM \${BASE}\n${block}`);
     const file = join(context, 'Containerfile');
     await containers.build(file, context, 'localhost/documented', 'localhost/stock');

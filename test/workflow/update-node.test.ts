@@ -70,6 +70,28 @@ describe('the update of a node', () => {
     expect(one.world.leftovers()).toEqual([]);
   });
 
+  it('tells a host that was in another pool that it has moved, and only such a host', async () => {
+    const one = await oneNode();
+    const { world, node } = one;
+    world.host(node).pool = 'uid-elsewhere';
+
+    expect(await world.run(node)).toMatchObject({ outcome: 'updated' });
+    expect(deeds(one).filter((step) => step === 'prepareUpdate')).toHaveLength(2);
+    expect(world.host(node).pool).toBe(`uid-${world.pool}`);
+  });
+
+  it('ends as cancelled when the cluster has overtaken its first order', async () => {
+    const one = await oneNode();
+    one.world.failWith('prepareUpdate', one.node, 'OrderOutdated', 'the target is c3', 1);
+
+    expect(await one.world.run(one.node)).toMatchObject({
+      outcome: 'cancelled',
+      failure: 'OrderOutdated',
+    });
+    expect(deeds(one)).toEqual(['prepareUpdate', 'releaseNode']);
+    expectBackInService(one);
+  });
+
   it('is done when its node is still Ready after a proof that took longer', async () => {
     const one = await oneNode();
     const { world, node } = one;

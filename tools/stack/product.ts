@@ -10,6 +10,7 @@ import { startProcess, waitUntilReady } from '../processes/managed-process';
 import { repositoryRoot } from '../repository-root';
 import type { TemporalServer } from '../temporal';
 import type { ServerCertificates } from './mounted-certificates';
+import { installOrderKey } from './order-key';
 
 /** workers/host/worker.ts logs this line. */
 const ALL_SERVE = 'all simulated hosts serve their queues';
@@ -37,6 +38,8 @@ interface HostGroup {
 
 export interface Product {
   readonly hostsDirectory: string;
+  /** By which hosts know orders: `/etc/slipway/order-keys.json`. */
+  readonly orderKeys: string;
   /** Of the server, for hosts. */
   readonly hostEndpoint: string;
   readonly secondHostEndpoint: string;
@@ -104,6 +107,7 @@ export async function createProduct(context: ProductContext): Promise<Product> {
   const { address = '127.0.0.1' } = context;
   const names = [...new Set(['127.0.0.1', 'localhost', address])];
   const certificates = context.certificates ?? (await ofCluster(cluster, names));
+  const orderKeys = await installOrderKey(cluster.admin, directory);
   const kubeconfig = {
     controllers: await cluster.kubeconfigFor({ commonName: 'slipway-controllers' }),
     'cluster-worker': await cluster.kubeconfigFor({ commonName: 'slipway-cluster-worker' }),
@@ -146,6 +150,11 @@ export async function createProduct(context: ProductContext): Promise<Product> {
   const hostsDirectory = join(directory, 'hosts');
   const hostEndpoint = `https://${address}:${hostPort}`;
   const ignitionEndpoint = `https://${address}:${ignitionPort}`;
+  const hostPlace = {
+    baseDirectory: hostsDirectory,
+    hostAuthorityFile: certificates.hostAuthorityFile,
+    orderKeysFile: orderKeys.file,
+  };
   const endpointsOfSecond = second.slice(PRODUCT_NAMES.length);
 
   const startHosts = async (
@@ -154,8 +163,7 @@ export async function createProduct(context: ProductContext): Promise<Product> {
   ): Promise<void> => {
     hosts.set(group.pool, group);
     const name = `host-worker/${group.pool}`;
-    const { hostAuthorityFile } = certificates;
-    const place = { serverUrl, baseDirectory: hostsDirectory, hostAuthorityFile };
+    const place = { ...hostPlace, serverUrl };
     const linesBefore = countReadyLines(processes.logFile(name));
     await processes.start(
       name,
@@ -171,6 +179,7 @@ export async function createProduct(context: ProductContext): Promise<Product> {
   };
   return {
     hostsDirectory,
+    orderKeys: orderKeys.text,
     hostEndpoint,
     secondHostEndpoint: `https://${address}:${endpointsOfSecond[0] ?? 0}`,
     ignitionEndpoint,
@@ -197,8 +206,7 @@ export async function createProduct(context: ProductContext): Promise<Product> {
     },
     startSecondHosts: async (pool, { serverUrl = hostEndpoint } = {}) => {
       const name = `host-worker/${pool}-2`;
-      const { hostAuthorityFile } = certificates;
-      const place = { serverUrl, baseDirectory: hostsDirectory, hostAuthorityFile };
+      const place = { ...hostPlace, serverUrl };
       const args = hostFlags(context, groupOf(pool), place);
       await processes.start(name, ['host-worker', ...args, ...temporalFlags()], () =>
         Promise.resolve(existsSync(processes.logFile(name))),
@@ -225,6 +233,7 @@ function hostFlags(
     readonly serverUrl: string;
     readonly baseDirectory: string;
     readonly hostAuthorityFile: string;
+    readonly orderKeysFile: string;
   },
 ): readonly string[] {
   return [
@@ -234,6 +243,7 @@ function hostFlags(
       'credentials-directory': join(cluster.directory, 'credentials', 'nodes'),
       'authority-file': place.hostAuthorityFile,
       'api-server-authority-file': cluster.caFile,
+      'order-keys-file': place.orderKeysFile,
       'server-url': place.serverUrl,
       'api-server': cluster.server,
       'first-boot': group.firstBoot,

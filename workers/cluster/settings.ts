@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { NAMESPACE } from '../../core/names';
 import {
   BooleanSetting,
   type Environment,
@@ -16,6 +17,8 @@ export const ClusterWorkerSettings = z.object({
   ...TemporalSettings.shape,
   ...KubeFileSettings.shape,
   ...ProcessSettings.shape,
+  /** Holds the key of orders. */
+  namespace: z.string().min(1).default(NAMESPACE),
   /** Without it, workflows are bundled from the sources. */
   workflowBundle: z.string().min(1).optional(),
   /** A drain is one long activity, and must not delay the short steps of other nodes. */

@@ -7,6 +7,7 @@ import { existsSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { join, resolve } from 'node:path';
 import { Client } from '@temporalio/client';
+import type { PayloadCodec } from '@temporalio/common';
 import { bundleWorkflowCode, NativeConnection, Worker } from '@temporalio/worker';
 import {
   clusterActivitiesForWorker,
@@ -46,6 +47,9 @@ import {
   type ConnectionOptions,
   connectionOptions,
 } from '../../process/temporal/connection-options';
+import { OrderKeyKeeper } from './orders/order-key-keeper';
+import { confirmWith } from './orders/shown-cluster';
+import { signingCodec } from './orders/sign-orders';
 import { UNREPLAYABLE_FAILS } from './unreplayable';
 import { untilAvailable } from '../../process/until-available';
 import { whenAborted } from '../../process/when-aborted';
@@ -152,6 +156,9 @@ async function serve(
     { nodes: caches.nodes.size, pools: caches.pools.size },
     'cache of the cluster is complete',
   );
+  const orderKey = new OrderKeyKeeper({ kube, log, namespace: settings.namespace });
+  become(waitingFor, orderKey.text);
+  const keeping = await orderKey.start(AbortSignal.any([signal, watching.signal]));
   become(waitingFor, `Temporal at ${settings.temporalAddress}`);
   const identity = `cluster-worker@${hostname()}-${process.pid}`;
   installTemporalRuntime(log, sdkMetrics);
@@ -170,6 +177,7 @@ async function serve(
     await pollUntilAborted(settings, {
       activities: state.metrics.timed(clusterActivitiesForWorker(ports)),
       stepActivities: state.metrics.timed(stepActivitiesForWorker(ports)),
+      payloadCodecs: [orderCodec(state, ports, orderKey)],
       identity,
       link,
       log,
@@ -183,7 +191,22 @@ async function serve(
     await link.close();
   }
   watching.abort();
-  await watches;
+  await Promise.all([watches, keeping.ended]);
+}
+
+function orderCodec(
+  { kube, log }: WorkerState,
+  { view, configs }: ClusterPorts,
+  orderKey: OrderKeyKeeper,
+): PayloadCodec {
+  const confirm = confirmWith({ view, configs, kube });
+  return signingCodec({
+    signer: () => orderKey.key,
+    confirm,
+    onRefused: ({ orderId, node, config }, because) => {
+      log.warn({ orderId, node, config: config.name, because }, 'order not signed');
+    },
+  });
 }
 
 async function refuseBesideMco(kube: KubeClient, log: Logger, signal: AbortSignal): Promise<void> {
@@ -217,6 +240,8 @@ function linkOptions(settings: ClusterWorkerSettings, log: Logger) {
 interface Polling {
   readonly activities: object;
   readonly stepActivities: object;
+  /** Of what workflows hand over. */
+  readonly payloadCodecs: PayloadCodec[];
   readonly identity: string;
   readonly link: TemporalConnection<NativeConnection>;
   readonly log: Logger;
@@ -296,7 +321,7 @@ async function workflowCode(settings: ClusterWorkerSettings, log: Logger): Promi
 async function createWorkers(
   settings: ClusterWorkerSettings,
   workflowBundle: WorkflowCode,
-  { activities, stepActivities, identity, link }: Polling,
+  { activities, stepActivities, payloadCodecs, identity, link }: Polling,
 ): Promise<readonly Worker[]> {
   const common = {
     connection: link.connection,
@@ -311,6 +336,7 @@ async function createWorkers(
     ...common,
     workflowBundle,
     activities,
+    dataConverter: { payloadCodecs },
     taskQueue: CLUSTER_QUEUE,
     maxConcurrentActivityTaskExecutions: settings.maxActivities,
     maxConcurrentLocalActivityExecutions: settings.maxActivities,

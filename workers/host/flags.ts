@@ -56,6 +56,10 @@ export const HOST_WORKER_FLAGS: readonly HostWorkerFlag[] = [
     'authorityFile',
     'PEM file: authority of the host endpoint; default: authority of the cluster, which is found',
   ),
+  flag(
+    'orderKeysFile',
+    'JSON file: public keys of the cluster, which sign orders; default /etc/slipway/order-keys.json',
+  ),
   // One machine
   flag('node', 'name of the Node of this machine; default: host name'),
   flag('root', 'root directory of this machine; default /'),

@@ -18,7 +18,9 @@ import type { HostActivities } from '../../workflows/contracts/host';
 import type { HostConnection } from './connection';
 import { type DriftPlace, watchHostDrift } from './drift-watch';
 import { logged } from './order-log';
+import { signedOnly } from './signed-orders';
 import type { Host } from '../../host/host';
+import type { OrderKeyring } from '../../host/orders/read-order';
 import { telling } from '../../host/log';
 import { settleHost, type SettlingHost } from '../../host/settle/settle-again';
 import type { Logger } from '../../process/logging';
@@ -40,6 +42,7 @@ export interface LastReboot {
 export interface ServedHost extends Host, SettlingHost {
   /** Shown in the Temporal UI. */
   readonly identity: string;
+  readonly keyring: OrderKeyring;
   readonly lastReboot?: LastReboot;
   /** Absent: drift is not watched. */
   readonly drift?: DriftPlace;
@@ -156,13 +159,18 @@ async function serve(host: ServedHost, options: Serving): Promise<void> {
   await link.untilSetUp(signal);
   const activities = createHostActivities(ports, host.exclusive);
   const around = host.around ?? ((inner: HostActivities) => inner);
+  const obeying = signedOnly(logged(around(activities), options.log), {
+    node: host.node,
+    keyring: host.keyring,
+    log: options.log,
+  });
   const worker = await options.limit(() =>
     Worker.create({
       connection: link.connection,
       namespace: options.namespace,
       taskQueue: hostQueue(host.node),
       identity: host.identity,
-      activities: withFailures(withHeartbeats(logged(around(activities), options.log))),
+      activities: withFailures(withHeartbeats(obeying)),
       // The host runs them one after the other: the second is accepted, and waits.
       maxConcurrentActivityTaskExecutions: 2,
       // One open poll per host; the SDK ignores `maxConcurrentActivityTaskPolls`.

@@ -3,6 +3,7 @@
  * Values are texts (flags, environment), or numbers and booleans (an embedding process).
  */
 
+import { ORDER_KEYS_FILE } from '../../adapters/host';
 import {
   DEFAULT_DURATIONS,
   FAILURE_POINTS,
@@ -67,6 +68,7 @@ export function readHostSettings(
     temporalAddress: reader.text('temporalAddress') ?? '127.0.0.1:7233',
     temporalNamespace: reader.text('temporalNamespace') ?? TEMPORAL_NAMESPACE,
     ...readTemporalIdentity(reader),
+    orderKeysFile: reader.text('orderKeysFile') ?? ORDER_KEYS_FILE,
     serverUrl: reader.url('serverUrl', true) ?? '',
     logLevel: reader.oneOf('logLevel', LOG_LEVELS, 'info'),
     ...readMetrics(reader),

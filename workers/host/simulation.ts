@@ -15,6 +15,8 @@ import {
   createHostUsers,
   createJournal,
   learnedAuthorityFile,
+  learnedOrderKeysFile,
+  OrderKeyFiles,
 } from '../../adapters/host';
 import {
   createFailurePlan,
@@ -141,6 +143,7 @@ async function makeHost(
   const host: ServedHost = {
     node,
     identity: `${SIMULATED_HOST}${node}`,
+    keyring: new OrderKeyFiles(settings.orderKeysFile, learnedOrderKeysFile(machine.root)),
     exclusive: createExclusive(),
     ports: {
       node,

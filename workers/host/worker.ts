@@ -7,7 +7,12 @@ import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { createExclusive } from '../../host/exclusive';
 import { dropFallback } from '../../host/update/fallback';
-import { createConfigClient, learnedAuthorityFile } from '../../adapters/host';
+import {
+  createConfigClient,
+  learnedAuthorityFile,
+  learnedOrderKeysFile,
+  OrderKeyFiles,
+} from '../../adapters/host';
 import { messageOf } from '../../core/errors';
 import {
   type ConfirmAfterReboot,
@@ -170,6 +175,7 @@ async function serveMachine({ settings, systemd }: Machine, running: Running): P
   const host: ServedHost = {
     node,
     identity: `slipway-host@${node}`,
+    keyring: new OrderKeyFiles(settings.orderKeysFile, learnedOrderKeysFile(settings.root)),
     exclusive: createExclusive(),
     lastReboot,
     onSettled: () => {

@@ -2,6 +2,7 @@
 
 import { ActivityFailure, ApplicationFailure, TimeoutFailure } from '@temporalio/workflow';
 import { FAILURES, messageOf, type Failure, type FailureName } from '../../core/errors';
+import { isRecord } from '../../core/is-record';
 import { HOST_STEPS } from './host';
 
 /** A failure of the catalogue that ends a workflow or refuses an update. Never retried. */
@@ -57,6 +58,16 @@ function lateSentence(error: unknown, timeout: TimeoutFailure | undefined): stri
 
 function stepOf(error: unknown): string {
   return error instanceof ActivityFailure ? error.activityType : 'the step';
+}
+
+/** The UID of the pool in which a host has obeyed until now, where it refuses another one for that. */
+export function poolToLeave(error: unknown): string | undefined {
+  const cause = error instanceof ActivityFailure ? error.cause : undefined;
+  if (!(cause instanceof ApplicationFailure) || cause.type !== 'OrderRefused') return undefined;
+  const [details] = cause.details ?? [];
+  return isRecord(details) && typeof details['isInPool'] === 'string'
+    ? details['isInPool']
+    : undefined;
 }
 
 /** The innermost named failure and the outermost timeout of a chain of causes. */

@@ -15,11 +15,16 @@ export interface ConfigReference {
   readonly digest: string;
 }
 
-/**
- * One order to one host. A repeated order returns the recorded result; an order for another node or
- * one past `notAfter` is refused (`OrderRefused`).
- */
-export interface HostOrder {
+/** The pool that orders an update, as it was when the order was signed. */
+export interface OrderingPool {
+  readonly name: string;
+  readonly uid: string;
+  /** `metadata.generation`: of one UID, it only grows. */
+  readonly generation: number;
+}
+
+/** The config that a host is brought to, by an order or at its first boot. */
+export interface UpdateOrder {
   /** Workflow ID, run and phase. */
   readonly orderId: string;
   readonly node: string;
@@ -35,6 +40,19 @@ export interface HostOrder {
    * this config, that is said now. Absent = what failed before has been said.
    */
   readonly afterLost?: true;
+}
+
+/** One order to one host. A repeated order returns the recorded result; what a host refuses is in `host/orders`. */
+export interface HostOrder extends UpdateOrder {
+  /** The activity that it is for. */
+  readonly step: HostStep;
+  readonly pool: OrderingPool;
+  /** Of the order to prepare: the UID of the pool that the node leaves with it. */
+  readonly movedFrom?: string;
+  /** The config is no target of the pool, but what the host ran before. */
+  readonly takesBack?: true;
+  /** RFC 3339. */
+  readonly issuedAt: string;
 }
 
 /** What the host found and what the update will do. No file contents, only names and reasons. */
@@ -141,7 +159,22 @@ export interface HostActivities {
   discardStaged(order: HostOrder): Promise<DiscardedUpdate>;
 }
 
-const STEPS: Readonly<Record<keyof HostActivities, true>> = {
+export type HostStep = keyof HostActivities;
+
+/** What workflows hand to hosts: the cluster worker signs it on the way, and the host reads the order from what is signed. */
+export interface Handed<Order extends HostOrder = HostOrder> {
+  readonly order: Order;
+  /** It was handed over before: this is a replay, and reaches nobody. */
+  readonly isReplayed?: true;
+}
+
+export type HandedActivities = {
+  readonly [Step in HostStep]: (
+    handed: Handed<Parameters<HostActivities[Step]>[0]>,
+  ) => ReturnType<HostActivities[Step]>;
+};
+
+const STEPS: Readonly<Record<HostStep, true>> = {
   prepareUpdate: true,
   applyUpdate: true,
   performServiceActions: true,

@@ -14,6 +14,10 @@ export interface NodeUpdateInput {
   /** Of the Node: a later one of the same name is another node. */
   readonly uid: string;
   readonly pool: string;
+  /** Of the pool, as the step saw it. */
+  readonly poolUid: string;
+  /** Of the pool, as the step saw it. */
+  readonly poolGeneration: number;
   readonly config: ConfigReference;
   /** Absent = none was ever verified, or it is gone. */
   readonly currentConfig?: ConfigReference;

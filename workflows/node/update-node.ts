@@ -85,8 +85,9 @@ function endAs(
 /** Refuses an update that a person started by hand: the Temporal UI lets one. */
 function refuseForeignStart(input: Partial<NodeUpdateInput> | undefined): void {
   const { workflowId } = workflowInfo();
-  const { node, uid, pool, config, policy, disruptionPolicies, found } = input ?? {};
-  if (!node || !uid || !pool || !config || !policy || !disruptionPolicies || !found) {
+  const { node, uid, pool, poolUid, config, policy, disruptionPolicies, found } = input ?? {};
+  const isWhole = node && uid && pool && poolUid && config && policy && disruptionPolicies && found;
+  if (!isWhole) {
     throw refuse(
       'RefusedRequest',
       'node updates are started by the rollout of their pool, which knows node, config and policy; ' +

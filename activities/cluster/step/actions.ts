@@ -84,8 +84,10 @@ export class Actions {
     if (config === undefined) return undefined;
     const { node, uid, currentConfig: current, found, takesBack } = wanted;
     const currentConfig = current === undefined ? undefined : await this.#reference(current);
+    const { name, uid: poolUid = '', generation: poolGeneration = 0 } = pool.metadata;
     return this.ports.nodeUpdates.start({
-      ...{ node, uid, found, pool: pool.metadata.name, config, disruptionPolicies },
+      ...{ node, uid, found, config, disruptionPolicies },
+      ...{ pool: name, poolUid, poolGeneration },
       policy: observation.policy,
       ...(currentConfig === undefined ? {} : { currentConfig }),
       ...(takesBack === undefined ? {} : { takesBack }),

@@ -9,6 +9,8 @@ export interface MachineSettings {
   readonly cluster: Cluster;
   readonly temporal: string;
   readonly hostEndpoint: string;
+  /** Text of `/etc/slipway/order-keys.json`. */
+  readonly orderKeys?: string;
   readonly settings?: Readonly<Record<string, string>>;
 }
 
@@ -33,6 +35,8 @@ export async function joinPool(machine: Machine, options: JoinOptions): Promise<
   for (const [path, text] of Object.entries(options.files ?? {})) files.set(path, [text]);
   if (options.bare !== true)
     files.set('/etc/slipway/host.yaml', [hostSettings(options, machine.name), 0o600]);
+  if (options.orderKeys !== undefined)
+    files.set('/etc/slipway/order-keys.json', [options.orderKeys]);
   const own = [...files].map(([path, [text, mode = 0o644]]) => ({
     path,
     mode,

@@ -92,6 +92,7 @@ export async function startFleet(options: FleetOptions): Promise<Fleet> {
         pointer,
         temporal: temporal.address,
         hostEndpoint: product.hostEndpoint,
+        orderKeys: product.orderKeys,
         ...(options.settings === undefined ? {} : { settings: options.settings }),
       });
       await machine.launcher.powerOn();

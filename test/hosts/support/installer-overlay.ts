@@ -13,20 +13,23 @@ interface InstallerPlace {
   readonly hostEndpoint: string;
   /** PEM: by which machines recognise the server. */
   readonly authority: string;
+  /** JSON: by which machines know orders. */
+  readonly orderKeys: string;
 }
 
 /** Writes an overlay as docs/install.md has it, for `kubectl apply -k`. */
 export async function writeInstallerOverlay(overlay: string, place: InstallerPlace): Promise<void> {
-  const { base, version, temporal, hostEndpoint, authority } = place;
+  const { base, version, temporal, hostEndpoint, authority, orderKeys } = place;
   const authorityFile = '/etc/slipway/server-ca.crt';
   const settings = { authorityFile, temporalNamespace: temporal.namespace };
   const text = hostSettings({ temporal: temporal.address, hostEndpoint, settings });
   await mkdir(overlay, { recursive: true });
   await writeFile(join(overlay, 'host.yaml'), text);
   await writeFile(join(overlay, 'server-ca.crt'), authority);
+  await writeFile(join(overlay, 'order-keys.json'), orderKeys);
   const image = { newName: 'localhost/slipway-host', newTag: version };
   const of = { name: 'slipway-host-settings', namespace: 'slipway-installer' };
-  const files = ['host.yaml', 'server-ca.crt'];
+  const files = ['host.yaml', 'server-ca.crt', 'order-keys.json'];
   await writeFile(
     join(overlay, 'kustomization.yaml'),
     stringify({

@@ -35,7 +35,7 @@ export async function installMachine(
   try {
     await joinPool(machine, {
       ...(image === 'v1'
-        ? { pointer: given ?? pointer }
+        ? { pointer: given ?? pointer, orderKeys: product.orderKeys }
         : { pointer: given ?? NO_POINTER, bare: true as const }),
       ...{ cluster, files },
       ...{ temporal: temporal.address, hostEndpoint: product.hostEndpoint },

@@ -110,6 +110,7 @@ it('a rollout whose steps nobody makes says so', async () => {
 it('the updates of a pool are those that have not ended', async () => {
   await new NodeUpdates(client).start({
     ...{ node: 'n1', uid: 'uid-n1', pool: 'updating', found: 'whole' },
+    ...{ poolUid: 'uid-updating', poolGeneration: 1 },
     ...{ config: { name: 'rendered-updating-1', digest: 'x' }, disruptionPolicies: {} },
     policy: DEFAULT_POLICY,
   });

@@ -8,6 +8,7 @@ import { createInterface } from 'node:readline';
 import { promisify } from 'node:util';
 import type { Client } from '@temporalio/client';
 import { hostQueue } from '../../../core/names';
+import { pinKeys, signedOrder } from '../../support/signed-orders';
 import { startTemporal, temporalClient, type TemporalServer } from '../../../tools/temporal';
 import type { MachineStatus } from '../../../host/status/machine-status';
 
@@ -84,6 +85,7 @@ describe('as a worker', () => {
       root,
       driver: 'none',
       authorityFile: authority,
+      orderKeysFile: pinKeys(directory),
       startJitterSeconds: 0,
     };
     const configFile = join(directory, 'host.yaml');
@@ -109,16 +111,17 @@ describe('as a worker', () => {
 
   it('answers orders, shows that it does, and ends in order', async () => {
     const order = {
-      orderId: 'test/1/goBack',
-      node: 'worker-1',
+      ...{ orderId: 'update-node/worker-1/1/goBack', step: 'goBack', node: 'worker-1' },
+      pool: { name: 'worker', uid: 'pool-worker', generation: 1 },
       config: { name: 'rendered-worker-1', digest: '0'.repeat(64) },
       disruptionPolicies: {},
+      issuedAt: new Date().toISOString(),
       notAfter: new Date(Date.now() + 600_000).toISOString(),
     };
     const handle = await client.activity.start<{ rebooting: boolean }>('goBack', {
       id: 'goBack-1',
       taskQueue: hostQueue('worker-1'),
-      args: [order],
+      args: [signedOrder(order)],
       scheduleToCloseTimeout: '60s',
     });
     expect(await handle.result()).toMatchObject({ rebooting: false });

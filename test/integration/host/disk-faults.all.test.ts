@@ -122,14 +122,15 @@ describe('a host whose disk fails', () => {
     return createHostActivities({ ...(await host.ports(fs)), pause: async () => undefined });
   }
 
-  type Step = 'prepareUpdate' | 'applyUpdate' | 'commitUpdate' | 'goBack' | 'verifyBack';
+  type Step =
+    'prepareUpdate' | 'applyUpdate' | 'verifyUpdate' | 'commitUpdate' | 'goBack' | 'verifyBack';
   async function step(name: Step, config = NEW): Promise<unknown> {
     const orderId = `${config.reference.name}/${name}`;
     return (await activities())[name]({ ...orderFor(config, name), orderId });
   }
 
   async function install(): Promise<void> {
-    for (const name of ['prepareUpdate', 'applyUpdate', 'commitUpdate'] as const) {
+    for (const name of ['prepareUpdate', 'applyUpdate', 'verifyUpdate', 'commitUpdate'] as const) {
       await step(name, OLD);
     }
     await step('prepareUpdate');

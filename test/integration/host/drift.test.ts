@@ -54,6 +54,7 @@ beforeAll(async () => {
     startTemporal({ ui: false }),
   ]);
   await endpoint.addConfig(CONFIG, 'worker', SPEC);
+  await endpoint.setTarget('worker', CONFIG);
   for (const node of HOSTS) await addState(node);
   hosts = await startHosts(endpoint, temporal, { nodes: HOSTS, firstBoot: CONFIG });
 });

@@ -1,17 +1,24 @@
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { PassThrough } from 'node:stream';
 import type { Client } from '@temporalio/client';
 import { ApplicationFailure } from '@temporalio/common';
 import { NODES } from '../../../adapters/kube/resources';
-import { hostQueue } from '../../../core/names';
+import { hostQueue, updateNodeId } from '../../../core/names';
 import { startTemporal, temporalClient, type TemporalServer } from '../../../tools/temporal';
+import { firstOrderKey, OrderSigningKey } from '../../../workers/cluster/orders/stored-key';
 import { freeLoopbackPort } from '../../../process/health-server';
 import { createLogger } from '../../../process/logging';
 import { installTemporalRuntime } from '../../../process/temporal/runtime';
-import type { ConfigReference, HostActivities, HostOrder } from '../../../workflows/contracts/host';
+import type {
+  ConfigReference,
+  HostActivities,
+  HostOrder,
+  HostStep,
+} from '../../../workflows/contracts/host';
 import { eventually } from '../kube/fixture';
 import { startEndpoint, type EndpointFixture } from '../server/endpoint-fixture';
+import { signedOrder } from '../../support/signed-orders';
 import { startHosts, type HostsHere } from './simulated-hosts';
 
 jest.setTimeout(240_000);
@@ -44,7 +51,9 @@ let hosts: HostsHere;
 let sdkMetrics: string;
 let first: ConfigReference;
 let second: ConfigReference;
-let run = 0;
+/** By node: its updates, each begun by an order to prepare. */
+const runs = new Map<string, number>();
+let given = 0;
 
 beforeAll(async () => {
   [endpoint, temporal] = await Promise.all([
@@ -60,12 +69,14 @@ beforeAll(async () => {
   client = await temporalClient(temporal);
   sdkMetrics = `127.0.0.1:${await freeLoopbackPort()}`;
   installTemporalRuntime(createLogger({ process: 'test', level: 'silent' }), sdkMetrics);
+  await endpoint.setTarget('worker', 'rendered-worker-1');
   hosts = await startHosts(endpoint, temporal, {
     nodes: NODE_NAMES,
     firstBoot: 'rendered-worker-1',
     rebootSeconds: 0.5,
     failures: [{ node: 'worker-1', at: 'boot', times: 1 }],
   });
+  await endpoint.setTarget('worker', 'rendered-worker-2');
 });
 
 afterAll(async () => {
@@ -76,25 +87,43 @@ afterAll(async () => {
 });
 
 /** Gives an order to the host through its queue, as a workflow does. */
-async function give<Step extends keyof HostActivities>(
+async function give<Step extends HostStep>(
   step: Step,
   node: string,
-  more: Partial<HostOrder> & { readonly rebootedFrom?: string } = {},
+  more: MoreOfOrder = {},
 ): Promise<Awaited<ReturnType<HostActivities[Step]>>> {
-  run += 1;
+  return hand(step, node, signedOrder(anOrder(step, node, more)));
+}
+
+type MoreOfOrder = Partial<HostOrder> & { readonly rebootedFrom?: string };
+
+function anOrder(step: HostStep, node: string, more: MoreOfOrder = {}): HostOrder {
+  if (step === 'prepareUpdate') runs.set(node, (runs.get(node) ?? 0) + 1);
   const order: HostOrder & { readonly reconnectSeconds: number } = {
-    orderId: `test/${run}/${step}`,
+    orderId: `${updateNodeId(node)}/run-${runs.get(node) ?? 0}/${step}`,
+    step,
     node,
+    pool: { name: 'worker', uid: 'pool-worker', generation: 1 },
     config: second,
     disruptionPolicies: {},
+    issuedAt: new Date().toISOString(),
     notAfter: new Date(Date.now() + 600_000).toISOString(),
     reconnectSeconds: 600,
-    ...more,
   };
+  return { ...order, ...more };
+}
+
+/** As whoever may write to Temporal can do it. */
+async function hand<Step extends HostStep>(
+  step: Step,
+  node: string,
+  argument: unknown,
+): Promise<Awaited<ReturnType<HostActivities[Step]>>> {
+  given += 1;
   const handle = await client.activity.start<Awaited<ReturnType<HostActivities[Step]>>>(step, {
-    id: `${step}-${run}`,
+    id: `${step}-${given}`,
     taskQueue: hostQueue(node),
-    args: [order],
+    args: [argument],
     startToCloseTimeout: '30s',
     scheduleToCloseTimeout: '60s',
     heartbeatTimeout: '10s',
@@ -123,14 +152,34 @@ async function openPolls(): Promise<Readonly<Record<string, number>>> {
   );
 }
 
+const older = { pool: { name: 'worker', uid: 'pool-worker', generation: 0 } };
+
+/** Every file of a host, with the time of its last write. */
+function treeOf(node: string): Readonly<Record<string, number>> {
+  const root = join(hosts.directory, node);
+  const files = readdirSync(root, { recursive: true, withFileTypes: true }).filter((entry) =>
+    entry.isFile(),
+  );
+  return Object.fromEntries(
+    files.map(({ parentPath, name }) => [
+      join(parentPath, name),
+      statSync(join(parentPath, name)).mtimeMs,
+    ]),
+  );
+}
+
 /** The catalogue name with which an order failed. */
 async function failureOf(attempt: Promise<unknown>): Promise<string | undefined> {
   const error: unknown = await attempt.then(
     () => undefined,
     (reason: unknown) => reason,
   );
+  return causeOf(error).type ?? undefined;
+}
+
+function causeOf(error: unknown): ApplicationFailure {
   for (let at = error; at instanceof Error; at = at.cause) {
-    if (at instanceof ApplicationFailure) return at.type ?? undefined;
+    if (at instanceof ApplicationFailure) return at;
   }
   throw new Error('it did not fail with a name', { cause: error });
 }
@@ -201,6 +250,56 @@ describe('simulated hosts on a real Temporal server', () => {
     );
     expect(motd('worker-2')).toBe('one');
   });
+
+  it('obey nobody but who has the key of the cluster, each order once and in its turn, and say why', async () => {
+    const thief = new OrderSigningKey(firstOrderKey());
+    const prepare = anOrder('prepareUpdate', 'worker-2');
+    const signed = signedOrder(prepare);
+    await hand('prepareUpdate', 'worker-2', signed);
+    const before = treeOf('worker-2');
+
+    const refusals: readonly [HostStep, unknown, RegExp][] = [
+      ['applyUpdate', { order: anOrder('applyUpdate', 'worker-2') }, /is not signed/],
+      ['applyUpdate', anOrder('applyUpdate', 'worker-2'), /is not signed/],
+      ['applyUpdate', signedOrder(anOrder('applyUpdate', 'worker-2'), thief), /and worker-2 knows/],
+      ['applyUpdate', signed, /is to prepareUpdate, and came as applyUpdate/],
+      ['goBack', signedOrder(anOrder('goBack', 'worker-0')), /is for worker-0, this is worker-2/],
+      [
+        'armReboot',
+        signedOrder({
+          ...anOrder('armReboot', 'worker-2'),
+          orderId: `${updateNodeId('worker-2')}/other/armReboot`,
+        }),
+        /out of turn/,
+      ],
+      [
+        'prepareUpdate',
+        signedOrder(anOrder('prepareUpdate', 'worker-2', { ...older, config: first })),
+        /of generation 0 of pool worker, and worker-2 has accepted 1/,
+      ],
+      [
+        'prepareUpdate',
+        signedOrder(
+          anOrder('prepareUpdate', 'worker-2', { pool: { ...older.pool, uid: 'other' } }),
+        ),
+        /has not heard that it moves/,
+      ],
+    ];
+    for (const [step, argument, because] of refusals) {
+      const refusal: unknown = await hand(step, 'worker-2', argument).catch(
+        (error: unknown) => error,
+      );
+      expect(causeOf(refusal)).toMatchObject({
+        type: 'OrderRefused',
+        message: expect.stringMatching(because) as string,
+      });
+    }
+    // The order that was obeyed is answered again, and does nothing.
+    expect(await hand('prepareUpdate', 'worker-2', signed)).toMatchObject({
+      alreadyOnTarget: false,
+    });
+    expect(treeOf('worker-2')).toEqual(before);
+  });
 });
 
 describe('a host worker that starts while Temporal is away', () => {
@@ -209,6 +308,7 @@ describe('a host worker that starts while Temporal is away', () => {
     const destination = new PassThrough().on('data', (line: Buffer) => {
       lines.push(JSON.parse(line.toString()) as (typeof lines)[number]);
     });
+    await endpoint.setTarget('worker', 'rendered-worker-1');
     await temporal.kill();
     const starting = startHosts(endpoint, temporal, {
       nodes: [LATE],
@@ -230,6 +330,7 @@ describe('a host worker that starts while Temporal is away', () => {
         ['info', 'server answers'],
       ]);
       expect(late.configOf(LATE)).toBe('rendered-worker-1');
+      await endpoint.setTarget('worker', 'rendered-worker-2');
       expect(await give('prepareUpdate', LATE)).toMatchObject({ alreadyOnTarget: false });
       expect(await give('prepareUpdate', 'worker-0')).toMatchObject({ alreadyOnTarget: true });
     } finally {

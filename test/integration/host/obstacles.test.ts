@@ -57,6 +57,7 @@ describe('a host on which something is in the way', () => {
     mkdirSync(at('/srv'));
     await step(OLD, 'prepareUpdate');
     await step(OLD, 'applyUpdate');
+    await step(OLD, 'verifyUpdate');
     await step(OLD, 'commitUpdate');
   });
   afterEach(() => {
@@ -67,7 +68,8 @@ describe('a host on which something is in the way', () => {
 
   async function step(
     config: TestConfig,
-    name: 'prepareUpdate' | 'applyUpdate' | 'commitUpdate' | 'goBack' | 'verifyBack',
+    name:
+      'prepareUpdate' | 'applyUpdate' | 'verifyUpdate' | 'commitUpdate' | 'goBack' | 'verifyBack',
   ): Promise<unknown> {
     if (!configs.includes(config)) configs.push(config);
     const orderId = `${config.reference.name}/${name}`;
@@ -195,6 +197,7 @@ describe('a host on which something is in the way', () => {
     const moveTo = async (config: TestConfig): Promise<void> => {
       await step(config, 'prepareUpdate');
       await step(config, 'applyUpdate');
+      await step(config, 'verifyUpdate');
       await step(config, 'commitUpdate');
     };
 

@@ -7,6 +7,7 @@ import { DEFAULT_DURATIONS } from '../../../adapters/simulation';
 import type { TemporalServer } from '../../../tools/temporal';
 import { serveSimulatedHosts, type SimulatedHostsSettings } from '../../../workers/host/worker';
 import { createLogger, type Logger } from '../../../process/logging';
+import { pinKeys } from '../../support/signed-orders';
 import type { EndpointFixture } from '../server/endpoint-fixture';
 
 export interface HostsHere {
@@ -51,6 +52,7 @@ export async function startHosts(
       kind: 'simulated',
       temporalAddress: temporal.address,
       temporalNamespace: temporal.namespace,
+      orderKeysFile: pinKeys(directory),
       serverUrl: server.hostUrl,
       apiServer: kube.cluster.server,
       logLevel: 'silent',

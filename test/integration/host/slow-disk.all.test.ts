@@ -81,7 +81,7 @@ describe('a host with a slow disk', () => {
 
   it('heartbeats all the while that it looks and writes', async () => {
     const first = await host.activities();
-    for (const step of ['prepareUpdate', 'applyUpdate', 'commitUpdate'] as const) {
+    for (const step of ['prepareUpdate', 'applyUpdate', 'verifyUpdate', 'commitUpdate'] as const) {
       await first[step](orderFor(OLD, step, { orderId: `old/${step}` }));
     }
     for (const step of ['prepareUpdate', 'applyUpdate'] as const) {

@@ -17,6 +17,7 @@ import {
 import { encodeIgnition, parseAndConvert, readRawIgnition } from '../../../core/ignition';
 import { canonicalConfig } from '../../../core/machine-config/canonical';
 import type { RenderedSpec } from '../../../core/machine-config/types';
+import type { HostStep } from '../../../workflows/contracts/host';
 
 const NODE = 'worker-0';
 
@@ -76,15 +77,18 @@ export async function takeOver(root: string, config: Rendered): Promise<string |
 /** Updates a machine from its config to the next one. */
 export async function update(root: string, config: Rendered): Promise<void> {
   const activities = createHostActivities(portsOf(root, config));
-  const order = (orderId: string) => ({
-    orderId,
-    node: NODE,
+  const order = (step: HostStep) => ({
+    ...{ orderId: step, step, node: NODE },
+    pool: { name: 'worker', uid: 'pool-1', generation: 1 },
     config: config.reference,
     disruptionPolicies: {},
+    issuedAt: new Date().toISOString(),
     notAfter: new Date(Date.now() + 3_600_000).toISOString(),
+    commitWithinSeconds: 1_200,
     reconnectSeconds: 600,
   });
-  await activities.prepareUpdate(order('prepare'));
-  await activities.applyUpdate(order('apply'));
-  await activities.commitUpdate(order('commit'));
+  await activities.prepareUpdate(order('prepareUpdate'));
+  await activities.applyUpdate(order('applyUpdate'));
+  await activities.verifyUpdate(order('verifyUpdate'));
+  await activities.commitUpdate(order('commitUpdate'));
 }

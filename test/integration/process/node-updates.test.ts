@@ -30,7 +30,8 @@ afterAll(async () => {
 
 function input(node: string, more: Partial<NodeUpdateInput> = {}): NodeUpdateInput {
   return {
-    ...{ node, uid: `uid-${node}`, pool: 'worker', policy: DEFAULT_POLICY },
+    ...{ node, uid: `uid-${node}`, pool: 'worker', poolUid: 'uid-worker', poolGeneration: 1 },
+    policy: DEFAULT_POLICY,
     ...{ config: { name: 'rendered-b', digest: 'd' }, disruptionPolicies: {}, found: 'whole' },
     ...more,
   };

@@ -23,6 +23,8 @@ export interface EndpointFixture {
   credentialsOf(node: string): Promise<CredentialFiles>;
   /** Makes a rendered config that the pool owns; its digest is of the object in the API server. */
   addConfig(name: string, pool: string, spec: MachineConfigSpec): Promise<ConfigReference>;
+  /** Makes a config the target of its pool. */
+  setTarget(pool: string, config: string): Promise<void>;
   stop(): Promise<void>;
 }
 
@@ -67,6 +69,10 @@ export async function startEndpoint(workers: readonly string[]): Promise<Endpoin
       credentialsOf,
       clientOf: async (node) => clientWith(hostUrl, await credentialsOf(node)),
       addConfig: (name, pool, spec) => addConfig(kube, { name, pool, spec }),
+      setTarget: async (name, config) => {
+        const spec = { configuration: { name: config } };
+        await kube.admin.patch(MACHINE_CONFIG_POOLS, { name }, { spec });
+      },
       stop: async () => {
         stopping.abort();
         await server.stopped;

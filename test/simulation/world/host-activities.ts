@@ -2,7 +2,7 @@
 
 import { fail } from '../../../core/errors';
 import type { UpdatePlan } from '../../../core/node/plan';
-import type { HostActivities, HostOrder } from '../../../workflows/contracts/host';
+import type { Handed, HostActivities, HostOrder } from '../../../workflows/contracts/host';
 import type { Attempt } from '../temporal/attempt';
 import type { Host } from './host';
 import type { Journal, SimulatedConfig } from './journal';
@@ -55,7 +55,7 @@ export async function performOnHost(
   attempt: Attempt,
 ): Promise<unknown> {
   const step = attempt.call.type as HostStep;
-  const order = attempt.call.input as Order;
+  const { order } = attempt.call.input as Handed<Order>;
   return host.inTurn(async () => {
     attempt.signal.throwIfAborted();
     checkOrder(world, host, step, order);

@@ -26,7 +26,7 @@ import { digestOf } from '../../../host/records/configs';
 import { canonicalConfig } from '../../../core/machine-config/canonical';
 import { fail } from '../../../core/errors';
 import type { RenderedSpec } from '../../../core/machine-config/types';
-import type { ConfigReference, HostOrder } from '../../../workflows/contracts/host';
+import type { ConfigReference, HostOrder, HostStep } from '../../../workflows/contracts/host';
 
 export const NODE = 'worker-1';
 const NAMESPACE = 'slipway';
@@ -155,9 +155,12 @@ export function orderFor(
     commitWithinSeconds: 1_200,
     reconnectSeconds: 600,
     orderId: `update-node/${NODE}/run-1/${step}`,
+    step: step as HostStep,
     node: NODE,
+    pool: { name: 'worker', uid: 'pool-1', generation: 1 },
     config: config.reference,
     disruptionPolicies: {},
+    issuedAt: '2030-01-01T00:00:00Z',
     notAfter: '2030-01-01T01:00:00Z',
     ...more,
   };
@@ -170,6 +173,8 @@ export async function bootInto(host: TestHost, config: TestConfig): Promise<void
   await activities.applyUpdate(orderFor(config, 'a', { orderId: 'old/a' }));
   await activities.armReboot(orderFor(config, 'r', { orderId: 'old/r' }));
   await host.boot();
-  await (await host.activities()).commitUpdate(orderFor(config, 'c', { orderId: 'old/c' }));
+  const booted = await host.activities();
+  await booted.verifyUpdate(orderFor(config, 'v', { orderId: 'old/v' }));
+  await booted.commitUpdate(orderFor(config, 'c', { orderId: 'old/c' }));
   host.reboots.length = 0;
 }

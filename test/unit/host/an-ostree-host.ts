@@ -38,7 +38,9 @@ export async function anOstreeHost(
   await activities.applyUpdate(order('applyUpdate'));
   await activities.armReboot(order('armReboot'));
   await host.reboot();
-  await (await host.activities()).commitUpdate(order('commitUpdate'));
+  const booted = await host.activities();
+  await booted.verifyUpdate(order('verifyUpdate'));
+  await booted.commitUpdate(order('commitUpdate'));
   host.reboots.length = 0;
   return host;
 }

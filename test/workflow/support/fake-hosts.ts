@@ -1,5 +1,9 @@
 import { ApplicationFailure } from '@temporalio/common';
-import type { HostActivities, HostOrder } from '../../../workflows/contracts/host';
+import type {
+  HandedActivities,
+  HostActivities,
+  HostOrder,
+} from '../../../workflows/contracts/host';
 import type { FakeWorld } from './fake-world';
 
 /** One machine: its config, what is half done, and its number of boots. */
@@ -14,6 +18,8 @@ export interface FakeHost {
   armed: boolean;
   /** Runs what a lost update left, which must not stay; only a reboot undoes it. */
   isLeft: boolean;
+  /** UID of the pool that it obeys; absent = none yet. */
+  pool?: string;
   /** How an update failed; its Node may not show it. */
   failed?: string;
   /** Paths that another program has written where only an update had something. */
@@ -32,8 +38,24 @@ export function aHost(config: string | undefined): FakeHost {
   };
 }
 
-/** Host activities on a world's machines, with the same promises as the real ones. */
-export function fakeHostActivities(world: FakeWorld): HostActivities {
+function joinPool(host: FakeHost, { pool, movedFrom }: HostOrder): void {
+  const { pool: isInPool } = host;
+  if (isInPool !== undefined && isInPool !== pool.uid && isInPool !== movedFrom) {
+    throw ApplicationFailure.nonRetryable('not in this pool', 'OrderRefused', { isInPool });
+  }
+  host.pool = pool.uid;
+}
+
+/** Host activities on a world's machines, with the same promises as the real ones. No order is signed here. */
+export function fakeHostActivities(world: FakeWorld): HandedActivities {
+  const activities = Object.entries(activitiesOn(world)).map(([step, activity]) => {
+    const obey = activity as (order: HostOrder) => Promise<unknown>;
+    return [step, ({ order }: { readonly order: HostOrder }) => obey(order)];
+  });
+  return Object.fromEntries(activities) as HandedActivities;
+}
+
+function activitiesOn(world: FakeWorld): HostActivities {
   const bootId = (node: string): string => `${node}-boot-${world.host(node).boots}`;
   const step = async (name: string, order: HostOrder): Promise<FakeHost> => {
     await world.step(name, order.node);
@@ -60,6 +82,7 @@ export function fakeHostActivities(world: FakeWorld): HostActivities {
   return {
     prepareUpdate: async (order) => {
       const host = await step('prepareUpdate', order);
+      joinPool(host, order);
       if (order.afterLost !== true) delete host.failed;
       if (host.failed !== undefined) {
         throw ApplicationFailure.nonRetryable(`lost: ${host.failed}`, 'EarlierUpdateFailed');

@@ -32,7 +32,7 @@ import type {
   ReleaseNodeInput,
   TakeOutInput,
 } from '../../../workflows/contracts/cluster';
-import type { ConfigReference, HostActivities } from '../../../workflows/contracts/host';
+import type { ConfigReference, HandedActivities } from '../../../workflows/contracts/host';
 import {
   statusQuery,
   type NodeReport,
@@ -281,6 +281,7 @@ export class FakeWorld {
     await new NodeUpdates(this.client).start({
       ...{ node, uid, pool: this.pool, config: reference(config), found },
       ...{ policy: this.policy, disruptionPolicies: {} },
+      ...{ poolUid: `uid-${this.pool}`, poolGeneration: 1 },
       ...(current === undefined ? {} : { currentConfig: reference(current) }),
       ...(takesBack === undefined ? {} : { takesBack }),
     });
@@ -383,7 +384,7 @@ export class FakeWorld {
     this.notify();
   }
 
-  hostActivities(): HostActivities {
+  hostActivities(): HandedActivities {
     return fakeHostActivities(this);
   }
 

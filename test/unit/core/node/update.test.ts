@@ -296,6 +296,12 @@ describe('what a node is given back with', () => {
     ['an outage is no failure', STATES.waiting, failed('ApiUnavailable'), { outcome: 'cancelled' }],
     ['nor is a retarget', STATES.waiting, failed('Retargeted'), { outcome: 'cancelled' }],
     [
+      'nor is an order that the cluster overtook',
+      STATES.preparing,
+      failed('OrderOutdated'),
+      { outcome: 'cancelled' },
+    ],
+    [
       'it has committed',
       STATES.completing,
       failed('ApiUnavailable'),

@@ -45,6 +45,7 @@ export function describeBundleCrashes(deaths: Deaths): void {
     const activities = await start.activities();
     await activities.prepareUpdate(orderFor(CONFIG, 'p'));
     await activities.applyUpdate(orderFor(CONFIG, 'a'));
+    await activities.verifyUpdate(orderFor(CONFIG, 'v'));
     await activities.commitUpdate(orderFor(CONFIG, 'c'));
     await write(start, OLD);
   });

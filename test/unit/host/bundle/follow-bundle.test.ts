@@ -76,6 +76,7 @@ async function start(config = CONFIG): Promise<void> {
   const activities = await host.activities();
   await activities.prepareUpdate(orderFor(config, 'p'));
   await activities.applyUpdate(orderFor(config, 'a'));
+  await activities.verifyUpdate(orderFor(config, 'v'));
   await activities.commitUpdate(orderFor(config, 'c'));
   host.serviceActions.length = 0;
 }

@@ -597,6 +597,7 @@ describe('that is written in part', () => {
 
 it('does not apply to a first boot, which has no order and waits for no server', async () => {
   const activities = await machine.activities();
+  await activities.prepareUpdate(orderFor(NEW, 'p', { orderId: 'first-boot/prepare' }));
   await activities.applyUpdate(orderFor(NEW, 'a', { orderId: `first-boot/${NEW.reference.name}` }));
   await word.look();
 

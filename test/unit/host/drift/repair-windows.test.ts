@@ -28,7 +28,7 @@ let onConfig: TestHost;
 beforeAll(async () => {
   onConfig = await aHost([CONFIG]);
   const activities = await onConfig.activities();
-  for (const step of ['prepareUpdate', 'applyUpdate', 'commitUpdate'] as const) {
+  for (const step of ['prepareUpdate', 'applyUpdate', 'verifyUpdate', 'commitUpdate'] as const) {
     await activities[step](orderFor(CONFIG, step));
   }
 });

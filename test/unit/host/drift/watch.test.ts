@@ -76,7 +76,7 @@ beforeEach(async () => {
   heard = () => undefined;
   kubeletUnit = 'kubelet.service';
   exclusive = createExclusive();
-  await updateTo(CONFIG, ['prepareUpdate', 'applyUpdate', 'commitUpdate']);
+  await updateTo(CONFIG, ['prepareUpdate', 'applyUpdate', 'verifyUpdate', 'commitUpdate']);
 });
 afterEach(async () => {
   stop.abort();
@@ -88,7 +88,7 @@ const real = (path: string) => join(host.root, path);
 
 async function updateTo(
   config: typeof CONFIG,
-  steps: readonly ('prepareUpdate' | 'applyUpdate' | 'commitUpdate')[],
+  steps: readonly ('prepareUpdate' | 'applyUpdate' | 'verifyUpdate' | 'commitUpdate')[],
 ): Promise<void> {
   const activities = await host.activities();
   for (const step of steps) {
@@ -208,7 +208,7 @@ describe('a host that is watched', () => {
     const config = aConfig('rendered-worker-3', { config: { storage: { files } } });
     host.remove();
     host = await aHost([config]);
-    await updateTo(config, ['prepareUpdate', 'applyUpdate', 'commitUpdate']);
+    await updateTo(config, ['prepareUpdate', 'applyUpdate', 'verifyUpdate', 'commitUpdate']);
     await start();
     await reported(isClean);
 
@@ -274,7 +274,7 @@ describe('a host that is watched', () => {
     writeFileSync(real('/etc/one.conf'), 'touched in between');
     const before = reports.length;
     writeFileSync(real('/etc/one.conf'), 'next');
-    await updateTo(NEXT, ['commitUpdate']);
+    await updateTo(NEXT, ['verifyUpdate', 'commitUpdate']);
 
     const after = await reported(has('/etc/one.conf'), () =>
       writeFileSync(real('/etc/one.conf'), 'right'),

@@ -41,6 +41,7 @@ describe('a path that a config no longer has', () => {
     const activities = await host.activities();
     await activities.prepareUpdate(order('prepareUpdate'));
     await activities.applyUpdate(order('applyUpdate'));
+    await activities.verifyUpdate(order('verifyUpdate'));
     await activities.commitUpdate(order('commitUpdate'));
   }
 

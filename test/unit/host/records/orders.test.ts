@@ -22,6 +22,7 @@ describe('an order', () => {
     const activities = await host.activities();
     await activities.prepareUpdate(orderFor(config, 'prepareUpdate', { orderId: 'p' }));
     await activities.applyUpdate(orderFor(config, 'applyUpdate', { orderId: 'a' }));
+    await activities.verifyUpdate(orderFor(config, 'verifyUpdate', { orderId: 'v' }));
     await activities.commitUpdate(orderFor(config, 'commitUpdate', { orderId: 'c' }));
   }
 
@@ -108,8 +109,10 @@ describe('an order', () => {
     });
 
     it('is carried out in another update', async () => {
-      const orderId = 'update-node/worker-1/run-2/applyUpdate';
-      await (await host.activities()).applyUpdate({ ...apply, orderId });
+      const activities = await host.activities();
+      const next = (step: string) => `update-node/worker-1/run-2/${step}`;
+      await activities.prepareUpdate({ ...apply, orderId: next('prepareUpdate') });
+      await activities.applyUpdate({ ...apply, orderId: next('applyUpdate') });
 
       expect(motd()).toBe('two');
     });
@@ -133,6 +136,7 @@ describe('an order', () => {
     for (const order of [first, second]) {
       await activities.prepareUpdate(order('prepareUpdate'));
       await activities.applyUpdate(order('applyUpdate'));
+      await activities.verifyUpdate(order('verifyUpdate'));
       await activities.commitUpdate(order('commitUpdate'));
     }
 

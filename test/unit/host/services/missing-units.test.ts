@@ -148,7 +148,9 @@ describe('an update that takes no reboot', () => {
     await activities.applyUpdate(to('applyUpdate'));
     await activities.armReboot(to('armReboot'));
     await host.reboot();
-    await (await host.activities()).commitUpdate(to('commitUpdate'));
+    const booted = await host.activities();
+    await booted.verifyUpdate(to('verifyUpdate'));
+    await booted.commitUpdate(to('commitUpdate'));
     await prepare(NAMED);
   });
 

@@ -40,7 +40,7 @@ describe('services of an update that does not hold', () => {
     host = await aHost([OLD, NEW, OTHER]);
     told = [];
     const activities = await host.activities();
-    for (const step of ['prepareUpdate', 'applyUpdate', 'commitUpdate'] as const) {
+    for (const step of ['prepareUpdate', 'applyUpdate', 'verifyUpdate', 'commitUpdate'] as const) {
       await activities[step](order(OLD, `old-${step}`));
     }
   });

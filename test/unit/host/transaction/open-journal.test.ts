@@ -41,7 +41,7 @@ describe('a journal of another OS driver', () => {
     expect(journal?.header.driver).toBe('simulated');
   });
 
-  const at = (step: string) => orderFor(NEW, step, { orderId: `later/${step}` });
+  const at = (step: string) => orderFor(NEW, `${step}-again`);
   it.each<[string, (ports: HostPorts) => Promise<unknown>]>([
     ['a start', (ports) => settleAtStart(ports)],
     ['the look for what is to be confirmed', (ports) => unconfirmedAfterReboot(ports)],

@@ -96,6 +96,7 @@ async function install(host: TestHost, config: TestConfig): Promise<void> {
   const order = (step: string) => ({ ...orderFor(config, step), orderId: `first/${step}` });
   await activities.prepareUpdate(order('prepareUpdate'));
   await activities.applyUpdate(order('applyUpdate'));
+  await activities.verifyUpdate(order('verifyUpdate'));
   await activities.commitUpdate(order('commitUpdate'));
 }
 

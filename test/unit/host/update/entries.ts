@@ -124,7 +124,7 @@ class Machine {
     const config = aConfig(`rendered-worker-${this.#configs.length}`, fields);
     const run = this.#configs.push(config);
     const activities = await this.host.activities();
-    for (const step of ['prepareUpdate', 'applyUpdate', 'commitUpdate'] as const) {
+    for (const step of ['prepareUpdate', 'applyUpdate', 'verifyUpdate', 'commitUpdate'] as const) {
       await activities[step]({ ...orderFor(config, step), orderId: `${run}/${step}` });
     }
     const drift = await findDrift(await this.host.ports(), config.spec);

@@ -241,7 +241,7 @@ describe('files that a failed and lost update has left', () => {
   beforeEach(async () => {
     plain = await aHost([ONE, TWO]);
     const activities = await plain.activities();
-    for (const step of ['prepareUpdate', 'applyUpdate', 'commitUpdate'] as const) {
+    for (const step of ['prepareUpdate', 'applyUpdate', 'verifyUpdate', 'commitUpdate'] as const) {
       await activities[step](orderFor(ONE, step, { orderId: `first/${step}` }));
     }
     await activities.prepareUpdate(orderFor(TWO, 'prepareUpdate'));

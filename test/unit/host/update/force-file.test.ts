@@ -28,7 +28,7 @@ const order = (step: string) => orderFor(CONFIG, step);
 beforeEach(async () => {
   host = await aHost([CONFIG]);
   activities = await host.activities();
-  for (const step of ['prepareUpdate', 'applyUpdate', 'commitUpdate'] as const) {
+  for (const step of ['prepareUpdate', 'applyUpdate', 'verifyUpdate', 'commitUpdate'] as const) {
     await activities[step](order(`first-${step}`));
   }
   writeFileSync(real('/etc/one.conf'), 'wrong');

@@ -70,6 +70,7 @@ it('has its next keys where its own sshd looks first, and none in the old place'
   const order = (step: string) => ({ ...orderFor(OTHER_KEY, step), orderId: `later/${step}` });
   await activities.prepareUpdate(order('prepareUpdate'));
   await activities.applyUpdate(order('applyUpdate'));
+  await activities.verifyUpdate(order('verifyUpdate'));
   await activities.commitUpdate(order('commitUpdate'));
 
   expect(readFileSync(at(SSH_KEYS_FILE), 'utf8')).toBe('another key\n');

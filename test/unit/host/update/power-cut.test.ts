@@ -393,7 +393,7 @@ describe('an order to reboot that fails', () => {
     expect(await rebootIsDue(ports)).toBe(false);
     expect(host.reboots).toEqual([]);
 
-    await (await host.activities()).armReboot({ ...order, orderId: `${order.orderId}/again` });
+    await (await host.activities()).armReboot({ ...order, orderId: `${order.orderId}-again` });
     expect(await rebootIsDue(ports)).toBe(true);
     expect(host.reboots).toHaveLength(1);
     await host.reboot();
@@ -588,7 +588,7 @@ describe('what is staged when the reboot is armed', () => {
     host.reboots.length = 0;
 
     const arm = (await host.activities()).armReboot(
-      orderFor(NEW, 'armReboot', { orderId: 'update-node/worker-1/run-1/again' }),
+      orderFor(NEW, 'armReboot', { orderId: 'update-node/worker-1/run-1/armReboot-again' }),
     );
     await expect(arm).rejects.toMatchObject({ name: 'OsCommandFailed' });
     expect(host.reboots).toEqual([]);

@@ -218,6 +218,7 @@ describe('the update of a host', () => {
       await activities.prepareUpdate(order('prepareUpdate'));
       await activities.applyUpdate(order('applyUpdate'));
       const applied = links();
+      if (step === 'commitUpdate') await activities.verifyUpdate(order('verifyUpdate'));
       await activities[step](order(step));
       if (step === 'goBack') await activities.verifyBack(order('verifyBack'));
       return applied;

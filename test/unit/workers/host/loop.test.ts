@@ -8,19 +8,30 @@ import { createExclusive } from '../../../../host/exclusive';
 import { createLimit } from '../../../../core/concurrency-limit';
 import { type ServedHost, type LastReboot, runHost } from '../../../../workers/host/loop';
 import { createLogger } from '../../../../process/logging';
-import type { HostActivities } from '../../../../workflows/contracts/host';
+import type { HandedActivities, HostActivities } from '../../../../workflows/contracts/host';
+import { signedOrder, TEST_KEY } from '../../../support/signed-orders';
 import { aConfig, aFile, aHost, orderFor, type TestHost } from '../../host/a-host';
 
 /** Actions of the next workers, in order. */
 let lives: ((activities: HostActivities, end: Promise<void>) => Promise<void>)[] = [];
 let created = 0;
+
+/** Each order is signed on its way. */
+function mockSigned(activities: HandedActivities): HostActivities {
+  const signed = Object.entries(activities).map(([name, activity]) => {
+    const obey = activity as (given: unknown) => Promise<unknown>;
+    return [name, (order: object) => obey(signedOrder(order))];
+  });
+  return Object.fromEntries(signed) as HostActivities;
+}
+
 jest.mock('@temporalio/worker', () => ({
   ...jest.requireActual<object>('@temporalio/worker'),
   Worker: {
-    create: async ({ activities }: { activities: HostActivities }) => {
+    create: async ({ activities }: { activities: HandedActivities }) => {
       created += 1;
       const life = lives.shift() ?? ((_activities, end) => end);
-      return { runUntil: (end: Promise<void>) => life(activities, end) };
+      return { runUntil: (end: Promise<void>) => life(mockSigned(activities), end) };
     },
   },
 }));
@@ -45,6 +56,7 @@ beforeEach(async () => {
   host = {
     node: 'worker-1',
     identity: 'test',
+    keyring: { known: async () => TEST_KEY.keys, learn: async () => TEST_KEY.keys },
     exclusive: createExclusive(),
     ports: await machine.ports(),
     reboot: async (reason) => {

@@ -3,6 +3,9 @@ import type { HostActivities } from '../../../../workflows/contracts/host';
 
 const ORDER = {
   orderId: 'update-node/worker-1/run-1/applyUpdate',
+  step: 'applyUpdate' as const,
+  pool: { name: 'worker', uid: 'pool-1', generation: 1 },
+  issuedAt: '2029-12-31T00:00:00Z',
   node: 'worker-1',
   config: { name: 'rendered-worker-1', digest: '' },
   disruptionPolicies: {},

@@ -26,6 +26,7 @@ import { settleHost, settlingAgain } from '../../../../host/settle/settle-again'
 import { LAST_QUESTION_SECONDS } from '../../../../host/confirm/silence-timer';
 import { createNotifier, watchdogMs } from '../../../../process/host/systemd-notify';
 import { createLogger, type Logger } from '../../../../process/logging';
+import { TEST_KEY } from '../../../support/signed-orders';
 import {
   aConfig,
   aCopyOf,
@@ -86,6 +87,7 @@ async function refresh(): Promise<void> {
   host = {
     node: 'worker-1',
     identity: 'test',
+    keyring: { known: async () => TEST_KEY.keys, learn: async () => TEST_KEY.keys },
     exclusive: createExclusive(),
     ports: await machine.ports(),
     reboot: async (reason) => void events.push(`reboot (${reason}) ${motd()}`),

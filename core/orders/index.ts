@@ -1,0 +1,3 @@
+export * from './order-keys';
+export * from './shown';
+export * from './signed-text';

@@ -1,0 +1,147 @@
+/** Whoever may write to Temporal brings no config to a machine, and the key of orders is rolled in a rollout. */
+
+import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Client } from '@temporalio/client';
+import { ApplicationFailure, defaultPayloadConverter, type Payload } from '@temporalio/common';
+import { CLUSTER_QUEUE, hostQueue, updateNodeId } from '../../core/names';
+import { temporalClient } from '../../tools/temporal';
+import { machineConfig, plainFile } from './support/configs';
+import { differences } from './support/host-disk';
+import {
+  CURRENT_CONFIG,
+  START_MS,
+  startWorld,
+  STOP_MS,
+  STORY_MS,
+  type World,
+} from './support/world';
+
+const NODE = 'worker-0';
+const SECRET = '/api/v1/namespaces/slipway/secrets/slipway-order-key';
+const KEYS = '/api/v1/namespaces/slipway/configmaps/slipway-order-keys';
+
+let world: World;
+let client: Client;
+
+beforeAll(async () => {
+  world = await startWorld({ nodes: { master: 1, worker: 4 } });
+  client = await temporalClient(world.stack.temporal);
+}, START_MS);
+
+afterAll(async () => {
+  await client?.connection.close();
+  await world?.stop();
+}, STOP_MS);
+
+const motd = (text: string) =>
+  machineConfig('50-motd', { files: [plainFile('/etc/motd', text)], kernelArguments: [text] });
+
+async function presentKey(): Promise<string> {
+  const { data } = await world.api.call<{ data: Readonly<Record<string, string>> }>('GET', KEYS);
+  const { keys } = JSON.parse(data['keys.json'] ?? '') as { keys: readonly { id: string }[] };
+  return keys[0]?.id ?? '';
+}
+
+interface Given {
+  readonly step: string;
+  readonly argument: unknown;
+}
+
+/** What the last update of a node was started with, and what it has handed to the host. */
+async function historyOf(node: string): Promise<{ input: object; given: readonly Given[] }> {
+  const { events } = await client.workflow.getHandle(updateNodeId(node)).fetchHistory();
+  const valueOf = (payloads: readonly Payload[] | null | undefined): unknown =>
+    defaultPayloadConverter.fromPayload(payloads?.[0] ?? {});
+  const started = events?.[0]?.workflowExecutionStartedEventAttributes;
+  const scheduled = (events ?? []).flatMap(({ activityTaskScheduledEventAttributes: one }) =>
+    one?.taskQueue?.name === hostQueue(node) ? [one] : [],
+  );
+  return {
+    input: valueOf(started?.input?.payloads) as object,
+    given: scheduled.map(({ activityType, input }) => ({
+      step: activityType?.name ?? '',
+      argument: valueOf(input?.payloads),
+    })),
+  };
+}
+
+async function refusalOf(work: Promise<unknown>): Promise<ApplicationFailure> {
+  const error: unknown = await work.then(
+    () => new Error('it was obeyed'),
+    (failure: unknown) => failure,
+  );
+  for (let at = error; at instanceof Error; at = at.cause) {
+    if (at instanceof ApplicationFailure) return at;
+  }
+  throw error;
+}
+
+test(
+  'the key is rolled in the middle of a rollout, and the hosts follow it',
+  async () => {
+    await world.allUpdatedTo(await world.roll(motd('one')));
+    const before = await presentKey();
+    const target = await world.roll(motd('two'));
+    await world.until('a node is done', () =>
+      world.workers.some((name) => world.node(name).annotations[CURRENT_CONFIG] === target),
+    );
+
+    await world.api.call('PATCH', SECRET, {
+      metadata: { annotations: { 'slipway.dev/renew': 'now' } },
+    });
+    await world.allUpdatedTo(target);
+
+    const now = await presentKey();
+    expect(now).not.toBe(before);
+    const learned = world.workers.filter((name) => {
+      const file = join(world.stack.hostRoot(name), 'var/lib/slipway/order-keys.json');
+      return existsSync(file) && readFileSync(file, 'utf8').includes(now);
+    });
+    expect(learned.length).toBeGreaterThan(0);
+    // All of them obey the new key.
+    await world.allUpdatedTo(await world.roll(motd('three')));
+    const { given } = await historyOf(NODE);
+    expect(given.map(({ argument }) => (argument as { keyId: string }).keyId)).toEqual(
+      given.map(() => now),
+    );
+  },
+  STORY_MS,
+);
+
+test(
+  'an update that a person starts by hand, and orders that come again, change nothing',
+  async () => {
+    const old = world.target();
+    const earlier = await historyOf(NODE);
+    const target = await world.roll(motd('four'));
+    await world.allUpdatedTo(target);
+
+    const byHand = client.workflow.execute('updateNode', {
+      workflowId: updateNodeId(NODE),
+      taskQueue: CLUSTER_QUEUE,
+      args: [{ ...earlier.input, found: 'whole' }],
+    });
+    expect(await refusalOf(byHand)).toMatchObject({
+      type: 'OrderOutdated',
+      message: expect.stringContaining(`the target of pool worker is ${target}`) as string,
+    });
+
+    expect(earlier.given.map(({ step }) => step)).toContain('armReboot');
+    for (const [index, { step, argument }] of earlier.given.entries()) {
+      const again = await client.activity.start(step, {
+        id: `again-${index}`,
+        taskQueue: hostQueue(NODE),
+        args: [argument],
+        scheduleToCloseTimeout: '30s',
+      });
+      expect(await refusalOf(again.result())).toMatchObject({
+        type: 'OrderRefused',
+        message: expect.stringContaining('that a later one has replaced') as string,
+      });
+    }
+    expect(old).not.toBe(target);
+    expect(await differences(world.api, target, world.stack.hostRoot(NODE))).toEqual([]);
+  },
+  STORY_MS,
+);
