@@ -29,8 +29,8 @@ export interface Asked {
 }
 
 /**
- * A node may read configs of its own pool, and of the pool that its MachineConfigNode still names
- * while it moves. A node in no pool reads none: a rollback uses its disk.
+ * A node may read the target of its pool, and what its MachineConfigNode says that it runs, or is updated to: also of
+ * the pool that it leaves. A node in no pool reads none: a rollback uses its disk.
  *
  * Only labels that NodeRestriction protects keep a kubelet out of other pools; it may write
  * annotations. Configs of the `master` pool hold secrets of the control plane.
@@ -39,14 +39,27 @@ export function mayRead(input: Asked): Verdict {
   const { nodeName, node, config } = input;
   const own = poolName(node, input.pools);
   if ('reason' in own) return denied(`node ${nodeName}: ${own.reason}`);
-  if (config.pool !== undefined && config.pool === own.pool) return { allowed: true };
   const left = own.pool === undefined ? undefined : input.machineConfigNode?.spec.pool.name;
-  if (config.pool !== undefined && config.pool === left && left !== MASTER_POOL) {
+  const isOfOwn = config.pool !== undefined && config.pool === own.pool;
+  const isOfLeft = config.pool !== undefined && config.pool === left && left !== MASTER_POOL;
+  if (!isOfOwn && !isOfLeft) {
+    const owner = config.pool === undefined ? 'no pool' : `pool ${config.pool}`;
+    return denied(
+      `config ${config.name} belongs to ${owner}, node ${nodeName} to ${own.pool === undefined ? 'none' : `pool ${own.pool}`}`,
+    );
+  }
+  if (own.target === config.name || isOnNode(config.name, input.machineConfigNode)) {
     return { allowed: true };
   }
-  const owner = config.pool === undefined ? 'no pool' : `pool ${config.pool}`;
   return denied(
-    `config ${config.name} belongs to ${owner}, node ${nodeName} to ${own.pool === undefined ? 'none' : `pool ${own.pool}`}`,
+    `config ${config.name} is not the target of pool ${own.pool ?? ''}, and node ${nodeName} neither runs it nor is updated to it`,
+  );
+}
+
+/** No kubelet writes a MachineConfigNode. */
+function isOnNode(config: string, known: MachineConfigNode | undefined): boolean {
+  return [known?.status?.configVersion?.current, known?.spec.configVersion.desired].includes(
+    config,
   );
 }
 
@@ -64,10 +77,12 @@ export function bundlePool(
 function poolName(
   node: Node,
   pools: readonly MachineConfigPool[],
-): { readonly pool?: string } | { readonly reason: string } {
+): { readonly pool?: string; readonly target?: string } | { readonly reason: string } {
   try {
-    const pool = primaryPoolForNode(node, pools)?.metadata.name;
-    return pool === undefined ? {} : { pool };
+    const pool = primaryPoolForNode(node, pools);
+    if (pool === undefined) return {};
+    const target = pool.spec.configuration?.name;
+    return { pool: pool.metadata.name, ...(target === undefined ? {} : { target }) };
   } catch (error) {
     return { reason: messageOf(error) };
   }

@@ -111,7 +111,7 @@ export function trimMachineConfigNode(known: MachineConfigNode): MachineConfigNo
   const owners = ownerReferences?.filter(({ kind }) => kind === 'Node');
   const shown = [driftCondition(known), updatersShown(known), bundleShown(known)];
   const conditions = shown.flatMap((condition) => condition ?? []);
-  const { drift, hostWorker } = known.status ?? {};
+  const { configVersion, drift, hostWorker } = known.status ?? {};
   return {
     metadata: {
       name,
@@ -122,6 +122,7 @@ export function trimMachineConfigNode(known: MachineConfigNode): MachineConfigNo
     spec: known.spec,
     status: {
       ...(conditions.length === 0 ? {} : { conditions }),
+      ...(configVersion === undefined ? {} : { configVersion }),
       ...(drift === undefined ? {} : { drift }),
       ...(hostWorker === undefined ? {} : { hostWorker }),
     },

@@ -30,6 +30,7 @@ beforeAll(async () => {
   fixture = await startEndpoint(['worker-0']);
   worker = await fixture.addConfig('rendered-worker-1', 'worker', SPEC);
   await fixture.addConfig('rendered-master-1', 'master', SPEC);
+  await fixture.setTarget('worker', 'rendered-worker-1');
 });
 afterAll(() => fixture?.stop());
 
@@ -43,6 +44,16 @@ describe('the host endpoint over mutual TLS', () => {
     expect(() => readCanonical(bytes, { ...worker, digest: '0'.repeat(64) })).toThrow(
       /ordered was 000000000000/,
     );
+  });
+
+  it('refuses a node an earlier config of its own pool', async () => {
+    await fixture.addConfig('rendered-worker-0', 'worker', SPEC);
+    const client = await fixture.clientOf('worker-0');
+
+    await expect(client.fetch('rendered-worker-0')).rejects.toMatchObject({
+      name: 'ConfigForbidden',
+      message: expect.stringContaining('is not the target of pool worker') as string,
+    });
   });
 
   it('refuses a node the config of another pool', async () => {

@@ -17,9 +17,10 @@ function aNode(name: string, role: string, annotations: Record<string, string> =
   };
 }
 
-function aPool(name: string): MachineConfigPool {
+function aPool(name: string, target = `rendered-${name}-1`): MachineConfigPool {
   const matchLabels = { [`node-role.kubernetes.io/${name}`]: '' };
-  return { metadata: { name }, spec: { nodeSelector: { matchLabels } } };
+  const spec = { nodeSelector: { matchLabels }, configuration: { name: target } };
+  return { metadata: { name }, spec };
 }
 
 function aRendered(name: string, pool: string): MachineConfig {
@@ -41,6 +42,7 @@ function aMachineConfigNode(name: string, pool: string): MachineConfigNode {
   return {
     metadata: { name },
     spec: { node: { name }, pool: { name: pool }, configVersion: { desired: 'rendered-worker-1' } },
+    status: { configVersion: { current: 'rendered-worker-0', desired: 'rendered-worker-1' } },
   };
 }
 
@@ -57,6 +59,8 @@ interface Seen {
   /** The nodes in the API server; default: as in the cache. */
   readonly nodesNow?: readonly Node[];
   readonly pools?: readonly string[];
+  /** By pool; default: `rendered-<pool>-1`. */
+  readonly targets?: Readonly<Record<string, string>>;
   /** The pools in the API server; default: as in the cache. */
   readonly poolsNow?: readonly MachineConfigPool[];
 }
@@ -82,7 +86,7 @@ function aServer(options: Seen = {}) {
     cluster: {
       node: (name) => nodes.find(({ metadata }) => metadata.name === name),
       nodes: () => nodes,
-      pools: () => (options.pools ?? POOLS).map((name) => aPool(name)),
+      pools: () => (options.pools ?? POOLS).map((name) => aPool(name, options.targets?.[name])),
       granted: () => [],
       machineConfigNode: (name) => {
         const pool = options.shownPools?.[name];
@@ -106,7 +110,8 @@ function aServer(options: Seen = {}) {
     },
     async readPools() {
       if (state.away) throw fail('ApiUnavailable', 'list pools: connection refused');
-      return options.poolsNow ?? (options.pools ?? POOLS).map((name) => aPool(name));
+      const names = options.pools ?? POOLS;
+      return options.poolsNow ?? names.map((name) => aPool(name, options.targets?.[name]));
     },
     logger: pino({ level: 'debug' }, { write: (line: string) => lines.push(line) }),
     identify: () => state.peer,
@@ -185,7 +190,8 @@ describe('the host endpoint', () => {
 
   it('gives a node the config of the pool whose selector has just come to mean it', async () => {
     const matchLabels = { zone: 'a' };
-    const infra: MachineConfigPool = { ...aPool('infra'), spec: { nodeSelector: { matchLabels } } };
+    const { metadata, spec } = aPool('infra');
+    const infra = { metadata, spec: { ...spec, nodeSelector: { matchLabels } } };
     const node = aNode('worker-1', 'other');
     const moved: Node = {
       metadata: { ...node.metadata, labels: { ...node.metadata.labels, ...matchLabels } },
@@ -229,6 +235,35 @@ describe('the host endpoint', () => {
     expect((await leaving('worker').get('rendered-worker-1')).statusCode).toBe(200);
     expect((await leaving('infra').get('rendered-worker-1')).statusCode).toBe(403);
     expect((await leaving('master').get('rendered-master-1')).statusCode).toBe(403);
+  });
+
+  it('gives a node what it goes to and what it comes from, and nothing else of its pool', async () => {
+    const names = ['0', '1', '2', '3'].map((number) => `rendered-worker-${number}`);
+    const configs = names.map((name) => aRendered(name, 'worker'));
+    const seen = { configs, targets: { worker: 'rendered-worker-2' } };
+    const codes = async (server: ReturnType<typeof aServer>) =>
+      Promise.all(names.map(async (name) => (await server.get(name)).statusCode));
+
+    // 0 is what it runs, 1 what it is updated to while the pool wants 2.
+    expect(await codes(aServer({ ...seen, shownPools: { 'worker-1': 'worker' } }))).toEqual([
+      200, 200, 200, 403,
+    ]);
+    expect(await codes(aServer(seen))).toEqual([403, 403, 200, 403]);
+    expect((await aServer(seen).get('rendered-worker-3')).json()).toMatchObject({
+      message:
+        'config rendered-worker-3 is not the target of pool worker, and node worker-1 neither runs it nor is updated to it',
+    });
+  });
+
+  it('gives a node the target that its pool has just got', async () => {
+    const poolsNow = [aPool('worker', 'rendered-worker-2')];
+    const { get, state } = aServer({
+      configs: [aRendered('rendered-worker-2', 'worker')],
+      poolsNow,
+    });
+
+    expect((await get('rendered-worker-2')).statusCode).toBe(200);
+    expect(state.looks).toBe(1);
   });
 
   it('gives a node that was taken out of all pools no config of the one it was in', async () => {
@@ -361,7 +396,11 @@ describe('the host endpoint', () => {
   it('knows configs by their whole name, as long as the longest pool makes it', async () => {
     const pool = 'p'.repeat(63);
     const name = `rendered-${pool}-${'0'.repeat(32)}`;
-    const server = aServer({ nodes: [aNode('worker-1', pool)], pools: [pool, 'worker'] });
+    const server = aServer({
+      nodes: [aNode('worker-1', pool)],
+      pools: [pool, 'worker'],
+      targets: { [pool]: name },
+    });
     server.configs.push(aRendered(name, pool));
 
     expect((await server.get(name)).statusCode).toBe(200);
