@@ -13,6 +13,7 @@ import Fastify, {
 } from 'fastify';
 import { failureName, messageOf } from '../core/errors';
 import { OBJECT_NAME } from '../core/names';
+import type { SignedText } from '../core/orders';
 import type { MachineConfigPool } from '../core/pool/types';
 import { type Asked, mayRead, nodeOfPeer, type Verdict } from './access';
 import { serveBundles } from './bundles/endpoint';
@@ -65,6 +66,8 @@ export interface ServerDependencies {
   readonly metrics?: ServerMetrics;
   /** PEM, for hosts; undefined = nobody says. */
   readonly serverAuthority?: () => string | undefined;
+  /** For hosts; absent = they learn no keys of orders here. */
+  readonly orderStatements?: () => readonly SignedText[];
   /** Absent = unlimited. */
   readonly limits?: ConnectionLimits;
   /** For tests. */
@@ -186,6 +189,9 @@ export function buildServer(dependencies: ServerDependencies): Server {
     ...(dependencies.serverAuthority === undefined
       ? {}
       : { serverAuthority: dependencies.serverAuthority }),
+    ...(dependencies.orderStatements === undefined
+      ? {}
+      : { orderStatements: dependencies.orderStatements }),
   });
 
   const { bundles, writeBundle } = dependencies;

@@ -34,6 +34,7 @@ import { createJoinUses } from './join-uses';
 import { createServerMetrics, type ServerMetrics } from './metrics';
 import { closeAll, listenAt, type Opened } from './closing';
 import { readServerSettings, type ServerOptions, type ServerSettings } from './settings';
+import { followStatements } from './order-statements';
 import { followAuthority } from './own-authority';
 import { followTls, readTls } from './tls';
 import { createTokensNow } from './stored-tokens';
@@ -133,6 +134,7 @@ async function startInCluster(context: Context): Promise<Urls> {
   const serverAuthority = followAuthority(settings.authorityFile, { signal, log: logger });
   const watch = watchCluster(logger);
   const bundles = followBundles(watch.controllerConfigs, logger);
+  const orderKeys = followStatements(logger);
   const tokens = watchJoinTokens(logger);
   const isAsked = settings.joinMode === 'tokens';
   const uses = createJoinUses({
@@ -170,6 +172,7 @@ async function startInCluster(context: Context): Promise<Urls> {
       ...(isAsked && !tokens.isSynced ? ['join tokens'] : []),
       ...bundles.missing(),
     ],
+    orderStatements: () => orderKeys.statements(),
   });
   const { pools, controllerConfigs, nodes } = watch;
   const ignition = await startIgnition({
@@ -191,6 +194,7 @@ async function startInCluster(context: Context): Promise<Urls> {
   followTls(host.server as unknown as HttpsServer, settings, { tls, signal, log: logger });
   await listenPlain(context, plain);
   watching.push(watch.run(client, signal), bundles.run(client, signal));
+  watching.push(orderKeys.run(client, signal));
   // In mode open, it needs no right to read tokens.
   if (isAsked) watching.push(tokens.run(client, signal));
   const urls = {

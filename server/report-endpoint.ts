@@ -1,6 +1,6 @@
 /**
- * `PUT /host/report`: a node reports drift, and receives the drift policy of its pool and the
- * authorities of the server.
+ * `PUT /host/report`: a node reports drift, and receives the drift policy of its pool, the
+ * authorities of the server, and what rolls the keys of orders.
  */
 
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
@@ -8,6 +8,7 @@ import { policyInForce } from '../core/disruption';
 import { DEFAULT_DRIFT_POLICY, type DriftAnswer, resolveDriftPolicy } from '../core/drift';
 import { failureName, messageOf } from '../core/errors';
 import type { Node } from '../core/node/types';
+import type { SignedText } from '../core/orders';
 import { primaryPoolForNode } from '../core/pool/membership';
 import { knownHost } from './known-host';
 import { later, refuse } from './refusals';
@@ -28,6 +29,8 @@ interface ReportDependencies {
   readonly wallClock?: () => number;
   /** PEM: the authorities by which hosts recognise the server; undefined = nobody says. */
   readonly serverAuthority?: () => string | undefined;
+  /** What rolls the keys by which hosts know orders. */
+  readonly orderStatements?: () => readonly SignedText[];
 }
 
 /** Only the certificate says which node reports. */
@@ -55,7 +58,12 @@ export function serveReports(host: FastifyInstance, dependencies: ReportDependen
     request.log.info({ node: name, config, drifted: count, forced }, 'host reported');
     const serverAuthority = dependencies.serverAuthority?.();
     const answer = answerFor(node, count, { cluster, turns }, request);
-    return reply.send({ ...answer, ...(serverAuthority === undefined ? {} : { serverAuthority }) });
+    const orderKeys = dependencies.orderStatements?.() ?? [];
+    return reply.send({
+      ...answer,
+      ...(serverAuthority === undefined ? {} : { serverAuthority }),
+      ...(orderKeys.length === 0 ? {} : { orderKeys }),
+    });
   }
 
   host.put('/host/report', { bodyLimit: REPORT_BYTES }, receive);

@@ -1,5 +1,6 @@
 import type { DriftAnswer, DriftReport } from '../../core/drift';
 import { fail, messageOf } from '../../core/errors';
+import { isSignedText, type SignedText } from '../../core/orders';
 import { askEndpoint, type EndpointOptions, messageIn } from './endpoint-request';
 
 export interface ReportClient {
@@ -16,6 +17,8 @@ export interface ReportAnswer {
   readonly answer: DriftAnswer;
   /** PEM: the authorities of the server; absent = it did not say. */
   readonly serverAuthority?: string;
+  /** What rolls the keys of orders, from anybody. */
+  readonly orderKeys: readonly SignedText[];
 }
 
 export function createReportClient(options: EndpointOptions): ReportClient {
@@ -60,9 +63,11 @@ function readAnswer(body: Buffer, host: string): ReportAnswer {
     throw fail('ConfigFetchFailed', `report to ${host}: the answer is not one of the endpoint's`);
   }
   const serverAuthority = field(parsed, 'serverAuthority');
+  const orderKeys = field(parsed, 'orderKeys');
   return {
     answer: { drift: { mode, limit, intervalSeconds }, disruptionPolicies: policies, mayDisturb },
     ...(typeof serverAuthority === 'string' ? { serverAuthority } : {}),
+    orderKeys: Array.isArray(orderKeys) ? orderKeys.filter(isSignedText) : [],
   };
 }
 

@@ -8,6 +8,8 @@ import {
   type ConfigClientOptions,
 } from '../../adapters/host';
 import { messageOf } from '../../core/errors';
+import type { OrderKeyring } from '../../host/orders/read-order';
+import type { SignedText } from '../../core/orders';
 import type { LastingPorts } from '../../host/ports';
 import type { Logger } from '../../process/logging';
 import { VERSION } from '../../process/version';
@@ -15,6 +17,7 @@ import { VERSION } from '../../process/version';
 export interface DriftPlace {
   readonly root: string;
   readonly endpoint: ConfigClientOptions;
+  readonly keyring: OrderKeyring;
   /** Absent: kubelet starts are not watched. */
   readonly kubeletUnit?: DriftPorts['kubeletUnit'];
 }
@@ -22,7 +25,7 @@ export interface DriftPlace {
 /** Never throws. */
 export async function watchHostDrift(
   ports: LastingPorts,
-  { root, endpoint, kubeletUnit = () => undefined }: DriftPlace,
+  { root, endpoint, keyring, kubeletUnit = () => undefined }: DriftPlace,
   options: Omit<DriftOptions, 'log'> & { readonly log: Logger },
 ): Promise<void> {
   const client = createReportClient(endpoint);
@@ -35,6 +38,21 @@ export async function watchHostDrift(
     } catch (error) {
       const fields = { node: ports.node, reason: messageOf(error) };
       options.log.warn(fields, 'authorities of the server not learned');
+    }
+  };
+  const learnKeys = async (told: readonly SignedText[]): Promise<void> => {
+    if (told.length === 0) return;
+    try {
+      const before = (await keyring.known()).serial;
+      const { serial, keys } = await keyring.learn(told);
+      if (serial === before) return;
+      const fields = { node: ports.node, serial, keys: keys.map(({ id }) => id) };
+      options.log.info(fields, 'keys of orders learned');
+    } catch (error) {
+      options.log.warn(
+        { node: ports.node, reason: messageOf(error) },
+        'keys of orders not learned',
+      );
     }
   };
   const { node, files, users, systemd, journal, os, pause } = ports;
@@ -53,8 +71,9 @@ export async function watchHostDrift(
     tree: createMachineTree(root),
     watch: (on) => createPathWatch({ root, ...on }),
     report: async (report, signal) => {
-      const { answer, serverAuthority } = await client.report(report, signal);
+      const { answer, serverAuthority, orderKeys } = await client.report(report, signal);
       if (serverAuthority !== undefined) await learn(serverAuthority);
+      await learnKeys(orderKeys);
       return answer;
     },
   };

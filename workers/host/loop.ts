@@ -45,7 +45,7 @@ export interface ServedHost extends Host, SettlingHost {
   readonly keyring: OrderKeyring;
   readonly lastReboot?: LastReboot;
   /** Absent: drift is not watched. */
-  readonly drift?: DriftPlace;
+  readonly drift?: Omit<DriftPlace, 'keyring'>;
   /** For simulations. */
   readonly around?: (activities: HostActivities) => HostActivities;
 }
@@ -67,11 +67,15 @@ export async function runHost(host: ServedHost, options: HostLoopOptions): Promi
   const watching =
     host.drift === undefined
       ? undefined
-      : watchHostDrift(host.ports, host.drift, {
-          exclusive: host.exclusive,
-          signal,
-          log: options.log,
-        });
+      : watchHostDrift(
+          host.ports,
+          { ...host.drift, keyring: host.keyring },
+          {
+            exclusive: host.exclusive,
+            signal,
+            log: options.log,
+          },
+        );
   try {
     await serveThroughReboots(host, options);
   } finally {

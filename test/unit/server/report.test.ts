@@ -7,6 +7,7 @@ import {
 } from '../../../core/drift';
 import { fail } from '../../../core/errors';
 import { ANNOTATION } from '../../../core/names';
+import type { SignedText } from '../../../core/orders';
 import type { MachineConfigNode, Node } from '../../../core/node/types';
 import type { RolloutPolicySpec } from '../../../core/pool/types';
 import { buildServer } from '../../../server/app';
@@ -45,6 +46,7 @@ interface Given {
   readonly isControlPlane?: true;
   /** PEM. */
   readonly serverAuthority?: string;
+  readonly orderStatements?: readonly SignedText[];
 }
 
 function aServer(options: Given = {}) {
@@ -118,6 +120,7 @@ function aServer(options: Given = {}) {
     clock: () => state.now,
     wallClock: () => state.time,
     serverAuthority: () => options.serverAuthority,
+    orderStatements: () => options.orderStatements ?? [],
   });
   const put = (payload: object | string, headers: Record<string, string> = {}) =>
     server.host.inject({
@@ -135,6 +138,14 @@ describe('PUT /host/report', () => {
 
     expect((await put(CLEAN)).json()).toMatchObject({ serverAuthority: 'PEM' });
     expect((await aServer().put(CLEAN)).json()).not.toHaveProperty('serverAuthority');
+  });
+
+  it('tells what rolls the keys of orders, where there is something', async () => {
+    const statement = { text: '{}', signature: 'AAAA', keyId: 'k1' };
+    const { put } = aServer({ orderStatements: [statement] });
+
+    expect((await put(CLEAN)).json()).toMatchObject({ orderKeys: [statement] });
+    expect((await aServer().put(CLEAN)).json()).not.toHaveProperty('orderKeys');
   });
 
   it('records what differs and answers what the pool wants', async () => {

@@ -66,13 +66,23 @@ it.each([
 ])('takes an answer that says %s', async (_what, said, more) => {
   answer = { ...ANSWER, ...said };
 
-  expect(await report()).toEqual({ answer: { ...ANSWER, ...more } });
+  expect(await report()).toEqual({ answer: { ...ANSWER, ...more }, orderKeys: [] });
 });
 
 it('takes the authorities of the server beside the answer', async () => {
   answer = { ...ANSWER, serverAuthority: 'PEM' };
 
-  expect(await report()).toEqual({ answer: ANSWER, serverAuthority: 'PEM' });
+  expect(await report()).toMatchObject({ answer: ANSWER, serverAuthority: 'PEM' });
+});
+
+it('takes what rolls the keys of orders, as far as it can be read', async () => {
+  const statement = { text: '{}', signature: 'AAAA', keyId: 'k1' };
+  answer = { ...ANSWER, orderKeys: [statement, { text: 1 }, 'x'] };
+
+  expect(await report()).toMatchObject({ answer: ANSWER, orderKeys: [statement] });
+
+  answer = { ...ANSWER, orderKeys: 'x' };
+  expect(await report()).toMatchObject({ orderKeys: [] });
 });
 
 it('takes no answer with an invalid turn', async () => {
