@@ -97,9 +97,17 @@ export function addPointerConfig(program: Command, run: Run): void {
       '--host-settings <file>',
       'host.yaml of the machines: also installs the host worker, for an image without one',
     )
+    .addOption(orderKeysFile())
     .action((pool: string, options: PointerOptions) =>
       run((context) => printPointerConfig(context, pool, options))(),
     );
+}
+
+function orderKeysFile(): Option {
+  return new Option(
+    '--order-keys-file <file>',
+    'order-keys.json of the machines; default: from configmap slipway/slipway-order-keys',
+  );
 }
 
 export function addCloudConfig(program: Command, run: Run): void {
@@ -109,6 +117,7 @@ export function addCloudConfig(program: Command, run: Run): void {
       'print user data for cloud-init that installs the host worker on new machines; it contains no secret',
     )
     .requiredOption('--host-settings <file>', 'host.yaml of the machines')
+    .addOption(orderKeysFile())
     .addOption(serverUrl())
     .addOption(caFile())
     .action((options: CloudConfigOptions) =>

@@ -22,7 +22,7 @@ import { CONTROLLER_CONFIG, internalHostOf, rootAuthorityOf } from '../core/cont
 import { MACHINE_CONFIGURATION, policyInForce, type PolicyInForce } from '../core/disruption';
 import { nameOf } from '../core/drain';
 import { fail, failureName, messageOf } from '../core/errors';
-import { ANNOTATION, FIELD_MANAGER, NAMESPACE } from '../core/names';
+import { ANNOTATION, FIELD_MANAGER, NAMESPACE, ORDER_KEYS_CONFIG_MAP } from '../core/names';
 import type { CliCluster, ClusterView, ServerFacts } from './ports';
 
 /** One redraw for a burst of changes. */
@@ -89,18 +89,23 @@ async function clusterDisruptionPolicy(client: KubeClient): Promise<PolicyInForc
 
 /** The bundle of the server's own authority precedes that of the cluster. */
 async function readServerFacts(client: KubeClient): Promise<ServerFacts> {
-  const [config, bundle] = await Promise.all([
-    unlessAbsent(client.get(CONTROLLER_CONFIGS, { name: CONTROLLER_CONFIG })),
-    unlessAbsent(client.get(CONFIG_MAPS, { namespace: NAMESPACE, name: BUNDLE_CONFIG_MAP }), [
+  const published = (name: string) =>
+    unlessAbsent(client.get(CONFIG_MAPS, { namespace: NAMESPACE, name }), [
       'ObjectNotFound',
       'ApiForbidden',
-    ]),
+    ]);
+  const [config, bundle, keys] = await Promise.all([
+    unlessAbsent(client.get(CONTROLLER_CONFIGS, { name: CONTROLLER_CONFIG })),
+    published(BUNDLE_CONFIG_MAP),
+    published(ORDER_KEYS_CONFIG_MAP),
   ]);
   const serverCa = bundle?.data?.[BUNDLE_KEY];
+  const orderKeys = keys?.data?.['keys.json'];
   const rootCa = rootAuthorityOf(config);
   const internalHost = internalHostOf(config);
   return {
     ...(serverCa === undefined ? {} : { serverCa }),
+    ...(orderKeys === undefined ? {} : { orderKeys }),
     ...(rootCa === undefined ? {} : { rootCa }),
     ...(internalHost === undefined ? {} : { internalHost }),
   };

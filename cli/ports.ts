@@ -40,6 +40,8 @@ interface CliJoinTokens {
 export interface ServerFacts {
   /** PEM: the bundle that Slipway publishes. */
   readonly serverCa?: string;
+  /** JSON: the keys of orders that Slipway publishes. */
+  readonly orderKeys?: string;
   /** PEM, of the ControllerConfig. */
   readonly rootCa?: string;
   /** Of the API and the server, inside the cluster's network. */

@@ -8,7 +8,14 @@ import { cliError, EXIT } from '../exit-codes';
 import type { CliContext, ServerFacts } from '../ports';
 import { readHostSettings } from './host-settings';
 import { checkJoinToken, checkPool, checkPoolName, madeText, makeJoinToken } from './join-token';
-import { authorityOf, readInput, readText, type ReadText, serverUrlOf } from './server-place';
+import {
+  authorityOf,
+  orderKeysOf,
+  readInput,
+  readText,
+  type ReadText,
+  serverUrlOf,
+} from './server-place';
 
 export interface PointerOptions {
   readonly serverUrl?: string;
@@ -20,9 +27,11 @@ export interface PointerOptions {
   readonly open?: boolean;
   /** Path of a `host.yaml`, for a stock image. */
   readonly hostSettings?: string;
+  /** Beside it. */
+  readonly orderKeysFile?: string;
 }
 
-/** The cluster is asked only for a missing token, authority or address. */
+/** The cluster is asked only for what is not given. */
 export async function printPointerConfig(
   context: CliContext,
   pool: string,
@@ -32,16 +41,24 @@ export async function printPointerConfig(
   checkPoolName(pool);
   const given = await givenToken(options, read);
   const needsToken = given === undefined && options.open !== true;
-  const isComplete = options.serverUrl !== undefined && options.caFile !== undefined && !needsToken;
-  const { hostSettings: settingsFile } = options;
+  const { serverUrl, caFile, hostSettings: settingsFile, orderKeysFile } = options;
   const hostSettings =
-    settingsFile === undefined ? {} : { hostSettings: await readHostSettings(settingsFile, read) };
+    settingsFile === undefined ? undefined : await readHostSettings(settingsFile, read);
+  const needsKeys = hostSettings !== undefined && orderKeysFile === undefined;
+  const isComplete = ![serverUrl, caFile].includes(undefined) && !needsToken && !needsKeys;
   const facts = isComplete ? {} : await askCluster(context, pool, given);
   const pointer = {
     pool,
-    serverUrl: serverUrlOf(options.serverUrl, facts),
-    authority: await authorityOf(options.caFile, { facts, read, now: context.now() }),
-    ...hostSettings,
+    serverUrl: serverUrlOf(serverUrl, facts),
+    authority: await authorityOf(caFile, { facts, read, now: context.now() }),
+    ...(hostSettings === undefined
+      ? {}
+      : {
+          hostWorker: {
+            hostSettings,
+            orderKeys: await orderKeysOf(orderKeysFile, { facts, read }),
+          },
+        }),
   };
   // Last: an error above must not leave a token behind.
   const token = needsToken ? await newToken(context, pool, options.ttl) : given;

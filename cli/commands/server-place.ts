@@ -4,6 +4,8 @@ import { X509Certificate } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { text as textOf } from 'node:stream/consumers';
 import { messageOf } from '../../core/errors';
+import { NAMESPACE, ORDER_KEYS_CONFIG_MAP } from '../../core/names';
+import { readOrderKeys } from '../../core/orders';
 import { cliError, EXIT } from '../exit-codes';
 import type { ServerFacts } from '../ports';
 
@@ -67,6 +69,30 @@ export async function authorityOf(
     'there is neither configmap slipway/slipway-server-ca nor spec.rootCAData of the ControllerConfig; give the authority of the server with --ca-file',
   );
 }
+
+/** @returns the text of `/etc/slipway/order-keys.json` of a machine */
+export async function orderKeysOf(
+  file: string | undefined,
+  { facts, read }: Pick<AuthoritySource, 'facts' | 'read'>,
+): Promise<string> {
+  const object = `configmap ${NAMESPACE}/${ORDER_KEYS_CONFIG_MAP}`;
+  const text = file === undefined ? facts.orderKeys : await readInput(FILE_FLAG, file, read);
+  if (text === undefined) {
+    throw cliError(
+      EXIT.USAGE,
+      `there is no ${object}, which the cluster worker makes when it starts; give its keys.json with ${FILE_FLAG}`,
+    );
+  }
+  try {
+    readOrderKeys(text);
+    return text;
+  } catch (error) {
+    const source = file === undefined ? object : `${FILE_FLAG} ${file}`;
+    throw cliError(EXIT.USAGE, `${source}: ${messageOf(error)}`);
+  }
+}
+
+const FILE_FLAG = '--order-keys-file';
 
 const CERTIFICATE = /-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g;
 

@@ -10,8 +10,8 @@ export interface Pointer {
   readonly authority: string;
   /** Absent for a server in mode `open`. */
   readonly token?: string;
-  /** Text of `/etc/slipway/host.yaml`, for images without a host worker; absent = the image has one. */
-  readonly hostSettings?: string;
+  /** For images without a host worker; absent = the image has one. */
+  readonly hostWorker?: Pick<HostWorkerSource, 'hostSettings' | 'orderKeys'>;
 }
 
 /** The first version whose resources have headers. */
@@ -23,7 +23,7 @@ const VERSION = '3.1.0';
  * @see MCO pkg/controller/common/helpers.go, PointerConfig (7ff337a4), which has no token
  */
 export function pointerIgnition(pointer: Pointer): IgnitionObject {
-  const { serverUrl, pool, authority, token, hostSettings } = pointer;
+  const { serverUrl, pool, authority, token, hostWorker } = pointer;
   const headers = { httpHeaders: [{ name: 'Authorization', value: `Bearer ${token}` }] };
   const source = `${serverUrl.replace(/\/+$/, '')}/config/${encodeURIComponent(pool)}`;
   return {
@@ -32,7 +32,7 @@ export function pointerIgnition(pointer: Pointer): IgnitionObject {
       config: { merge: [{ source, ...(token === undefined ? {} : headers) }] },
       security: { tls: { certificateAuthorities: [{ source: encodeDataUrl(authority) }] } },
     },
-    ...(hostSettings === undefined ? {} : withHostWorker({ serverUrl, authority, hostSettings })),
+    ...(hostWorker === undefined ? {} : withHostWorker({ serverUrl, authority, ...hostWorker })),
   };
 }
 

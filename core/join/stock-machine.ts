@@ -10,6 +10,8 @@ export interface HostWorkerSource {
   readonly authority: string;
   /** The text of `/etc/slipway/host.yaml`. */
   readonly hostSettings: string;
+  /** The text of `/etc/slipway/order-keys.json`. */
+  readonly orderKeys: string;
 }
 
 export interface MachineFile {
@@ -34,6 +36,7 @@ export function stockMachineFiles(source: HostWorkerSource): readonly MachineFil
     { path: SCRIPT, mode: 0o755, text: fetchScript(source.serverUrl) },
     { path: AUTHORITY, mode: 0o644, text: source.authority },
     { path: `${SETTINGS}/host.yaml`, mode: 0o644, text: source.hostSettings },
+    { path: `${SETTINGS}/order-keys.json`, mode: 0o644, text: source.orderKeys },
   ];
 }
 

@@ -5,10 +5,16 @@ import { printPointerConfig } from '../../../cli/commands/pointer-config';
 import { EXIT } from '../../../cli/exit-codes';
 import { decodeDataUrl } from '../../../core/encoding';
 import { newAuthority } from '../../../tools/cluster/certificates';
+import { TEST_KEY } from '../../support/signed-orders';
 import { aContext } from './join-context';
 
 const SETTINGS = 'temporalAddress: temporal:7233\nserverUrl: https://slipway:32624\n';
-const WHERE = { serverUrl: "https://it's.example.com:22623/", caFile: 'ca.crt' };
+const ORDER_KEYS = TEST_KEY.published['keys.json'];
+const WHERE = {
+  serverUrl: "https://it's.example.com:22623/",
+  caFile: 'ca.crt',
+  orderKeysFile: 'keys.json',
+};
 const PLAIN = { ...WHERE, serverUrl: 'https://slipway.example.com:22623' };
 
 let authority: string;
@@ -17,7 +23,7 @@ beforeAll(async () => {
 });
 
 const reading = (hostSettings: string) => async (path: string) =>
-  path === 'ca.crt' ? authority : hostSettings;
+  path === 'ca.crt' ? authority : path === 'keys.json' ? ORDER_KEYS : hostSettings;
 const context = () => {
   const made = aContext();
   return { ...made, context: { ...made.context, now: Date.now } };
@@ -54,6 +60,7 @@ describe('user data that installs the host worker', () => {
       ],
       ['/etc/slipway/server-ca.crt', '644', authority],
       ['/etc/slipway/host.yaml', '644', SETTINGS],
+      ['/etc/slipway/order-keys.json', '644', ORDER_KEYS],
     ]);
     expect(systemd.units).toMatchObject([{ name: 'slipway-host-fetch.service', enabled: true }]);
   });
@@ -76,6 +83,28 @@ describe('user data that installs the host worker', () => {
     expect(spawnSync('sh', ['-n', '-c', words.at(-1) ?? '']).status).toBe(0);
     expect(words.at(-1)).toContain("url='https://it'\\''s.example.com:22623/host-worker'\n");
     expect(asked).toEqual([]);
+  });
+
+  it('has the keys of orders that the cluster publishes, and is refused without any', async () => {
+    const printed = async (facts: object): Promise<string> => {
+      const { context: given, out } = aContext({ facts });
+      const { serverUrl, caFile } = PLAIN;
+      const options = { serverUrl, caFile, hostSettings: 'host.yaml' };
+      await printCloudConfig({ ...given, now: Date.now }, options, reading(SETTINGS));
+      return out();
+    };
+
+    expect(await printed({ orderKeys: ORDER_KEYS })).toContain(TEST_KEY.id);
+    await expect(printed({})).rejects.toMatchObject({
+      exitCode: EXIT.USAGE,
+      message: expect.stringMatching(
+        /no configmap slipway\/slipway-order-keys, which the cluster worker makes.*--order-keys-file/,
+      ) as string,
+    });
+    await expect(printed({ orderKeys: '{}' })).rejects.toMatchObject({
+      exitCode: EXIT.USAGE,
+      message: 'configmap slipway/slipway-order-keys: serial: is not a number',
+    });
   });
 
   it('is refused with every problem of the settings, before a token is made', async () => {
