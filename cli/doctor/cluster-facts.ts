@@ -19,7 +19,7 @@ import {
 } from '../../core/certificates';
 import { failureName } from '../../core/errors';
 import { isRecord } from '../../core/is-record';
-import { NAMESPACE } from '../../core/names';
+import { NAMESPACE, ORDER_KEYS_CONFIG_MAP } from '../../core/names';
 import { CLUSTER_OPERATOR, SLIPWAY } from '../../core/operator-status';
 import { valueAt } from '../../core/values-at';
 import { variableOf } from '../../process/settings';
@@ -96,6 +96,10 @@ export function doctorCluster(client: KubeClient): DoctorCluster {
     },
     serverAuthorities: async () =>
       (await storedIn(client, CONFIG_MAPS, BUNDLE_CONFIG_MAP))?.[BUNDLE_KEY],
+    orderKeys: async () =>
+      (await storedIn(client, CONFIG_MAPS, ORDER_KEYS_CONFIG_MAP))?.['keys.json'],
+    installerSettings: () =>
+      storedIn(client, CONFIG_MAPS, 'slipway-host-settings', 'slipway-installer'),
     serverNames: async () => {
       const settings = await storedIn(client, CONFIG_MAPS, 'slipway-settings');
       const names = settings?.[variableOf('serverNames')] ?? '';
@@ -187,8 +191,9 @@ async function storedIn(
   client: KubeClient,
   resource: Resource<KubeObject & { readonly data?: Data }>,
   name: string,
+  namespace = NAMESPACE,
 ): Promise<Data | undefined> {
-  const object = await found(client, resource, { name, namespace: NAMESPACE });
+  const object = await found(client, resource, { name, namespace });
   return object === undefined ? undefined : (object.data ?? {});
 }
 

@@ -4,6 +4,7 @@ import { VERSION } from '../../process/version';
 import { messageOf } from '../../core/errors';
 import type { ClusterView } from '../ports';
 import { certificates } from './certificates';
+import { orderKeys } from './order-keys';
 import { server } from './server';
 import { problem, type Finding } from './finding';
 import { access, apiServer, crds, mco, processes } from './kubernetes';
@@ -62,6 +63,11 @@ async function inCluster({ cluster, view, temporal, nowMs }: Patient): Promise<r
       'certificates of slipway',
       ASK_AN_ADMINISTRATOR,
       async () => ((await deployments()).length === 0 ? [] : certificates(cluster, nowMs)),
+    ],
+    [
+      'keys of orders',
+      ASK_AN_ADMINISTRATOR,
+      async () => ((await deployments()).length === 0 ? [] : orderKeys(cluster)),
     ],
     ['service slipway/slipway-server', ASK_AN_ADMINISTRATOR, () => server(cluster)],
     ['Temporal', REACH_TEMPORAL, async () => temporalServer(await opened())],

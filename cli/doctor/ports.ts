@@ -46,6 +46,10 @@ export interface DoctorCluster {
   serverCertificate(): Promise<string | undefined>;
   /** PEM: the bundle for machines; undefined = there is none. */
   serverAuthorities(): Promise<string | undefined>;
+  /** JSON: by which machines know orders; undefined = there are none. */
+  orderKeys(): Promise<string | undefined>;
+  /** Files of the installer; undefined = it is not installed. */
+  installerSettings(): Promise<Readonly<Record<string, string>> | undefined>;
   /** By which machines call the server. */
   serverNames(): Promise<readonly string[]>;
   /** Outside of the cluster, for machines; none = there is no Service, or it is for pods alone. */

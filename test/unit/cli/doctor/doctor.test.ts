@@ -8,6 +8,7 @@ import { openTerminal } from '../../../../cli/terminal';
 import type { ClusterView } from '../../../../cli/ports';
 import { certificates } from '../../../../cli/doctor/certificates';
 import { fail } from '../../../../core/errors';
+import { TEST_KEY } from '../../../support/signed-orders';
 import { LABEL } from '../../../../core/names';
 import type { MachineConfigNode } from '../../../../core/node/types';
 import type { OperatorStatus } from '../../../../core/operator-status';
@@ -66,6 +67,8 @@ function healthyCluster(): DoctorCluster {
     nodeLeases: () => Promise.resolve([{ node: 'w1', renewedAt: AT }]),
     serverCertificate: () => Promise.resolve(pem),
     serverAuthorities: () => Promise.resolve(pem),
+    orderKeys: () => Promise.resolve(TEST_KEY.published['keys.json']),
+    installerSettings: () => Promise.resolve(undefined),
     serverNames: () => Promise.resolve([]),
     serverPorts: () => Promise.resolve([]),
     refusalOf: () => Promise.resolve(undefined),
