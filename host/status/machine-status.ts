@@ -13,7 +13,7 @@ import { readCurrentConfig } from '../records/configs';
 import { foreignText, isForeign, standingOf } from '../transaction/unfinished-update';
 import { FIRST_BOOT_PLACES } from '../first-boot/ignition-files';
 import { type FirstBootRecord, readFirstBoot } from '../first-boot/first-boot-record';
-import { createMachineTree } from '../../adapters/host';
+import { createMachineTree, learnedOrderKeysFile, OrderKeyFiles } from '../../adapters/host';
 import { messageOf } from '../../core/errors';
 import type { FoundKubelet, KubeletSettings } from '../../core/machine/kubelet';
 import { findUpdaters, updatersText } from '../../core/machine/updaters';
@@ -24,6 +24,7 @@ interface ExaminedMachine {
   readonly node: string;
   readonly root: string;
   readonly kubelet: KubeletSettings;
+  readonly orderKeysFile: string;
   /** Absent: the kubelet is not asked. */
   readonly kubeletHealthUrl?: string;
   /** Ports that change nothing, and the OS driver with the reason for it. */
@@ -55,6 +56,8 @@ export interface MachineStatus {
   readonly driver?: { readonly name: string; readonly why: string };
   readonly os?: OsStatus;
   readonly kubelet?: KubeletStatus;
+  /** IDs of the keys whose orders it obeys. */
+  readonly orderKeys?: readonly string[];
   readonly update?: OpenUpdate;
   /** Until the first boot is complete. */
   readonly firstBoot?: FirstBootRecord;
@@ -92,6 +95,7 @@ export async function readMachineStatus(machine: ExaminedMachine): Promise<Machi
   const kubelet = await attempt(async () => kubeletStatus(machine));
   const stranger = await attempt(async () => kubelet && otherNode(node, kubelet));
   if (stranger !== undefined) problems.push(stranger);
+  const orderKeys = await attempt(() => knownKeys(machine));
   const updaters = (await attempt(async () => findUpdaters(createMachineTree(root)))) ?? [];
   if (updaters.length > 0) problems.push(updatersText(updaters));
   const state = readWorkerState(root);
@@ -101,6 +105,7 @@ export async function readMachineStatus(machine: ExaminedMachine): Promise<Machi
     ...(opened === undefined ? {} : { driver: opened.driver }),
     ...(os === undefined ? {} : { os }),
     ...(kubelet === undefined ? {} : { kubelet }),
+    ...(orderKeys === undefined ? {} : { orderKeys }),
     ...(journal === undefined ? {} : { update: updateOf(journal, os) }),
     ...(firstBoot === undefined || firstBoot.state === 'complete' ? {} : { firstBoot }),
     ...(state === undefined ? {} : { worker: { ...state, running: isRunning(state) } }),
@@ -112,6 +117,11 @@ function kubeletStatus(machine: ExaminedMachine): KubeletStatus {
   const { kubeletHealthUrl } = machine;
   const found = lookForKubelet(machine);
   return { ...found, ...(kubeletHealthUrl === undefined ? {} : { healthUrl: kubeletHealthUrl }) };
+}
+
+async function knownKeys({ orderKeysFile, root }: ExaminedMachine): Promise<readonly string[]> {
+  const { keys } = await new OrderKeyFiles(orderKeysFile, learnedOrderKeysFile(root)).known();
+  return keys.map(({ id }) => id);
 }
 
 /** A crash or a person may end the first boot without a note: then its record does not count. */

@@ -5,13 +5,15 @@ import type { LastOrder } from './worker-state';
 
 /** Without line ends; problems come last. */
 export function statusLines(status: MachineStatus): readonly string[] {
-  const { node, currentConfig, driver, os, kubelet, update, firstBoot, worker, problems } = status;
+  const { node, currentConfig, driver, os, kubelet, orderKeys = [] } = status;
+  const { update, firstBoot, worker, problems } = status;
   const lines = [
     fact('node', node),
     fact('config', currentConfig ?? 'none yet'),
     fact('driver', driver === undefined ? 'none fits' : `${driver.name} (${driver.why})`),
     ...(os === undefined ? [] : osLines(os)),
     ...(kubelet === undefined ? [] : kubeletLines(kubelet)),
+    fact('orders', orderKeys.length === 0 ? 'obeys none' : `obeys key ${orderKeys.join(', ')}`),
     fact('update', update === undefined ? 'none open' : `to ${update.target}: ${update.phase}`),
   ];
   if (update !== undefined) {

@@ -122,6 +122,7 @@ const OF_THE_MACHINE = new Set([
   'inhibitorSeconds',
   'shutdownSeconds',
   'logLevel',
+  'orderKeysFile',
 ]);
 
 export const MACHINE_FLAGS: readonly HostWorkerFlag[] = HOST_WORKER_FLAGS.filter(({ setting }) =>

@@ -1,4 +1,5 @@
 import { hostname } from 'node:os';
+import { ORDER_KEYS_FILE } from '../../adapters/host';
 import { KUBELET_HEALTH_URL, type KubeletSettings } from '../../core/machine/kubelet';
 import { isUnitName } from '../../core/systemd';
 import { DRIVER_SETTINGS, type DriverSetting } from './os-driver';
@@ -12,6 +13,8 @@ export interface MachineSettings {
   /** Absent: the kernel's command line is not compared. */
   readonly commandLineFile?: string;
   readonly kubelet: KubeletSettings;
+  /** JSON: public keys of the cluster, by which this machine knows its orders. */
+  readonly orderKeysFile: string;
   /** Absent: the kubelet is not asked. */
   readonly kubeletHealthUrl?: string;
   readonly kubeletHealthSeconds: number;
@@ -38,11 +41,16 @@ export function readMachine(reader: SettingsReader): MachineSettings {
     driver: reader.oneOf('driver', DRIVER_SETTINGS, 'auto'),
     ...(commandLineFile === undefined ? {} : { commandLineFile }),
     kubelet: readKubelet(reader),
+    orderKeysFile: readOrderKeysFile(reader),
     ...(kubeletHealthUrl === undefined ? {} : { kubeletHealthUrl }),
     kubeletHealthSeconds: reader.seconds('kubeletHealthSeconds', 300),
     inhibitorSeconds: reader.seconds('inhibitorSeconds', 300),
     shutdownSeconds: reader.seconds('shutdownSeconds', 900, 1),
   };
+}
+
+export function readOrderKeysFile(reader: SettingsReader): string {
+  return reader.text('orderKeysFile') ?? ORDER_KEYS_FILE;
 }
 
 export function readSingle(

@@ -14,8 +14,6 @@ export interface HostTemporalSettings extends TemporalPlace {
 }
 
 export interface HostProcessSettings extends HostTemporalSettings {
-  /** JSON: public keys of the cluster, by which a host knows its orders. */
-  readonly orderKeysFile: string;
   /** Base URL of the host endpoint. */
   readonly serverUrl: string;
   readonly logLevel: LogSettings['level'];

@@ -3,7 +3,6 @@
  * Values are texts (flags, environment), or numbers and booleans (an embedding process).
  */
 
-import { ORDER_KEYS_FILE } from '../../adapters/host';
 import {
   DEFAULT_DURATIONS,
   FAILURE_POINTS,
@@ -17,6 +16,7 @@ import { HOST_WORKER_FLAGS, unknownSettings } from './flags';
 import {
   type MachineSettings,
   readMachine,
+  readOrderKeysFile,
   readSingle,
   type SingleHostSettings,
 } from './machine-settings';
@@ -29,6 +29,8 @@ import type { TemporalPlace } from '../../process/temporal/connection-options';
 export interface SimulatedHostsSettings extends HostProcessSettings {
   readonly kind: 'simulated';
   readonly nodes: readonly string[];
+  /** JSON: public keys of the cluster, by which they know their orders. */
+  readonly orderKeysFile: string;
   /** Holds a root per machine, named after the node. */
   readonly baseDirectory: string;
   readonly credentials: (node: string) => NodeCredentials;
@@ -68,7 +70,6 @@ export function readHostSettings(
     temporalAddress: reader.text('temporalAddress') ?? '127.0.0.1:7233',
     temporalNamespace: reader.text('temporalNamespace') ?? TEMPORAL_NAMESPACE,
     ...readTemporalIdentity(reader),
-    orderKeysFile: reader.text('orderKeysFile') ?? ORDER_KEYS_FILE,
     serverUrl: reader.url('serverUrl', true) ?? '',
     logLevel: reader.oneOf('logLevel', LOG_LEVELS, 'info'),
     ...readMetrics(reader),
@@ -165,6 +166,7 @@ function readSimulated(
     ...common,
     kind: 'simulated',
     nodes: readNodes(reader),
+    orderKeysFile: readOrderKeysFile(reader),
     baseDirectory: reader.required('baseDirectory', 'where the roots of the machines go'),
     credentials: (node) => ({
       certificateFile: `${directory}/${node}/tls.crt`,

@@ -10,6 +10,7 @@ import { firstBoot } from '../../../../host/first-boot/attempts';
 import { machineStatus } from '../../../../workers/host/console';
 import { statusLines } from '../../../../host/status/status-text';
 import { createLogger } from '../../../../process/logging';
+import { pinKeys } from '../../../support/signed-orders';
 import { aConfig, aFile, aHost, type TestHost } from '../a-host';
 
 const CONFIG = aConfig('rendered-worker-1', {
@@ -44,6 +45,7 @@ const settings = () => ({
   root: host.root,
   driver: 'none' as const,
   kubelet: {},
+  orderKeysFile: pinKeys(host.root),
   kubeletHealthSeconds: 0,
   inhibitorSeconds: 0,
   shutdownSeconds: 0,

@@ -17,6 +17,7 @@ import { statusLines } from '../../../../host/status/status-text';
 import { createWorkerState, readWorkerState } from '../../../../host/status/worker-state';
 import { createLogger } from '../../../../process/logging';
 import type { HostActivities } from '../../../../workflows/contracts/host';
+import { pinKeys, TEST_KEY } from '../../../support/signed-orders';
 import { aConfig, orderFor } from '../a-host';
 import { enabledUnit, K3S_AGENT, layOut } from '../a-machine';
 
@@ -29,6 +30,7 @@ describe('the status of a machine', () => {
   beforeEach(() => {
     root = mkdtempSync(join(tmpdir(), 'slipway-report-'));
     mkdirSync(join(root, 'etc'));
+    pinKeys(join(root, 'etc'));
   });
   afterEach(() => rmSync(root, { recursive: true, force: true }));
 
@@ -37,6 +39,7 @@ describe('the status of a machine', () => {
     root,
     driver: 'none' as const,
     kubelet: {},
+    orderKeysFile: join(root, 'etc/order-keys.json'),
     kubeletHealthSeconds: 0,
     inhibitorSeconds: 0,
     shutdownSeconds: 0,
@@ -221,6 +224,19 @@ describe('the status of a machine', () => {
     expect(readFileSync(join(left, 'log'), 'utf8')).toBe('');
   });
 
+  it('shows whose orders it obeys, and that it obeys none without keys', async () => {
+    const well = await machineStatus(settings());
+    expect(statusLines(well).join('\n')).toMatch(`orders:     obeys key ${TEST_KEY.id}`);
+
+    rmSync(settings().orderKeysFile);
+
+    const report = await machineStatus(settings());
+    expect(report.problems).toEqual([
+      expect.stringMatching(/order-keys\.json cannot be read: ENOENT/) as string,
+    ]);
+    expect(statusLines(report).join('\n')).toMatch('orders:     obeys none');
+  });
+
   it('names what cannot be read, and shows the rest', async () => {
     await beginUpdate();
     const { ports } = await createMachinePorts(settings());
@@ -229,7 +245,10 @@ describe('the status of a machine', () => {
     writeFileSync(file, readFileSync(file, 'utf8').replace('worker-new', 'worker-odd'));
     const written: string[] = [];
 
-    const isWell = await printHostStatus({ root, driver: 'none', node: 'worker-1' }, 'json', {
+    const { orderKeysFile } = settings();
+    const flags = { root, driver: 'none', node: 'worker-1', orderKeysFile };
+
+    const isWell = await printHostStatus(flags, 'json', {
       environment: {},
       write: (text) => written.push(text),
     });
