@@ -53,6 +53,10 @@ export const ANNOTATION = {
   /** On a MachineConfigNode: the update that waits for its grant (`core/node/prepared.ts`). */
   PREPARED: `${SLIPWAY_GROUP}/prepared`,
   PAUSED_REASON: `${SLIPWAY_GROUP}/paused-reason`,
+  /** On a Node or a pool: what was done with it, newest first (`core/history`). */
+  HISTORY: `${SLIPWAY_GROUP}/history`,
+  /** The value that somebody made unreadable; a new history was begun beside it. */
+  HISTORY_UNREADABLE: `${SLIPWAY_GROUP}/history-unreadable`,
   /** On a Secret of certificates or of the key of orders that Slipway made: a person asks for a new one. */
   RENEW: `${SLIPWAY_GROUP}/renew`,
   /** On the Secret of a join token: RFC 3339. Written by the server, at most once a minute. */

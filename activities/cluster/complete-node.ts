@@ -21,7 +21,7 @@ export function createCompleteNode(ports: ClusterPorts): ClusterActivities['comp
     const change = (known: Node, step: Turned<NodeStep>): NodeChange | undefined => {
       // Another worker may have completed it, and another update may have begun.
       throwIfGivenUp();
-      return completeChange(known, step);
+      return completeChange(known, step, new Date(ports.now()).toISOString());
     };
     const node = await orDeleted(name, () => changeInTurn(ports, input, change));
     // The grant has ended: the next update need not wait for these writes.

@@ -5,6 +5,7 @@
 
 import { cut } from '../../core/encoding/one-line';
 import { fail } from '../../core/errors';
+import { withHistory, type UpdateEnd } from '../../core/history/updates';
 import { ANNOTATION, NodeState } from '../../core/names';
 import {
   annotationOf,
@@ -36,23 +37,25 @@ export type Turned<Step extends Pick<NodeStep, 'run'> = Pick<NodeStep, 'run'>> =
 };
 
 /**
- * The mark of the writing run. It is in the same PATCH, so that the slower of two writers decides
- * again.
+ * The mark of the writing run, and the history. They are in the same PATCH, so that the slower of two
+ * writers decides again.
  *
  * @throws `UpdateSuperseded` when this run no longer has the turn, `LaterVersion` when a later
  *   Slipway wrote the mark
  */
 export function marked(
   node: Node,
-  { run, outlived }: Turned,
+  update: Turned<NodeStep>,
   step: TurnStep,
+  end?: UpdateEnd,
 ): Readonly<Record<string, string>> {
+  const { run, outlived } = update;
   const { name } = node.metadata;
   const mark = annotationOf(node, ANNOTATION.UPDATE_RUN);
   const later = laterMark(name, mark);
   if (later !== undefined) throw fail('LaterVersion', later, { node: name });
   const turn = turnOf(mark, run, step, outlived);
-  if (turn.ok) return { [ANNOTATION.UPDATE_RUN]: turn.mark };
+  if (turn.ok) return { [ANNOTATION.UPDATE_RUN]: turn.mark, ...withHistory(node, update, end) };
   throw fail(
     'UpdateSuperseded',
     `update run ${run.id} may not write node ${name} any more: ${turn.reason}`,
@@ -117,12 +120,16 @@ export function refuseHeld(node: Node, { config, isGoingBack, takesBack }: Holda
  *
  * @throws `NodeDeleted` when it is another node of the same name; `UpdateSuperseded`
  */
-export function completeChange(node: Node, input: Turned<NodeStep>): NodeChange | undefined {
+export function completeChange(
+  node: Node,
+  input: Turned<NodeStep>,
+  now: string,
+): NodeChange | undefined {
   refuseAnotherNode(node, input);
   const isHeldForThis = annotationOf(node, ANNOTATION.HELD_FOR) === input.config;
   return difference(node, {
     annotations: {
-      ...marked(node, input, 'gives back'),
+      ...marked(node, input, 'gives back', { outcome: 'updated', now }),
       ...provenOn(input.config),
       ...targeted(input.config),
       [ANNOTATION.STATE]: NodeState.DONE,
@@ -148,7 +155,9 @@ export function releaseChange(
   now: string,
 ): NodeChange | undefined {
   refuseAnotherNode(node, input);
-  const mark = marked(node, input, 'gives back');
+  const { outcome, reason } = input;
+  const end = { outcome, reason, isStuck: isOutOfService(node, input), now };
+  const mark = marked(node, input, 'gives back', end);
   const wanted = releasedAs(node, input);
   return difference(node, {
     ...wanted,

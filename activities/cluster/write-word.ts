@@ -5,6 +5,8 @@
 
 import { cut } from '../../core/encoding/one-line';
 import { fail } from '../../core/errors';
+import { NODE_BOUNDS, POOL_BOUNDS } from '../../core/history/record';
+import { withPerson, withWord } from '../../core/history/words';
 import { ANNOTATION } from '../../core/names';
 import type { Node } from '../../core/node/types';
 import { versionOf } from '../../core/object-meta';
@@ -25,6 +27,8 @@ interface Said<Kind extends Word['kind']> {
   readonly word: Of<Kind>;
   /** An attempt before this one may have written it. */
   readonly isRepeated: boolean;
+  /** RFC 3339: when it was said, in each attempt. */
+  readonly at: string;
 }
 
 /** @throws `RefusedRequest` with a sentence when the word makes no sense now; `ObjectNotFound`, `Conflict` */
@@ -32,11 +36,11 @@ export function createWriteWord(ports: WordPorts): RolloutActivities['writeWord'
   return async ({ pool, word }) => {
     const run = ports.run();
     // The answer of an earlier attempt may be lost: what it has written is no nonsense.
-    const isRepeated = run.attempt > 1;
+    const said = { isRepeated: run.attempt > 1, at: new Date(run.scheduledAtMs).toISOString() };
     const seen =
       'node' in word
-        ? await onNode(ports, pool, { word, isRepeated })
-        : await onPool(ports, pool, { word, isRepeated });
+        ? await onNode(ports, pool, { word, ...said })
+        : await onPool(ports, pool, { word, ...said });
     run.log.info('wrote what a person said', { pool, ...word });
     return seen;
   };
@@ -51,7 +55,7 @@ async function onPool(
   const pool = await ports.pools.change(name, async (known) => {
     const change = poolChange(known, said);
     if (change !== undefined) await refuseUnawaited();
-    return change;
+    return withWord(known, POOL_BOUNDS, said, change);
   });
   return { pools: versionOf(pool) };
 }
@@ -87,13 +91,15 @@ function poolChange(
         },
       };
     }
-    case 'pause':
+    case 'pause': {
+      const reason = withPerson(word);
       if (pool.spec.paused === true) {
         // By an attempt before this one, whose answer was lost.
-        if (annotations[ANNOTATION.PAUSED_REASON] === word.reason) return undefined;
+        if (annotations[ANNOTATION.PAUSED_REASON] === reason) return undefined;
         throw nonsense(`pool ${pool.metadata.name} is already paused${becauseOf(pool)}`);
       }
-      return { paused: true, annotations: { [ANNOTATION.PAUSED_REASON]: word.reason } };
+      return { paused: true, annotations: { [ANNOTATION.PAUSED_REASON]: reason } };
+    }
     case 'resume':
       if (pool.spec.paused !== true) {
         if (isRepeated) return undefined;
@@ -111,14 +117,17 @@ function becauseOf({ metadata: { annotations } }: MachineConfigPool): string {
 async function onNode(
   ports: WordPorts,
   pool: string,
-  { word, isRepeated }: Said<'retryNode' | 'skipNode' | 'cancelNode'>,
+  said: Said<'retryNode' | 'skipNode' | 'cancelNode'>,
 ): Promise<SeenVersions> {
+  const { word, isRepeated } = said;
   const known = await ports.pools.change(pool, () => Promise.resolve(undefined));
   const target = known.spec.configuration?.name;
   if (!target) throw nonsense(`pool ${pool} has no rendered config yet`);
   const change = (node: Node): NodeChange | undefined => {
     refuseStranger(node, pool, ports.view.pools.list());
-    return word.kind === 'retryNode' ? retried(node, target, isRepeated) : held(node, target, word);
+    const isRetry = word.kind === 'retryNode';
+    const wanted = isRetry ? retried(node, target, isRepeated) : held(node, target, word);
+    return withWord(node, NODE_BOUNDS, said, wanted);
   };
   const node = await ports.nodes.change(word.node, change, whileAwaited(ports, word));
   return { nodes: versionOf(node) };
@@ -173,13 +182,13 @@ function inWords(standing: ReturnType<typeof standingOf>): string {
 function held(
   node: Node,
   target: string,
-  { kind, reason }: Of<'skipNode' | 'cancelNode'>,
+  word: Of<'skipNode' | 'cancelNode'>,
 ): NodeChange | undefined {
   const { name, annotations = {} } = node.metadata;
   const standing = standingOf(node, { target });
   const before = annotations[ANNOTATION.HELD_REASON];
-  const done = kind === 'skipNode' ? 'skipped' : 'cancelled';
-  const why = cut(`${done}: ${reason}`, MAX_REASON_LENGTH);
+  const done = word.kind === 'skipNode' ? 'skipped' : 'cancelled';
+  const why = cut(`${done}: ${withPerson(word)}`, MAX_REASON_LENGTH);
   if (annotations[ANNOTATION.HELD_FOR] === target) {
     if (before === why) return undefined;
     throw nonsense(`${name} is already held${before === undefined ? '' : ` (${before})`}`);

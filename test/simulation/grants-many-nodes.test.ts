@@ -146,7 +146,8 @@ class LargePool {
         change: unexpected('writes Nodes'),
         refresh: () => Promise.resolve(),
       },
-      pools: { change: unexpected('writes pools') },
+      run: () => unexpected('warns')() as never,
+      pools: { change: () => Promise.resolve(POOL) },
       poolRollouts: {
         read: () => Promise.resolve(this.rollout),
         create: ({ name, uid }) => {

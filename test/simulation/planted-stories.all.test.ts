@@ -54,8 +54,8 @@ const STORIES: readonly PlantedStory[] = [
     breaks: 'I6',
     change: {
       file: 'activities/cluster/node-changes.ts',
-      from: "...marked(node, input, 'gives back')",
-      to: "...marked(node, input, 'takes')",
+      from: "...marked(node, input, 'gives back', {",
+      to: "...marked(node, input, 'takes', {",
     },
     tell: () => Promise.resolve(),
   },

@@ -222,7 +222,7 @@ describe('the words of people', () => {
     });
 
     expect(answer.state).toBe('Paused');
-    expect(script.words.at(-1)).toEqual({ kind: 'pause', reason: 'freeze (ada)' });
+    expect(script.words.at(-1)).toEqual({ kind: 'pause', reason: 'freeze', by: 'ada' });
     expect(await handle.query(progressQuery)).toMatchObject({ state: 'Paused' });
     await handle.terminate();
   });
@@ -236,8 +236,8 @@ describe('the words of people', () => {
 
     expect(script.words).toEqual([
       { kind: 'skipNode', node, reason: 'hardware fault' },
-      { kind: 'retryNode', node },
-      { kind: 'cancelNode', node, reason: 'no reason given (ada)' },
+      { kind: 'retryNode', node, reason: 'repaired' },
+      { kind: 'cancelNode', node, reason: 'no reason given', by: 'ada' },
     ]);
     await handle.terminate();
   });

@@ -3,6 +3,8 @@
  * the arrows point one way and the sandbox compiles without Node types. Everything here is plain JSON.
  */
 
+import type { PhaseSeconds } from '../../core/history/record';
+import type { NodePhase } from '../../core/node/lifecycle';
 import type { UpdateRun } from '../../core/node/turn';
 import type { CancelReason } from '../../core/node/update-states';
 import type { ResolvedPolicy } from '../../core/pool/types';
@@ -21,6 +23,8 @@ export interface NodeStep {
   readonly takesBack?: true;
   /** One sentence: what the update does and why, for steps that show it. */
   readonly summary?: string;
+  /** Of the steps that end it: how long each phase took so far. */
+  readonly seconds?: PhaseSeconds;
 }
 
 /** What takes a node out of service, or only targets it. */
@@ -124,6 +128,8 @@ export interface ReleaseNodeInput extends NodeStep {
   readonly outcome: 'cancelled' | 'failed';
   readonly unreconcilable: boolean;
   readonly reason: string;
+  /** The phase in which it failed or was cancelled. */
+  readonly phase?: NodePhase;
   /** False = the host could not be taken back: the node is cordoned, and the reason says so. */
   readonly hostIsBack: boolean;
   /** Name of the config that the host says it is on; absent = it said none. */

@@ -34,11 +34,12 @@ export interface StepResult {
 }
 
 /** What a person says. It is written on the pool or on a Node, where it outlives every process. */
-export type Word =
-  | { readonly kind: 'start' | 'cancel' }
+export type Word = { /** Who, when known. */ readonly by?: string } & (
+  | { readonly kind: 'start' | 'cancel'; readonly reason?: string }
   | { readonly kind: 'pause' | 'resume'; readonly reason: string }
-  | { readonly kind: 'retryNode'; readonly node: string }
-  | { readonly kind: 'skipNode' | 'cancelNode'; readonly node: string; readonly reason: string };
+  | { readonly kind: 'retryNode'; readonly node: string; readonly reason?: string }
+  | { readonly kind: 'skipNode' | 'cancelNode'; readonly node: string; readonly reason: string }
+);
 
 export interface RolloutActivities {
   /** Looks, decides, writes the PoolRollout and acts. */

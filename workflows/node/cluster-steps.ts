@@ -9,7 +9,9 @@ import {
   workflowInfo,
 } from '@temporalio/workflow';
 import { sentence } from '../../core/errors';
+import type { PhaseSeconds } from '../../core/history/record';
 import { CLUSTER_QUEUE } from '../../core/names';
+import type { NodePhase } from '../../core/node/lifecycle';
 import type { UpdatePlan } from '../../core/node/plan-types';
 import { servesThroughout } from '../../core/node/serves';
 import type { CancelReason, Release } from '../../core/node/update-states';
@@ -35,7 +37,7 @@ function thisRun(): Pick<NodeStep, 'workflowId' | 'run'> {
 const shownOnly = proxyLocalActivities<ClusterActivities>(SHOWN);
 
 /** What is done with the node in the cluster. */
-export function clusterSteps(input: NodeUpdateInput) {
+export function clusterSteps(input: NodeUpdateInput, seconds: () => PhaseSeconds) {
   const { node, policy } = input;
   const config = input.config.name;
   const limits = clusterLimits(policy);
@@ -123,9 +125,9 @@ export function clusterSteps(input: NodeUpdateInput) {
     complete: () =>
       cluster.completeNode.executeWithOptions(
         first(limits.completeNode, `${node} is done: set currentConfig, uncordon`),
-        [step],
+        [{ ...step, seconds: seconds() }],
       ),
-    release: ({ failure, ...how }: Release) =>
+    release: ({ failure, ...how }: Release, phase: NodePhase) =>
       cluster.releaseNode.executeWithOptions(
         first(
           limits.releaseNode,
@@ -133,8 +135,7 @@ export function clusterSteps(input: NodeUpdateInput) {
         ),
         [
           {
-            ...step,
-            ...how,
+            ...{ ...step, ...how, phase, seconds: seconds() },
             unreconcilable: failure.name === 'Unreconcilable',
             reason: sentence(failure),
           },

@@ -96,6 +96,11 @@ export class NodeProgress {
     this.since = instant;
   }
 
+  /** So far, with the one that goes on. */
+  phases(): NodeReport['phases'] {
+    return [...this.durations, this.running(now())];
+  }
+
   private running(until: string): NodeReport['phases'][number] {
     const seconds = (Date.parse(until) - Date.parse(this.since)) / 1000;
     return { phase: this.phase, seconds };

@@ -2,6 +2,7 @@
 
 import { CancellationScope, log } from '@temporalio/workflow';
 import { sentence } from '../../core/errors';
+import type { PhaseSeconds } from '../../core/history/record';
 import type {
   Answers,
   Back,
@@ -28,8 +29,8 @@ export interface UpdateSteps {
   readonly whyCancelled: () => Promise<CancelReason>;
 }
 
-export function stepsOf(input: NodeUpdateInput): UpdateSteps {
-  const cluster = clusterSteps(input);
+export function stepsOf(input: NodeUpdateInput, seconds: () => PhaseSeconds): UpdateSteps {
+  const cluster = clusterSteps(input, seconds);
   const table = tableOf(input, hostSteps(input), cluster);
   return {
     take: (state, tell) => (table[state.is] as Take<Working>)(state, tell),
@@ -106,9 +107,9 @@ function tableOf(
     provingBack: ({ rebootedFrom }) => host.verifyBack(rebootedFrom),
     readyBack: ({ bootId }) => cluster.awaitReady(bootId, bootId === undefined ? 0 : readySeconds),
     settling: ({ how }) => (how === 'undo' ? host.undoTakenOver() : host.discardStaged()),
-    releasing: ({ release, drops }, tell) =>
+    releasing: ({ release, drops, back: { phase } }, tell) =>
       Promise.all([
-        halfOf('release', tell, () => cluster.release(release))().catch((error: unknown) => {
+        halfOf('release', tell, () => cluster.release(release, phase))().catch((error: unknown) => {
           log.error('the node was not released', { error });
         }),
         drops ? drop(host) : undefined,

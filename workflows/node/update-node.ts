@@ -4,6 +4,7 @@
  */
 
 import { ApplicationFailure, CancelledFailure, workflowInfo } from '@temporalio/workflow';
+import { secondsByPhase } from '../../core/history/updates';
 import { updateNodeId } from '../../core/names';
 import { next } from '../../core/node/update';
 import {
@@ -35,7 +36,7 @@ import { stepsOf } from './steps';
 export async function updateNode(input: NodeUpdateInput): Promise<NodeReport> {
   refuseForeignStart(input);
   const progress = new NodeProgress(input);
-  const steps = stepsOf(input);
+  const steps = stepsOf(input, () => secondsByPhase(progress.phases()));
   const cancellation = cancellationOf(steps.whyCancelled);
   const at: { state: UpdateState } = { state: BEGIN };
   const turn = (event: UpdateEvent): void => {

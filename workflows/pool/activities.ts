@@ -1,6 +1,7 @@
 /** The two activities of a rollout, with their limits. */
 
 import { proxyActivities } from '@temporalio/workflow';
+import { withPerson } from '../../core/history/words';
 import { CLUSTER_QUEUE, STEP_QUEUE } from '../../core/names';
 import { PRIORITY } from '../contracts/priorities';
 import { AWAITED, brief } from '../contracts/timeouts';
@@ -50,5 +51,7 @@ export function writeWord(pool: string, word: Word): Promise<SeenVersions> {
 
 function sentenceOf(word: Word): string {
   const about = 'node' in word ? ` ${word.node}` : '';
-  return `${word.kind}${about}${'reason' in word ? ` (${word.reason})` : ''}`;
+  const { reason } = word;
+  const why = reason === undefined ? '' : ` (${withPerson({ ...word, reason })})`;
+  return `${word.kind}${about}${why}`;
 }

@@ -42,7 +42,8 @@ export function answerWords(run: RolloutRun): void {
       if (run.isCancelled) throw nonsense(`the rollout of pool ${run.pool} is being cancelled`);
       validator(request);
     };
-    setHandler(update, (request) => say(wordOf(request)), { validator: checked, description });
+    const heard = (request: Request) => say({ ...wordOf(request), ...toldOf(request) });
+    setHandler(update, heard, { validator: checked, description });
   };
 
   hear(
@@ -53,7 +54,7 @@ export function answerWords(run: RolloutRun): void {
   );
   hear(
     pauseUpdate,
-    (request) => ({ kind: 'pause', reason: reasonOf(request, 'paused') }),
+    () => ({ kind: 'pause', reason: 'paused' }),
     (request) => {
       if (isBlank(request?.reason)) throw nonsense('say why: {"reason": "change freeze"}');
     },
@@ -61,7 +62,7 @@ export function answerWords(run: RolloutRun): void {
   );
   hear(
     resumeUpdate,
-    (request) => ({ kind: 'resume', reason: reasonOf(request, 'resumed') }),
+    () => ({ kind: 'resume', reason: 'resumed' }),
     () => undefined,
     'Go on after a pause. Example: {"reason": "freeze is over"}, or {}',
   );
@@ -73,13 +74,13 @@ export function answerWords(run: RolloutRun): void {
   );
   hear(
     skipNodeUpdate,
-    (request) => ({ kind: 'skipNode', ...nodeAndReason(request) }),
+    ({ node }) => ({ kind: 'skipNode', node, reason: 'no reason given' }),
     refuseWithoutNode,
     `Leave a node out of this config until it is retried; a running update is taken back. Example: ${AN_EXAMPLE}`,
   );
   hear(
     cancelNodeUpdate,
-    (request) => ({ kind: 'cancelNode', ...nodeAndReason(request) }),
+    ({ node }) => ({ kind: 'cancelNode', node, reason: 'no reason given' }),
     refuseWithoutNode,
     `Stop the running update of a node, take the node back and hold it until it is retried. Example: ${AN_EXAMPLE}`,
   );
@@ -119,18 +120,17 @@ function refuseWithoutNode(request: Partial<NodeRequest> | undefined): void {
   if (isBlank(request?.node)) throw nonsense('name the node: {"node": "worker-3"}');
 }
 
-function nodeAndReason(request: NodeRequest): { readonly node: string; readonly reason: string } {
-  return { node: request.node, reason: reasonOf(request, 'no reason given') };
-}
-
 /** The Temporal UI sends whatever a person typed, or nothing. */
 function isBlank(text: unknown): text is undefined {
   return typeof text !== 'string' || oneLine(text) === '';
 }
 
-function reasonOf({ reason, by }: Reason = {}, otherwise: string): string {
-  const said = isBlank(reason) ? otherwise : oneLine(reason);
-  return isBlank(by) ? said : `${said} (${oneLine(by)})`;
+/** What was told with it, for the record. */
+function toldOf({ reason, by }: Reason = {}): Reason {
+  return {
+    ...(isBlank(reason) ? {} : { reason: oneLine(reason) }),
+    ...(isBlank(by) ? {} : { by: oneLine(by) }),
+  };
 }
 
 function nonsense(message: string): Error {

@@ -1,3 +1,4 @@
+import { withHistory } from '../../../core/history/updates';
 import { ANNOTATION } from '../../../core/names';
 import type { Node } from '../../../core/node/types';
 import type { MachineConfigPool } from '../../../core/pool/types';
@@ -69,7 +70,8 @@ export class Actions {
   async #close({ node: name, uid, run, startedAt }: Grant): Promise<void> {
     const change = (node: Node): NodeChange | undefined => {
       const mark = markToClose(node, { id: run, startedAt }, uid);
-      return mark === undefined ? undefined : { annotations: { [ANNOTATION.UPDATE_RUN]: mark } };
+      if (mark === undefined) return undefined;
+      return { annotations: { [ANNOTATION.UPDATE_RUN]: mark, ...withHistory(node) } };
     };
     await unlessGone(() => this.ports.nodes.change(name, change));
   }

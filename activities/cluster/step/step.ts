@@ -7,6 +7,7 @@ import type { PoolRollout } from '../../../core/rollout/pool-rollout';
 import type { StepInput, StepResult } from '../../../workflows/contracts/rollout';
 import type { PoolRolloutStore } from '../ports';
 import { Actions } from './actions';
+import { keepHistory } from './keep-history';
 import { Look, type SeenPool } from './look';
 import type { StepPorts } from './ports';
 import { RequestSaver } from './request-saver';
@@ -31,8 +32,9 @@ export function createStep(ports: StepPorts): (input: StepInput) => Promise<Step
       decideAndWrite(ports, { saver, looks }, input),
     );
     if (written === undefined) return withoutPool(ports, saver, seen, input.pool);
-    const { pool, decision, open, isWritten } = written;
+    const { pool, decision, open, isWritten, before } = written;
     const isFinished = await actions.follow(decision, open.updates, { ...seen, pool });
+    await keepHistory(ports, pool, { decision, before, now: seen.observation.now });
     return resultOf(decision, seen, isWritten && isFinished);
   };
 }
@@ -57,7 +59,7 @@ async function decideAndWrite(
   const rollout = await ofThisPool(poolRollouts, known, pool);
   const decision = await decideOn(saver, { ...seen, pool }, rollout, open, input);
   const isWritten = await write(ports, saver, rollout, decision);
-  return { seen, written: { pool, open, decision, isWritten } };
+  return { seen, written: { pool, open, decision, isWritten, before: rollout.status } };
 }
 
 /** A PoolRollout that another worker has written meanwhile, or a person has deleted, is read and decided on anew. */

@@ -444,7 +444,7 @@ export class FakeWorld {
         if (!proven && this.host(input.node).config !== input.config) {
           this.violate(`${input.node} was completed without proof`);
         }
-        this.change(input, (known) => completeChange(known, input));
+        this.change(input, (known) => completeChange(known, input, new Date().toISOString()));
       },
       releaseNode: async (input) => {
         this.releases.push(input);

@@ -1,11 +1,12 @@
 import {
-  completeChange,
+  completeChange as completeChangeAt,
   cordonChange,
   refuseHeld,
   releaseChange as releaseChangeAt,
   type Turned,
 } from '../../../../activities/cluster/node-changes';
 import type { NodeChange } from '../../../../activities/cluster/ports';
+import { historyOf } from '../../../../core/history/record';
 import { ANNOTATION } from '../../../../core/names';
 import { isDone, isTargetedAt } from '../../../../core/node/predicates';
 import type { Node, NodeTaint } from '../../../../core/node/types';
@@ -47,7 +48,7 @@ function applied(node: Node, change: NodeChange | undefined): Node {
 function saidOf(node: Node): Readonly<Record<string, string>> {
   return Object.fromEntries(
     Object.entries(node.metadata.annotations ?? {}).filter(
-      ([name]) => name !== ANNOTATION.UPDATE_RUN,
+      ([name]) => name !== ANNOTATION.UPDATE_RUN && name !== ANNOTATION.HISTORY,
     ),
   );
 }
@@ -62,6 +63,9 @@ const done = {
 const NOW = '2026-01-02T00:00:00.000Z';
 const releaseChange = (node: Node, input: Turned<ReleaseNodeInput>) =>
   releaseChangeAt(node, input, NOW);
+
+const completeChange = (node: Node, input: Parameters<typeof completeChangeAt>[1]) =>
+  completeChangeAt(node, input, NOW);
 
 const cordonInput = { ...STEP, cordon: true, summary: 'reboot' };
 
@@ -86,6 +90,42 @@ it.each([
   const once = applied(start, change(start));
 
   expect(change(once)).toBeUndefined();
+});
+
+describe('the history of the node', () => {
+  const seconds = { Preparing: 2, Draining: 30 };
+  const taken = applied(aNode(done), cordonChange(aNode(done), cordonInput));
+  const shared = { run: RUN.id, config: NEW, from: OLD, startedAt: RUN.startedAt, endedAt: NOW };
+
+  it.each<[string, NodeChange | undefined, object]>([
+    ['was updated', completeChange(taken, { ...STEP, seconds }), { outcome: 'updated', seconds }],
+    [
+      'failed',
+      releaseChange(taken, { ...release({ phase: 'Draining' }), seconds }),
+      { outcome: 'failed', phase: 'Draining', reason: 'no space left', seconds },
+    ],
+    [
+      'was left out of service',
+      releaseChange(taken, release({ hostIsBack: false })),
+      { outcome: 'failed', reason: 'no space left', stuck: true },
+    ],
+    [
+      'was cancelled',
+      releaseChange(taken, release({ outcome: 'cancelled' })),
+      { outcome: 'cancelled', reason: 'no space left' },
+    ],
+  ])('says in the write that gives it back that it %s', (_how, change, kept) => {
+    expect(historyOf(applied(taken, change)).records).toEqual([{ ...shared, ...kept }]);
+  });
+
+  it('says in the write that takes it that the update before was lost', () => {
+    const later = { id: 'run-1', startedAt: '2026-01-01T01:00:00.000Z' };
+    const change = cordonChange(taken, { ...cordonInput, run: later });
+
+    expect(historyOf(applied(taken, change)).records).toEqual([
+      { run: RUN.id, config: NEW, startedAt: RUN.startedAt, outcome: 'lost' },
+    ]);
+  });
 });
 
 describe('the taint of a node that will be drained', () => {

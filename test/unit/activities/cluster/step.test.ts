@@ -1,6 +1,8 @@
 import type { StepPorts } from '../../../../activities/cluster/step/ports';
+import type { ActivityRun } from '../../../../activities/cluster/ports';
 import { createStep } from '../../../../activities/cluster/step/step';
 import { fail } from '../../../../core/errors';
+import { historyOf } from '../../../../core/history/record';
 import { ANNOTATION, LABEL } from '../../../../core/names';
 import { overMarkOf } from '../../../../core/node/turn';
 import type { MachineConfigNode, Node } from '../../../../core/node/types';
@@ -31,6 +33,9 @@ class World {
   readonly cancelled: string[] = [];
   readonly marks: string[] = [];
   readonly poolChanges: unknown[] = [];
+  readonly warnings: string[] = [];
+  /** Called before each write of the pool. */
+  beforePool: () => void = () => undefined;
   /** Runs that have yet to end, by node. */
   readonly ending = new Map<string, string>();
   lists = 0;
@@ -84,6 +89,8 @@ class World {
     );
     return {
       now: () => this.nowMs,
+      run: () =>
+        ({ log: { warn: (text: string) => this.warnings.push(text) } }) as unknown as ActivityRun,
       view: {
         nodes: lookup(
           () => this.nodes,
@@ -125,8 +132,15 @@ class World {
         change: async (name, decide) => {
           const { pool } = this;
           if (pool === undefined) throw fail('ObjectNotFound', name);
-          this.poolChanges.push(await decide(pool));
-          return pool;
+          const change = await decide(pool);
+          this.beforePool();
+          this.poolChanges.push(change);
+          const written = { ...pool.metadata.annotations, ...change?.annotations };
+          const annotations = Object.fromEntries(
+            Object.entries(written).flatMap(([key, text]) => (text === null ? [] : [[key, text]])),
+          );
+          this.pool = { ...pool, metadata: { ...pool.metadata, annotations } };
+          return this.pool;
         },
       },
       poolRollouts: {
@@ -377,6 +391,46 @@ describe('a step', () => {
 
     expect(world.granted()).toEqual(['a:r1']);
     expect(world.rollout?.metadata.ownerReferences?.map(({ uid }) => uid)).toEqual(['p2']);
+  });
+
+  describe('the history on the pool', () => {
+    const recordsIn = ({ pool }: World) => historyOf(pool ?? workers(2, 'p1')).records;
+    const begun = async () => {
+      const world = new World([old('a')], [waits('a')]);
+      await step(world);
+      return world;
+    };
+
+    it('says that a rollout has begun, once', async () => {
+      const world = await begun();
+      await step(world);
+
+      expect(recordsIn(world)).toEqual([{ config: B, startedAt: '2029-06-02T00:00:00.000Z' }]);
+      expect(world.poolChanges).toHaveLength(1);
+    });
+
+    it('is written by the next attempt when the pool could not be written', async () => {
+      const world = new World([old('a')], [waits('a')]);
+      world.beforePool = () => {
+        throw fail('Conflict', 'pool worker has changed');
+      };
+      await expect(step(world)).rejects.toMatchObject({ name: 'Conflict' });
+      world.beforePool = () => undefined;
+      await step(world);
+
+      expect(recordsIn(world)).toHaveLength(1);
+      expect(world.granted()).toEqual(['a:r1']);
+    });
+
+    it('holds up nobody when a policy refuses it', async () => {
+      const world = new World([old('a')], [waits('a')]);
+      world.beforePool = () => {
+        throw fail('ApiRefused', 'a policy denies it');
+      };
+
+      expect((await step(world)).granted).toEqual(['a']);
+      expect(world.warnings).toEqual(['the history of the pool is not written']);
+    });
   });
 
   it('ends when all is done, and when the pool is gone and nothing runs', async () => {

@@ -13,6 +13,8 @@ const held = { [ANNOTATION.HELD_FOR]: B, [ANNOTATION.HELD_REASON]: 'skipped: dis
 const INFRA = 'node-role.kubernetes.io/infra';
 const infra = aPool({ nodeSelector: { matchLabels: { [INFRA]: '' } } }, { name: 'infra' });
 
+const SAID_MS = Date.parse('2029-06-01T12:00:00Z');
+
 interface World {
   readonly node?: Node;
   readonly label?: string;
@@ -31,8 +33,16 @@ function poolWith(spec: object = {}, annotations: Readonly<Record<string, string
   return { ...rest, metadata: { ...metadata, annotations, resourceVersion: '5' } };
 }
 
-/** @returns the change that is written, or why none is */
-async function say(
+/** @returns the change that is written apart from the history, or why none is */
+async function say(word: Word, world: World = {}): Promise<object | string | undefined> {
+  const written = await told(word, world);
+  if (written === undefined || typeof written === 'string') return written;
+  const { [ANNOTATION.HISTORY]: history, ...annotations } = written.annotations ?? {};
+  expect(history).toBeDefined();
+  return { ...written, annotations };
+}
+
+async function told(
   word: Word,
   world: World = {},
 ): Promise<NodeChange | PoolChange | string | undefined> {
@@ -45,6 +55,7 @@ async function say(
   let written: NodeChange | PoolChange | undefined;
   const run = {
     ...{ attempt, signal: new AbortController().signal, isAwaited: () => Promise.resolve(true) },
+    scheduledAtMs: SAID_MS,
     log: { info: () => undefined },
   } as unknown as ActivityRun;
   const write = createWriteWord({
@@ -74,6 +85,46 @@ async function say(
     return (error as Error).message;
   }
 }
+
+describe('the history', () => {
+  const at = '2029-06-01T12:00:00.000Z';
+  const by = 'ada';
+
+  it.each<[Word, World, object]>([
+    [{ kind: 'start', by }, {}, { word: 'start', by }],
+    [{ kind: 'cancel' }, {}, { word: 'cancel' }],
+    [{ kind: 'pause', reason: 'freeze', by }, {}, { word: 'pause', by, reason: 'freeze' }],
+    [
+      { kind: 'resume', reason: 'over', by },
+      { pool: poolWith({ paused: true }) },
+      { word: 'resume', by, reason: 'over' },
+    ],
+    [
+      { kind: 'retryNode', node: 'n', by, reason: 'new disk' },
+      { node: failed('n') },
+      { word: 'retry', by, reason: 'new disk' },
+    ],
+    [{ kind: 'skipNode', node: 'n', reason: 'disk', by }, {}, { word: 'skip', by, reason: 'disk' }],
+    [{ kind: 'cancelNode', node: 'n', reason: 'no' }, {}, { word: 'cancel', reason: 'no' }],
+  ])('keeps who said %j and why, in the same write', async (word, world, kept) => {
+    const written = (await told(word, world)) as PoolChange;
+    const text = written.annotations[ANNOTATION.HISTORY] ?? '';
+
+    expect(JSON.parse(text)).toEqual([{ at, ...kept }]);
+  });
+
+  it('names the person also where the word stands', async () => {
+    const pausing: Word = { kind: 'pause', reason: 'freeze', by };
+    const skipping: Word = { kind: 'skipNode', node: 'n', reason: 'disk', by };
+
+    expect(await say(pausing)).toMatchObject({
+      annotations: { [ANNOTATION.PAUSED_REASON]: 'freeze (ada)' },
+    });
+    expect(await say(skipping)).toMatchObject({
+      annotations: { [ANNOTATION.HELD_REASON]: 'skipped: disk (ada)' },
+    });
+  });
+});
 
 describe('a word about the pool', () => {
   const isStarted = { [ANNOTATION.ROLLOUT_STARTED]: B };
