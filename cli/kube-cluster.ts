@@ -17,11 +17,14 @@ import {
   ROLLOUT_POLICIES,
 } from '../adapters/kube/resources';
 import type { Log } from '../adapters/kube/transport';
+import { PoolWriter } from '../adapters/kube/writers';
 import { BUNDLE_CONFIG_MAP, BUNDLE_KEY } from '../core/certificates';
 import { CONTROLLER_CONFIG, internalHostOf, rootAuthorityOf } from '../core/controller-config';
 import { MACHINE_CONFIGURATION, policyInForce, type PolicyInForce } from '../core/disruption';
 import { nameOf } from '../core/drain';
 import { fail, failureName, messageOf } from '../core/errors';
+import { POOL_BOUNDS } from '../core/history/record';
+import { withPerson, withWord } from '../core/history/words';
 import { ANNOTATION, FIELD_MANAGER, NAMESPACE, ORDER_KEYS_CONFIG_MAP } from '../core/names';
 import type { CliCluster, ClusterView, ServerFacts } from './ports';
 
@@ -59,12 +62,14 @@ export function kubeCluster(client: KubeClient, log: Log): CliCluster {
     pods: () => list(PODS),
     budgets: () => list(POD_DISRUPTION_BUDGETS),
     daemonSets: async () => (await list(DAEMON_SETS)).map(nameOf),
-    setPaused: async (pool, paused, reason) => {
-      const annotations = { [ANNOTATION.PAUSED_REASON]: paused ? reason : null };
-      const change = { metadata: { annotations }, spec: { paused } };
-      await client.patch(MACHINE_CONFIG_POOLS, { name: pool }, change, {
-        fieldManager: FIELD_MANAGER.CLI,
-      });
+    setPaused: async (pool, paused, said) => {
+      const annotations = { [ANNOTATION.PAUSED_REASON]: paused ? withPerson(said) : null };
+      const word = { kind: paused ? 'pause' : 'resume', ...said } as const;
+      const at = new Date().toISOString();
+      const writer = new PoolWriter(client, { absorb: () => undefined }, FIELD_MANAGER.CLI);
+      await writer.change(pool, async (known) =>
+        withWord(known, POOL_BOUNDS, { word, at }, { annotations, paused }),
+      );
     },
     follow: (onChange, signal) => follow(client, log, onChange, signal),
   };

@@ -62,7 +62,12 @@ export interface CliCluster {
   budgets(): Promise<readonly PodDisruptionBudget[]>;
   /** `namespace/name` of every DaemonSet. */
   daemonSets(): Promise<readonly string[]>;
-  setPaused(pool: string, paused: boolean, reason: string): Promise<void>;
+  /** Where no rollout runs. */
+  setPaused(
+    pool: string,
+    paused: boolean,
+    said: { readonly reason: string; readonly by?: string },
+  ): Promise<void>;
   /** Follows what `read` reads; calls `onChange` with each new view. */
   follow(onChange: (view: ClusterView) => void, signal: AbortSignal): Promise<void>;
 }

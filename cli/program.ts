@@ -5,15 +5,10 @@ import { doctor } from './commands/doctor';
 import { showDrift } from './commands/drift';
 import { getNodes, getPools, getRollouts } from './commands/get';
 import { type HostOptions, hostSettle, hostStatus } from './commands/host';
+import { nodeHistory, rolloutHistory } from './commands/history';
 import { nodeRequest, nodeStatus } from './commands/node';
 import { planPool } from './commands/plan';
-import {
-  rolloutCancel,
-  rolloutHistory,
-  rolloutPause,
-  rolloutResume,
-  rolloutStart,
-} from './commands/rollout';
+import { rolloutCancel, rolloutPause, rolloutResume, rolloutStart } from './commands/rollout';
 import { rolloutStatus } from './commands/rollout-status';
 import type { Shell } from './completion';
 import { completionScript, SHELLS } from './completion';
@@ -205,9 +200,14 @@ function addRollout(program: Command, run: Run): void {
     'cancel',
     'end the rollout; updates before their reboot are undone, the others finish',
   ).action((pool: string) => run((context) => rolloutCancel(context, pool))());
-  onPool('history', 'list the rollouts of a pool')
+  rollout
+    .command('history')
+    .description(
+      'list what was rolled out in a pool, or in all, and who stepped in; kept in the cluster, beyond the retention of Temporal',
+    )
+    .argument('[pool]', 'name of the MachineConfigPool')
     .addOption(outputOption())
-    .action((pool: string, options: OutputOption) =>
+    .action((pool: string | undefined, options: OutputOption) =>
       run((context) => rolloutHistory(context, pool, options.output))(),
     );
 }
@@ -223,6 +223,11 @@ function addNode(program: Command, run: Run): void {
     .addOption(outputOption())
     .action((name: string, options: OutputOption) =>
       run((context) => nodeStatus(context, name, options.output))(),
+    );
+  onNode('history', 'list the updates of one node and who stepped in; kept on the Node')
+    .addOption(outputOption())
+    .action((name: string, options: OutputOption) =>
+      run((context) => nodeHistory(context, name, options.output))(),
     );
   const verbs = [
     [

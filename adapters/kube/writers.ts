@@ -209,7 +209,7 @@ interface PoolPatch {
 export class PoolWriter {
   constructor(
     readonly client: KubeClient,
-    readonly cache: WatchCache<MachineConfigPool>,
+    readonly cache: Pick<WatchCache<MachineConfigPool>, 'absorb'>,
     readonly fieldManager: string,
   ) {}
 

@@ -1,4 +1,4 @@
-/** `slipway rollout start|status|pause|resume|cancel|history POOL`. */
+/** `slipway rollout start|pause|resume|cancel POOL`. */
 
 import type { MachineConfigPool } from '../../core/pool/types';
 import type { ExitCode } from '../exit-codes';
@@ -65,7 +65,7 @@ export async function rolloutPause(
   }
   const temporal = await context.temporal();
   const answer = await awaitAnswer(context, WORKER, temporal.pause(poolName, reason));
-  if (answer === undefined) await cluster.setPaused(poolName, true, reason);
+  if (answer === undefined) await cluster.setPaused(poolName, true, { reason, ...by(context) });
   const blocker = answer?.blocker === undefined ? '' : `${answer.blocker}\n`;
   context.terminal.err.write(`pool ${poolName} paused\n${blocker}`);
   return EXIT.OK;
@@ -84,9 +84,13 @@ export async function rolloutResume(
   }
   const temporal = await context.temporal();
   const answer = await awaitAnswer(context, WORKER, temporal.resume(poolName, reason));
-  if (answer === undefined) await cluster.setPaused(poolName, false, reason);
+  if (answer === undefined) await cluster.setPaused(poolName, false, { reason, ...by(context) });
   context.terminal.err.write(`pool ${poolName} resumed\n`);
   return EXIT.OK;
+}
+
+function by({ user }: CliContext): { readonly by?: string } {
+  return user === undefined ? {} : { by: user };
 }
 
 /** Nodes before their reboot are undone, the others finish. */
@@ -99,17 +103,6 @@ export async function rolloutCancel(context: CliContext, poolName: string): Prom
     `rollout of pool ${poolName} is being cancelled: nodes before their reboot are undone, the others finish\n` +
       `start it again: slipway rollout start ${poolName}\n`,
   );
-  return EXIT.OK;
-}
-
-export async function rolloutHistory(
-  context: CliContext,
-  poolName: string,
-  output: OutputFormat,
-): Promise<ExitCode> {
-  const records = await (await context.temporal()).rollouts({ pool: poolName, limit: 50 });
-  if (records.length === 0) findPool(await (await context.cluster()).read(), poolName);
-  printRollouts(context, records, output);
   return EXIT.OK;
 }
 

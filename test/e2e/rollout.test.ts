@@ -3,6 +3,7 @@
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
+import type { HistoryItem } from '../../cli/history/items';
 import type { RolloutSnapshot } from '../../cli/snapshot';
 import { SHOP } from '../../tools/stack/workloads';
 import { base64File, machineConfig, plainFile } from './support/configs';
@@ -269,6 +270,14 @@ test(
       const expected = updatedOnce.includes(node) ? [first, second] : [second];
       expect([node, rebootsOf(world.record, node, mark)]).toEqual([node, expected]);
     }
+    const { out } = await world.slipway(['rollout', 'history', POOL, '-o', 'json']);
+    const { items } = JSON.parse(out) as { readonly items: readonly HistoryItem[] };
+    const rollouts = items.filter(({ kind }) => kind === 'rollout');
+    expect(rollouts.slice(0, 3)).toMatchObject([
+      { config: second },
+      { config: first, outcome: 'Retargeted', counts: { machines: world.workers.length } },
+      { config: before, outcome: 'Completed' },
+    ]);
   },
   STORY_MS,
 );

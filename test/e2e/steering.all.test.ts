@@ -1,5 +1,6 @@
 /** A person steers with the installed CLI: pause, skip, resume, cancel, start. */
 
+import type { HistoryItem, RolloutItem, WordItem } from '../../cli/history/items';
 import type { RolloutSnapshot } from '../../cli/snapshot';
 import { machineConfig, plainFile } from './support/configs';
 import { differences } from './support/host-disk';
@@ -56,6 +57,18 @@ function snapshotIn({ out }: CliRun): RolloutSnapshot {
   return JSON.parse(out) as RolloutSnapshot;
 }
 
+const HISTORY = ['rollout', 'history', POOL, '-o', 'json'];
+
+function rolloutsIn(run: CliRun): readonly RolloutItem[] {
+  return (itemsOf(run) as readonly HistoryItem[]).filter((item) => item.kind === 'rollout');
+}
+
+function wordsIn(run: CliRun): readonly WordItem[] {
+  return (itemsOf(run) as readonly HistoryItem[]).filter((item) => item.kind === 'word');
+}
+
+const containing = (text: string) => expect.stringContaining(text) as string;
+
 function itemsOf(run: CliRun): readonly unknown[] {
   return (JSON.parse(run.out) as { items: readonly unknown[] }).items;
 }
@@ -104,8 +117,23 @@ test(
     expect(row).toMatchObject({ group: 'Held' });
     expect(row?.detail).toContain('disk is tested');
 
-    expectQuiet(await world.slipway(['node', 'retry', skipped]));
+    expectQuiet(await world.slipway(['node', 'retry', skipped, '--reason', 'disk is fine']));
     await world.allUpdatedTo(config);
+    const history = await world.slipwayUntil(
+      HISTORY,
+      (run) => rolloutsIn(run)[0]?.outcome === 'Completed',
+    );
+    expect(rolloutsIn(history)[0]).toMatchObject({
+      ...{ config, counts: { machines: 4, updated: 4, failed: 0, held: 0 } },
+      stood: [{ state: 'Paused', reason: containing('lunch') }],
+    });
+    const by = expect.any(String) as string;
+    expect(wordsIn(history).slice(0, 4)).toMatchObject([
+      { word: 'retry', node: skipped, by, reason: 'disk is fine' },
+      { word: 'resume', by },
+      { word: 'skip', node: skipped, by, reason: 'disk is tested' },
+      { word: 'pause', by, reason: 'lunch' },
+    ]);
     for (const node of world.workers) {
       expect([node, rebootsOf(world.record, node, mark)]).toEqual([node, [config]]);
     }
@@ -145,11 +173,19 @@ test(
     }
     // It ends when the last node is uncordoned, a moment later.
     const history = await world.slipwayUntil(
-      ['rollout', 'history', POOL, '-o', 'json'],
-      (run) => !JSON.stringify(itemsOf(run)[0]).includes('"RUNNING"'),
+      HISTORY,
+      (run) => rolloutsIn(run)[0]?.outcome === 'Cancelled',
     );
     expect(history.code).toBe(0);
-    expect(itemsOf(history)[0]).toMatchObject({ pool: POOL, config, status: 'CANCELLED' });
+    expect(rolloutsIn(history)[0]).toMatchObject({ pool: POOL, config, counts: { updated: 0 } });
+    const ofSecond = itemsOf(await world.slipway(['node', 'history', second, '-o', 'json']));
+    expect(ofSecond[0]).toMatchObject({ kind: 'update', config, from: old, outcome: 'cancelled' });
+    const ofFirst = await world.slipway(['node', 'history', first], {
+      TEMPORAL_ADDRESS: '127.0.0.1:9',
+    });
+    expect(ofFirst.out).toMatch(
+      /^cancelled .* rendered-worker-\S+\n +from rendered-worker-\S+\n +in Draining: .*not this one.*\n(.+\n)+cancel +\S+ ago +by \S+: not this one$/m,
+    );
 
     await world.allowEvictions(true);
     const start = await world.slipway(['rollout', 'start', POOL]);

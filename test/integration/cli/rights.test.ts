@@ -89,8 +89,18 @@ it.each<[string, (cluster: CliCluster) => Promise<unknown>, string, string]>([
   ['list pods', (cluster) => cluster.pods(), FORBIDDEN, ALLOWED],
   ['list budgets', (cluster) => cluster.budgets(), FORBIDDEN, ALLOWED],
   ['list DaemonSets', (cluster) => cluster.daemonSets(), FORBIDDEN, ALLOWED],
-  ['pause a pool', (cluster) => cluster.setPaused('worker', true, 'freeze'), FORBIDDEN, ALLOWED],
-  ['resume it', (cluster) => cluster.setPaused('worker', false, ''), FORBIDDEN, ALLOWED],
+  [
+    'pause a pool',
+    (cluster) => cluster.setPaused('worker', true, { reason: 'freeze' }),
+    FORBIDDEN,
+    ALLOWED,
+  ],
+  [
+    'resume it',
+    (cluster) => cluster.setPaused('worker', false, { reason: 'over' }),
+    FORBIDDEN,
+    ALLOWED,
+  ],
   ['list join tokens', (cluster) => cluster.joinTokens.list(), FORBIDDEN, FORBIDDEN],
 ])('who may %s', async (_what, attempt, ofView, ofOperate) => {
   expect({

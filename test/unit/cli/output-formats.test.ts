@@ -159,11 +159,3 @@ describe.each([
     expect(await printed(...line, '-o', 'wide')).toBe(table);
   });
 });
-
-it('rollout history is printed as get rollouts', async () => {
-  for (const format of ['table', 'wide', 'json', 'yaml']) {
-    expect(await printed('rollout', 'history', 'worker', '-o', format)).toBe(
-      await printed('get', 'rollouts', '-o', format),
-    );
-  }
-});
