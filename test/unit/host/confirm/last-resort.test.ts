@@ -62,6 +62,7 @@ describe('settings that an update took away', () => {
       ...given(),
       driver: 'none',
       kubelet: {},
+      orderKeysFile: '/none',
       kubeletHealthSeconds: 0,
       inhibitorSeconds: 0,
       shutdownSeconds: 0,

@@ -47,7 +47,10 @@ describe('services of an update that does not hold', () => {
   afterEach(() => host.remove());
 
   const order = (to: TestConfig, step: string) =>
-    orderFor(to, step, { disruptionPolicies: POLICIES });
+    orderFor(to, step, {
+      orderId: `update-node/worker-1/to-${to.reference.name}/${step}`,
+      disruptionPolicies: POLICIES,
+    });
   const contents = () => readFileSync(join(host.root, 'etc/one.conf'), 'utf8');
 
   /** @param failing - a service that starts only with the old file */

@@ -45,6 +45,7 @@ describe('settling before the kubelet', () => {
     root,
     driver: 'none' as const,
     kubelet: {},
+    orderKeysFile: '/none',
     kubeletHealthSeconds: 0,
     inhibitorSeconds: 0,
     shutdownSeconds: 0,

@@ -29,7 +29,7 @@ beforeEach(async () => {
   host = await aHost([CONFIG]);
   activities = await host.activities();
   for (const step of ['prepareUpdate', 'applyUpdate', 'verifyUpdate', 'commitUpdate'] as const) {
-    await activities[step](order(`first-${step}`));
+    await activities[step]({ ...order(step), orderId: `first/${step}` });
   }
   writeFileSync(real('/etc/one.conf'), 'wrong');
   rmSync(link());
@@ -63,7 +63,8 @@ it('brings a drifted host back to its config, through a drain and a reboot', asy
 
   expect(text()).toBe('right');
   expect(lstatSync(link()).isSymbolicLink()).toBe(true);
-  expect(await activities.prepareUpdate(order('again'))).toMatchObject({ alreadyOnTarget: true });
+  const again = { ...order('prepare'), orderId: 'update-node/worker-1/run-2/prepare' };
+  expect(await activities.prepareUpdate(again)).toMatchObject({ alreadyOnTarget: true });
 });
 
 it('is there again when the update was undone, and so is the disk as it was', async () => {
