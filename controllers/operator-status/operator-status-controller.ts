@@ -12,7 +12,6 @@ import type { WatchSource } from '../../adapters/kube/watch';
 import { isOurs, OWN_LABELS } from '../../core/certificates';
 import { CONTROLLER_CONFIG } from '../../core/controller-config';
 import { MACHINE_CONFIGURATION, type MachineConfiguration } from '../../core/disruption';
-import { failureName } from '../../core/errors';
 import { FIELD_MANAGER } from '../../core/names';
 import type { MachineConfigNode } from '../../core/node/types';
 import {
@@ -139,9 +138,12 @@ export class OperatorStatusController {
       ...(this.#isOwn(clusterOperator) ? [this.#writeClusterOperator(status)] : []),
     ]);
     tellChange(this.#deps, before, status, this.#subjects());
-    const failures = written.flatMap((one) => (one.status === 'rejected' ? [one.reason] : []));
+    const failures = written.flatMap((one) =>
+      one.status === 'rejected' ? [one.reason as Error] : [],
+    );
+    const [failure] = failures;
     // One that is refused does not keep the other back.
-    if (failures.length > 0) throw failures[0];
+    if (failure !== undefined) throw failure;
   }
 
   #decide(before: OperatorStatus | undefined) {

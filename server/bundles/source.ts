@@ -1,7 +1,7 @@
 /** The bundles of all pools, from the watched ControllerConfig and the one Secret that it names. */
 
 import { WatchCache, type CacheView, type KubeObject } from '../../adapters/kube';
-import { SECRETS, type Secret } from '../../adapters/kube/resources';
+import { SECRETS } from '../../adapters/kube/resources';
 import type { Log } from '../../adapters/kube/transport';
 import type { WatchSource } from '../../adapters/kube/watch';
 import { CONTROLLER_CONFIG } from '../../core/controller-config';

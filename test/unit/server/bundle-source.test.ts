@@ -59,9 +59,14 @@ function start() {
         });
         stop.signal.addEventListener('abort', () => reject(new Error('stopped')));
       }),
-    watch: async function* (_resource, { signal }) {
-      await new Promise((resolve) => signal?.addEventListener('abort', resolve));
-    },
+    watch: (_resource, { signal }) => ({
+      [Symbol.asyncIterator]: () => ({
+        next: async () => {
+          await new Promise((resolve) => signal?.addEventListener('abort', resolve));
+          return { done: true, value: undefined };
+        },
+      }),
+    }),
   };
   const says = (fields: object, message: string) => {
     lines.push(`${message} ${JSON.stringify(fields)}`);
@@ -153,7 +158,7 @@ it('gives the earlier Secret until another one has been read', async () => {
 });
 
 it('waits for nothing when no Secret is named', async () => {
-  config = { metadata: { name: CONTROLLER_CONFIG } } as KubeObject;
+  config = { metadata: { name: CONTROLLER_CONFIG } };
   const bundles = start();
   await turn();
 

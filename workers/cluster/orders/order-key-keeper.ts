@@ -75,7 +75,8 @@ export class OrderKeyKeeper {
   /** Once. Safe to repeat, and beside other workers. */
   async keep(): Promise<void> {
     const { kube, log, now = () => new Date() } = this.#ports;
-    const secret = (await unlessGone(() => kube.get(SECRETS, this.#secret))) ?? (await this.#create());
+    const secret =
+      (await unlessGone(() => kube.get(SECRETS, this.#secret))) ?? (await this.#create());
     let key = this.#read(secret);
     if (isOurs(secret) && secret.metadata.annotations?.[ANNOTATION.RENEW] !== undefined) {
       const stored = key.next(now());

@@ -39,9 +39,9 @@ const codec = signingCodec({
 });
 
 async function passed(value: unknown, context: SerializationContext | undefined = CONTEXT) {
-  const payload = defaultPayloadConverter.toPayload(value) as Payload;
+  const payload = defaultPayloadConverter.toPayload(value);
   const [encoded] = await codec.encode([payload], context);
-  return defaultPayloadConverter.fromPayload(encoded as Payload);
+  return defaultPayloadConverter.fromPayload<unknown>(encoded as Payload);
 }
 
 it('an order is signed with what the API server shows', async () => {
@@ -79,17 +79,19 @@ it('nothing goes out while nobody can say whether it fits: the task of the workf
 
 it.each<[string, SerializationContext | undefined]>([
   ['no activity', { type: 'workflow', namespace: 'slipway', workflowId: 'update-node/worker-1' }],
-  ['a local activity', { ...CONTEXT, isLocal: true } as SerializationContext],
+  ['a local activity', { ...CONTEXT, isLocal: true }],
   ['the update of another node', { ...CONTEXT, workflowId: 'update-node/worker-2' }],
   ['another workflow', { ...CONTEXT, workflowId: 'pool-rollout/worker' }],
 ])('an order of %s stays unsigned', async (_what, context) => {
-  expect(await passed({ order: prepare }, context)).toMatchObject({ differs: expect.any(String) });
+  expect(await passed({ order: prepare }, context)).toMatchObject({
+    differs: expect.any(String) as string,
+  });
 });
 
 it('an order of another workflow ID than its own stays unsigned', async () => {
   const order = { ...prepare, orderId: 'update-node/worker-2/run-1/prepareUpdate' };
 
-  expect(await passed({ order })).toMatchObject({ differs: expect.any(String) });
+  expect(await passed({ order })).toMatchObject({ differs: expect.any(String) as string });
 });
 
 it('a replay signs nothing and asks nobody', async () => {
@@ -106,7 +108,7 @@ it.each([
   [[{ order: prepare }]],
   [{ orders: 1 }],
 ])('what is no order passes as it is: %j', async (value) => {
-  const payload = defaultPayloadConverter.toPayload(value) as Payload;
+  const payload = defaultPayloadConverter.toPayload(value);
 
   expect(await codec.encode([payload], CONTEXT)).toEqual([payload]);
   expect(await codec.decode([payload], CONTEXT)).toEqual([payload]);
