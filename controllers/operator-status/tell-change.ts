@@ -22,7 +22,8 @@ export function tellChange(
     degraded?.status !== wasDegraded?.status || degraded?.reason !== wasDegraded?.reason;
   if (isNews && degraded?.status === 'True') {
     const { reason, message } = degraded;
-    log.warn({ reason, message }, 'the system is degraded');
+    // Who found the cause has warned.
+    log.info({ reason, message }, 'the system is degraded');
     for (const subject of subjects) {
       events.record(subject, 'Warning', `OperatorDegraded: ${reason}`, message);
     }
