@@ -90,6 +90,7 @@ describe('renders the same objects as Kustomize', () => {
     expect(definitions).toEqual([
       'CustomResourceDefinition /poolrollouts.slipway.dev',
       'CustomResourceDefinition /rolloutpolicies.slipway.dev',
+      'CustomResourceDefinition /slipways.slipway.dev',
     ]);
   });
 });
