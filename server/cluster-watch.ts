@@ -143,11 +143,13 @@ export function driftWriter(client: KubeClient): WriteDrift {
 
 /** By a field manager of its own: another writer of conditions would take it away. */
 export function bundleWriter(client: KubeClient): WriteBundle {
-  return (name, condition) =>
-    client.apply(
-      MACHINE_CONFIG_NODES,
-      { metadata: { name }, status: { conditions: [condition] } },
-      { fieldManager: FIELD_MANAGER.SERVER_BUNDLE, subresource: 'status' },
+  return async (name, condition) =>
+    trimMachineConfigNode(
+      await client.apply(
+        MACHINE_CONFIG_NODES,
+        { metadata: { name }, status: { conditions: [condition] } },
+        { fieldManager: FIELD_MANAGER.SERVER_BUNDLE, subresource: 'status' },
+      ),
     );
 }
 

@@ -45,6 +45,7 @@ export function serveBundles(host: FastifyInstance, dependencies: BundleDependen
   const { cluster, bundles, holdMs = HOLD_MS } = dependencies;
   const recorder = createBundleRecorder(cluster, dependencies.writeBundle);
   const held = new HeldAnswers();
+  const texts = new WeakMap<HostBundle, string>();
   bundles.onChange(() => held.change(() => true));
   cluster.onMoved((moved) => {
     held.change(
@@ -135,7 +136,14 @@ export function serveBundles(host: FastifyInstance, dependencies: BundleDependen
   function give(request: FastifyRequest, reply: FastifyReply, node: string, bundle: HostBundle) {
     const { pool, digest, files } = bundle;
     request.log.info({ node, pool, digest, files: files.length }, 'bundle sent');
-    return reply.send(bundle);
+    return reply.type('application/json; charset=utf-8').send(textOf(bundle));
+  }
+
+  /** Once for all hosts of a pool. */
+  function textOf(bundle: HostBundle): string {
+    const text = texts.get(bundle) ?? JSON.stringify(bundle);
+    texts.set(bundle, text);
+    return text;
   }
 
   host.put('/host/bundle', { bodyLimit: BUNDLE_REPORT_BYTES }, receive);
