@@ -3,6 +3,7 @@
 import { Command, InvalidArgumentError, Option } from 'commander';
 import { messageOf } from '../core/errors';
 import { parseDuration } from '../cli/durations';
+import { ServerSettings } from '../server/settings';
 import { wholeNumber } from '../tools/whole-number';
 import { runChurn } from './churn';
 import { runEvictionsBench } from './evictions';
@@ -10,6 +11,7 @@ import { figureLines, rowLines } from './figures';
 import { tooShort } from './growth';
 import { runGeneratedBench } from './generated-configs';
 import { runHostBench } from './host';
+import { runHostBundleBench } from './host-bundle';
 import { runRenderBench } from './render';
 import { runRolloutBench } from './rollout';
 import { runServerBench } from './server';
@@ -88,6 +90,18 @@ async function main(): Promise<void> {
         json,
       );
     });
+  program
+    .command('host-bundle')
+    .description('let all hosts wait for certificates and secrets, and change them once')
+    .option('--hosts <count>', 'hosts, each with a connection', wholeNumber(1), 5000)
+    .option(
+      '--max-connections <count>',
+      'limit of the server',
+      wholeNumber(1),
+      ServerSettings.shape.maxConnections.parse(undefined),
+    )
+    .option('--json', 'one JSON object on standard output', false)
+    .action(hostBundle);
   program
     .command('render')
     .description('render 60 × 4 KiB and 1,000 × 256 B MachineConfigs')
@@ -219,6 +233,17 @@ interface ServerFlags {
   readonly machines: number;
   readonly idle: number;
   readonly json: boolean;
+}
+
+interface HostBundleFlags {
+  readonly hosts: number;
+  readonly maxConnections: number;
+  readonly json: boolean;
+}
+
+async function hostBundle({ json, ...options }: HostBundleFlags): Promise<void> {
+  const onStep = (text: string): boolean => process.stderr.write(`bench: ${text}\n`);
+  print(await runHostBundleBench({ ...options, onStep }), json);
 }
 
 async function server({ json, ...options }: ServerFlags): Promise<void> {

@@ -18,7 +18,7 @@ export interface ServerFigures {
 }
 
 export type ServerAnswer =
-  | { readonly port: number }
+  | { readonly port: number; readonly hostUrl?: string }
   | { readonly figures: ServerFigures }
   | { readonly reset: true }
   | { readonly failure: string };
@@ -66,10 +66,11 @@ async function answer(question: ServerQuestion): Promise<void> {
     process.once('disconnect', () => {
       stop.abort();
     });
-    const { ignitionUrl } = await startServer(question.start, stop.signal);
+    const { ignitionUrl, hostUrl } = await startServer(question.start, stop.signal);
     delay.enable();
     watchTurns();
-    say({ port: Number(new URL(ignitionUrl).port) });
+    const port = Number(new URL(ignitionUrl).port);
+    say({ port, ...(hostUrl === undefined ? {} : { hostUrl }) });
   }
 }
 

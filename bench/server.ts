@@ -3,13 +3,12 @@
  * in two processes; with two cores, each has its own.
  */
 
-import { fork, type ChildProcess } from 'node:child_process';
-import { once } from 'node:events';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { cpus, loadavg, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { CertificateUse, issueCertificate, newAuthority } from '../tools/cluster/certificates';
 import { percentile } from '../tools/measure/percentile';
+import { answerTo, startChild } from './child';
 import { POOL, writeServedConfig } from './server-config';
 import type { LoadJob, LoadResult } from './server-load';
 import type { ServerAnswer, ServerFigures, ServerQuestion } from './server-process';
@@ -133,8 +132,8 @@ async function startBench(directory: string, options: ServerBenchOptions): Promi
   const bootstrapDir = join(directory, 'bootstrap');
   const token = await writeServedConfig(bootstrapDir, options.replyBytes);
   // The server logs as in production.
-  const server = child('server-process.js');
-  const load = child('server-load.js');
+  const server = startChild('server-process.js');
+  const load = startChild('server-load.js');
   const ask = async (question: ServerQuestion): Promise<ServerAnswer> =>
     answerTo<ServerAnswer>(server, question);
   const started = await ask({
@@ -177,22 +176,6 @@ async function startBench(directory: string, options: ServerBenchOptions): Promi
       for (const process of [server, load]) process.kill('SIGKILL');
     },
   };
-}
-
-function child(file: string): ChildProcess {
-  return fork(join(__dirname, file), { stdio: ['ignore', 'ignore', 'inherit', 'ipc'] });
-}
-
-async function answerTo<T>(process: ChildProcess, message: object | string): Promise<T> {
-  const failed = new AbortController();
-  process.send(message);
-  const [kind, answer] = await Promise.race([
-    once(process, 'message', failed).then(([value]) => ['message', value as T] as const),
-    once(process, 'exit', failed).then(([code]) => ['exit', code as number] as const),
-  ]);
-  failed.abort();
-  if (kind === 'message') return answer;
-  throw new Error(`a process of the benchmark ended with code ${answer}`);
 }
 
 async function measureVersion(
