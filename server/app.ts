@@ -39,6 +39,7 @@ import type {
   WriteDrift,
 } from './ports';
 import { knownHost } from './known-host';
+import { subjectOf } from './peer';
 import { serveReports } from './report-endpoint';
 import type { HostTls } from './tls';
 
@@ -336,15 +337,5 @@ function clientFault(error: unknown): number | undefined {
 }
 
 function peerOf(request: FastifyRequest): PeerSubject | undefined {
-  const socket = request.raw.socket as Partial<TLSSocket>;
-  if (socket.authorized !== true || socket.getPeerCertificate === undefined) return undefined;
-  const { subject } = socket.getPeerCertificate();
-  if (subject === undefined) return undefined;
-  return { commonNames: listOf(subject.CN), organizations: listOf(subject.O) };
-}
-
-/** Node returns an array for a repeated attribute, contrary to its types. */
-function listOf(value: unknown): readonly string[] {
-  const values: readonly unknown[] = Array.isArray(value) ? value : [value];
-  return values.filter((entry) => typeof entry === 'string');
+  return subjectOf(request.raw.socket as Partial<TLSSocket>);
 }

@@ -36,7 +36,7 @@ import { closeAll, listenAt, type Opened } from './closing';
 import { readServerSettings, type ServerOptions, type ServerSettings } from './settings';
 import { followStatements } from './order-statements';
 import { followAuthority } from './own-authority';
-import { followTls, readTls } from './tls';
+import { followTls, type HostTls, readTls } from './tls';
 import { createTokensNow } from './stored-tokens';
 import { whenAborted } from '../process/when-aborted';
 
@@ -44,6 +44,8 @@ export interface RunningServer {
   readonly ignitionUrl: string;
   /** The host endpoint; absent in bootstrap mode. */
   readonly hostUrl?: string;
+  /** The gateway to Temporal; absent without one. */
+  readonly gatewayUrl?: string;
   readonly plainUrl: string;
   /** After the signal, when every connection is closed. */
   readonly stopped: Promise<void>;
@@ -192,6 +194,7 @@ async function startInCluster(context: Context): Promise<Urls> {
   opened.push({ name: 'hosts', close: () => host.close(), cut: cutOffHosts });
   await listenAt(host, { host: address, port, setting: 'hostPort, --host-port' });
   followTls(host.server as unknown as HttpsServer, settings, { tls, signal, log: logger });
+  const gateway = await startGatewayIfSet(context, tls);
   await listenPlain(context, plain);
   watching.push(watch.run(client, signal), bundles.run(client, signal));
   watching.push(orderKeys.run(client, signal));
@@ -200,10 +203,25 @@ async function startInCluster(context: Context): Promise<Urls> {
   const urls = {
     ignitionUrl: urlOf('https', ignition),
     hostUrl: urlOf('https', host.server),
+    ...(gateway === undefined ? {} : { gatewayUrl: urlOf('https', gateway) }),
     plainUrl: urlOf('http', plain.server),
   };
   logger.info(urls, 'listening');
   return urls;
+}
+
+async function startGatewayIfSet(context: Context, tls: HostTls) {
+  const { settings, logger, metrics, signal, opened } = context;
+  const { temporalAddress, payloadKeys } = settings;
+  if (temporalAddress === undefined || payloadKeys === undefined) {
+    logger.info('hosts have no gateway to Temporal: temporalAddress is not set');
+    return undefined;
+  }
+  // Loaded only when it runs: the messages of Temporal take memory.
+  const { startGateway } = await import('./gateway/start.js');
+  const place = { ...settings, temporalAddress };
+  const { registry } = metrics;
+  return startGateway({ settings, place, payloadKeys, tls, registry, signal, log: logger, opened });
 }
 
 async function startBootstrap(context: Context, directory: string): Promise<Urls> {

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { LOG_LEVELS } from '../process/logging';
+import { TemporalSettings } from '../process/settings';
 import { registryAuthorityProblem } from './ignition/facts';
 import { JOIN_MODES } from './join-gate';
 import { networkProblem } from './join-networks';
@@ -28,10 +29,16 @@ const registryAuthority = z.string().superRefine((entry, context) => {
 /** Port 0 = any free one. */
 export const ServerSettings = z
   .object({
+    ...TemporalSettings.shape,
+    /** Absent = hosts have no gateway to Temporal. */
+    temporalAddress: z.string().min(1).optional(),
+    /** Directory. */
+    payloadKeys: z.string().min(1).optional(),
     /** Absent = the pod's service account. */
     kubeconfig: z.string().min(1).optional(),
     address: z.string().min(1).default('0.0.0.0'),
     hostPort: port.default(22_624),
+    gatewayPort: port.default(22_625),
     ignitionPort: port.default(22_623),
     plainAddress: z.string().min(1).default('0.0.0.0'),
     plainPort: port.default(8_080),
@@ -55,6 +62,7 @@ export const ServerSettings = z
     maxFirstConfigBytes: count.default(16 * 1024 * 1024),
     maxConnections: count.default(4_096),
     maxConnectionsPerAddress: count.default(2_560),
+    maxGatewayConnections: count.default(16_384),
     logLevel: z.enum(LOG_LEVELS).default('info'),
   })
   .refine(
@@ -62,6 +70,14 @@ export const ServerSettings = z
     {
       path: ['clientAuthorityFile'],
       error: 'is missing; only with bootstrapDir there is no host endpoint',
+    },
+  )
+  .refine(
+    ({ bootstrapDir, temporalAddress, payloadKeys }) =>
+      bootstrapDir !== undefined || temporalAddress === undefined || payloadKeys !== undefined,
+    {
+      path: ['payloadKeys'],
+      error: 'is missing; only without temporalAddress hosts have no gateway to Temporal',
     },
   )
   .refine(

@@ -38,6 +38,8 @@ export const DESCRIPTIONS: Readonly<Record<string, string>> = {
   keepRendered: 'unused rendered configs that each pool keeps; default 5',
   address: 'address of the endpoints for machines; default 0.0.0.0',
   hostPort: 'port of the host endpoint (mutual TLS); default 22624',
+  gatewayPort: 'port of the gateway to Temporal for hosts (mutual TLS); default 22625',
+  payloadKeys: 'directory with the keys of payloads, which also sign the tasks of hosts',
   plainAddress: 'address of /healthz, /readyz and /metrics; default 0.0.0.0',
   plainPort: 'port of /healthz, /readyz and /metrics; default 8080',
   certificateFile:
@@ -63,4 +65,5 @@ export const DESCRIPTIONS: Readonly<Record<string, string>> = {
   maxConnections: 'concurrent connections of joining machines; default 4096',
   maxConnectionsPerAddress:
     'concurrent connections of joining machines from one address; default 2560',
+  maxGatewayConnections: 'concurrent connections to the gateway; default 16384',
 };

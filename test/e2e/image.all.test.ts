@@ -186,8 +186,6 @@ it.each(['controllers', 'cluster-worker', 'server'] as const)(
       env: {
         PATH: '/opt/slipway/bin:/usr/local/bin:/usr/bin:/bin',
         KUBECONFIG: '/mnt/kubeconfig',
-        TEMPORAL_ADDRESS: temporal.address,
-        TEMPORAL_NAMESPACE: temporal.namespace,
         SLIPWAY_METRICS_PORT: String(plain),
         ...(name === 'server'
           ? {
@@ -198,7 +196,7 @@ it.each(['controllers', 'cluster-worker', 'server'] as const)(
               SLIPWAY_KEY_FILE: '/mnt/tls.key',
               SLIPWAY_CLIENT_AUTHORITY_FILE: '/mnt/ca.crt',
             }
-          : {}),
+          : { TEMPORAL_ADDRESS: temporal.address, TEMPORAL_NAMESPACE: temporal.namespace }),
       },
       user: pod.runAsUser,
       readOnly: container.securityContext.readOnlyRootFilesystem,
