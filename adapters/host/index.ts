@@ -26,7 +26,7 @@ export { createPathWatch, type PathWatch, type PathWatchOptions } from './path-w
 export { createReportClient, type ReportClient } from './report-client';
 export { isPlainPath } from './root-paths';
 export { learnedOrderKeysFile, ORDER_KEYS_FILE, OrderKeyFiles } from './order-keys';
-export { learnAuthorities, learnedAuthorityFile } from './server-authority';
+export { learnAuthorities, learnedAuthorityFile, trustedAuthorities } from './server-authority';
 export { createSystemctl } from './systemctl';
 export type * from './os/os-status';
 export { ROOT_OWNER } from './path-state';

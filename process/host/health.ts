@@ -50,21 +50,17 @@ export async function watchHosts(
   options: WatchOptions = {},
 ): Promise<WatchedHosts> {
   const starting = new Set(nodes);
-  let linked: Linked | undefined;
+  const links = new Set<Linked>();
   // The starting process may wait for this line.
   const ready =
     settings.kind === 'simulated'
       ? 'all simulated hosts serve their queues'
       : 'host serves its queue';
-  const served = await serve(
-    settings,
-    { starting, count: nodes.length, log, link: () => linked },
-    options,
-  );
+  const served = await serve(settings, { starting, count: nodes.length, log, links }, options);
   return {
     onConfigured: () => undefined,
     onLink: (link) => {
-      linked = link;
+      links.add(link);
     },
     onPolling: (node) => {
       const isFirst = starting.delete(node);
@@ -79,12 +75,12 @@ interface Watched {
   readonly starting: ReadonlySet<string>;
   readonly count: number;
   readonly log: Logger;
-  readonly link: () => Linked | undefined;
+  readonly links: ReadonlySet<Linked>;
 }
 
 async function serve(
   { kind, metrics }: WatchedSettings,
-  { starting, count, log, link }: Watched,
+  { starting, count, log, links }: Watched,
   { retryMs = RETRY_MS, installRuntime = installTemporalRuntime }: WatchOptions,
 ): Promise<{ restarted(): void; close(): Promise<void> } | undefined> {
   if (metrics === undefined) return undefined;
@@ -119,9 +115,10 @@ async function serve(
       moreMetrics: `http://${core}/metrics`,
       waitingFor: () => [
         ...fewLines([...starting], { most: NAMES_SHOWN }),
-        ...(link()?.waitingFor() ?? []),
+        ...new Set([...links].flatMap((link) => link.waitingFor())),
       ],
-      deathSentence: () => link()?.deathSentence(),
+      deathSentence: () =>
+        [...links].map((link) => link.deathSentence()).find((sentence) => sentence !== undefined),
     });
     log.info({ metrics: health.url }, 'host worker starting');
     return health;

@@ -27,7 +27,9 @@ interface TemporalConnectionOptions<C extends ConnectionLike> {
   readonly address: string;
   readonly namespace: string;
   readonly searchAttributes: readonly string[];
-  readonly read: () => ConnectionOptions;
+  readonly read: () => ConnectionOptions | Promise<ConnectionOptions>;
+  /** At the start, too. */
+  readonly waitsForFiles?: boolean;
   readonly connect: (target: ConnectionOptions) => Promise<C>;
   readonly log: Logger;
   readonly now?: () => number;
@@ -61,16 +63,16 @@ export class TemporalConnection<C extends ConnectionLike> implements ConnectionL
   /**
    * Waits for an absent server.
    *
-   * @throws an `Error` that names an unreadable file; after the start such files are waited for
+   * @throws an `Error` that names an unreadable file, unless such files are waited for
    */
   static async open<C extends ConnectionLike>(
     options: TemporalConnectionOptions<C>,
     signal: AbortSignal,
   ): Promise<TemporalConnection<C>> {
-    options.read();
+    if (options.waitsForFiles !== true) await options.read();
     const { log, address } = options;
     const attempt = async (): Promise<TemporalConnection<C>> => {
-      const target = options.read();
+      const target = await options.read();
       return new TemporalConnection(options, target, await options.connect(target));
     };
     return untilAvailable(`Temporal at ${address}`, attempt, { log, signal });
@@ -188,7 +190,7 @@ export class TemporalConnection<C extends ConnectionLike> implements ConnectionL
   async #renew(): Promise<void> {
     const { log, address, read } = this.#options;
     try {
-      const target = read();
+      const target = await read();
       if (!isDeepStrictEqual(target, this.#target)) {
         const connection = await this.#connect(target);
         this.#retire(this.#current);
@@ -209,7 +211,7 @@ export class TemporalConnection<C extends ConnectionLike> implements ConnectionL
 
   async #isOtherAnswered(): Promise<boolean> {
     try {
-      const other = await this.#connect(this.#options.read());
+      const other = await this.#connect(await this.#options.read());
       const silence = await askTemporal(other);
       await this.#close(other);
       return silence === undefined;

@@ -30,6 +30,10 @@ export const HOST_WORKER_FLAGS: readonly HostWorkerFlag[] = [
     'host:port of the frontend of Temporal; default 127.0.0.1:7233',
     'TEMPORAL_ADDRESS',
   ),
+  flag(
+    'gatewayAddress',
+    'host:port of the gateway to Temporal, instead; it takes the certificate of the kubelet',
+  ),
   flag('temporalNamespace', 'namespace in Temporal; default slipway', 'TEMPORAL_NAMESPACE'),
   flag('temporalTlsCa', 'PEM file: authority of Temporal', 'TEMPORAL_TLS_CA'),
   flag(

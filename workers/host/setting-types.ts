@@ -9,8 +9,11 @@ export interface NodeCredentials {
   readonly authorityFile: string;
 }
 
+/** `temporalAddress` may be that of the gateway. */
 export interface HostTemporalSettings extends TemporalPlace {
   readonly temporalNamespace: string;
+  /** Temporal itself, with the credentials of these settings; else the gateway. */
+  readonly isDirect: boolean;
 }
 
 export interface HostProcessSettings extends HostTemporalSettings {

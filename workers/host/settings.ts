@@ -67,9 +67,8 @@ export function readHostSettings(
     environment,
   );
   const common: HostProcessSettings = {
-    temporalAddress: reader.text('temporalAddress') ?? '127.0.0.1:7233',
+    ...readTemporalPlace(reader),
     temporalNamespace: reader.text('temporalNamespace') ?? TEMPORAL_NAMESPACE,
-    ...readTemporalIdentity(reader),
     serverUrl: reader.url('serverUrl', true) ?? '',
     logLevel: reader.oneOf('logLevel', LOG_LEVELS, 'info'),
     ...readMetrics(reader),
@@ -108,11 +107,17 @@ function withFile(given: HostWorkerOptions): Given {
   };
 }
 
+const NO_PROFILE = { values: {}, problems: [] };
+
 function withProfile(
   { values, problems }: Given,
   environment: Readonly<Record<string, string | undefined>>,
 ): SettingsReader {
-  const profile = readTemporalProfile(values, environment);
+  // A profile that nobody names leads to Temporal itself.
+  const isNamed =
+    values['temporalProfile'] !== undefined || values['temporalConfigFile'] !== undefined;
+  const isMeant = isNamed || values['gatewayAddress'] === undefined;
+  const profile = isMeant ? readTemporalProfile(values, environment) : NO_PROFILE;
   const reader = new SettingsReader({ ...values, ...profile.values });
   reader.problems.push(...problems, ...profile.problems);
   return reader;
@@ -226,6 +231,33 @@ function readFailure(reader: SettingsReader, text: string): readonly SimulatedFa
     `fail: expected node=NAME,at=${FAILURE_POINTS.join('|')},times=N, not ${JSON.stringify(text)}`,
   );
   return [];
+}
+
+const OF_TEMPORAL_ITSELF = [
+  'temporalAddress',
+  'temporalTlsCa',
+  'temporalTlsCert',
+  'temporalTlsKey',
+  'temporalTlsServerName',
+  'temporalApiKey',
+  'temporalApiKeyFile',
+];
+
+/** The gateway, with the certificate of the kubelet, or Temporal itself. */
+function readTemporalPlace(
+  reader: SettingsReader,
+): TemporalPlace & Pick<HostProcessSettings, 'isDirect'> {
+  const gateway = reader.text('gatewayAddress');
+  if (gateway === undefined) {
+    const temporalAddress = reader.text('temporalAddress') ?? '127.0.0.1:7233';
+    return { temporalAddress, ...readTemporalIdentity(reader), isDirect: true };
+  }
+  for (const name of OF_TEMPORAL_ITSELF.filter((each) => reader.text(each) !== undefined)) {
+    reader.problems.push(
+      `${name}: gatewayAddress is there, and the gateway takes the certificate of the kubelet; leave it out`,
+    );
+  }
+  return { temporalAddress: gateway, isDirect: false };
 }
 
 /** The files are read at each connection; here they must exist. */

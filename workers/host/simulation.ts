@@ -31,7 +31,7 @@ import { SIMULATED_HOST } from '../../core/names';
 import { splitKernelArguments } from '../../core/os';
 import type { HostActivities } from '../../workflows/contracts/host';
 import { type BootReports, createBootReports } from './simulated-boot-reports';
-import type { HostConnection } from './connection';
+import type { HostConnection, HostIdentity } from './connection';
 import { createLimit } from '../../core/concurrency-limit';
 import { type ServedHost, runHost } from './loop';
 import type { SimulatedHostsSettings } from './settings';
@@ -53,7 +53,12 @@ export interface SimulatedHostEvents {
 export async function runSimulatedHosts(
   settings: SimulatedHostsSettings,
   input: {
-    readonly link: HostConnection;
+    /** Connects a node until the work ends, or the signal aborts. */
+    readonly linked: (
+      node: string,
+      signal: AbortSignal,
+      work: (link: HostConnection) => Promise<void>,
+    ) => Promise<void>;
     readonly signal: AbortSignal;
     readonly log: Logger;
     readonly events?: SimulatedHostEvents;
@@ -84,17 +89,19 @@ export async function runSimulatedHosts(
       events.onConfigured?.(node, config);
       return made.host;
     });
-    await runHost(host, {
-      link: input.link,
-      namespace: settings.temporalNamespace,
-      signal,
-      log,
-      limit,
-      onPolling: () => events.onPolling?.(node),
-    });
+    await input.linked(node, signal, (link) =>
+      runHost(host, {
+        link,
+        namespace: settings.temporalNamespace,
+        signal,
+        log,
+        limit,
+        onPolling: () => events.onPolling?.(node),
+      }),
+    );
   }
 
-  // All hosts end before their connection is closed.
+  // All hosts end before a connection of all is closed.
   const ends = await Promise.allSettled(
     settings.nodes.map((node) =>
       run(node).catch((error: unknown) => {
@@ -124,21 +131,16 @@ async function makeHost(
   failures: FailurePlan,
   { signal, log }: Running,
 ): Promise<MadeHost> {
-  const credentials = settings.credentials(node);
   const machine = await createSimulatedMachine({
     node,
-    root: join(settings.baseDirectory, node),
+    root: rootOf(settings, node),
     durations: settings.durations,
     failures,
     onServiceAction: ({ action, service }) => {
       log.info({ node, service }, `simulated systemctl ${action}`);
     },
   });
-  const endpoint = {
-    ...credentials,
-    url: settings.serverUrl,
-    learnedAuthorityFile: learnedAuthorityFile(machine.root),
-  };
+  const endpoint = { ...simulatedIdentity(settings, node), url: settings.serverUrl };
   const reports = bootReportsOf(settings, node, { signal, log });
   const host: ServedHost = {
     node,
@@ -164,6 +166,15 @@ async function makeHost(
   const { bootId } = await machine.os.status();
   await reports?.resume(bootId);
   return { host, machine };
+}
+
+export function simulatedIdentity(settings: SimulatedHostsSettings, node: string): HostIdentity {
+  const learned = learnedAuthorityFile(rootOf(settings, node));
+  return { ...settings.credentials(node), learnedAuthorityFile: learned };
+}
+
+function rootOf({ baseDirectory }: SimulatedHostsSettings, node: string): string {
+  return join(baseDirectory, node);
 }
 
 function bootReportsOf(

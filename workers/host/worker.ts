@@ -23,7 +23,7 @@ import { tellListeners, type WritingOrder } from './order-listeners';
 import { ConfirmBeforeReboot } from '../../host/confirm/before-reboot';
 import { bareHost } from './bare-host';
 import { followHostBundle } from './bundle-follower';
-import { connected } from './connection';
+import { connected, type HostConnection, type HostIdentity } from './connection';
 import { tellSilence } from '../../process/temporal/connection';
 import { journalLogger } from '../../process/host/journal-logger';
 import { KubeletEndpoint, kubeletFinder, startWhatWaited } from '../../host/kubelet';
@@ -44,7 +44,7 @@ import type {
 import { settingsOrBack } from '../../host/confirm/last-resort';
 import { becomeOnlyWorker, WORKER_LOCK } from '../../host/single-process';
 import { type Connection, createWorkerState } from '../../host/status/worker-state';
-import { runSimulatedHosts, type SimulatedHostEvents } from './simulation';
+import { runSimulatedHosts, simulatedIdentity, type SimulatedHostEvents } from './simulation';
 import type { Logger } from '../../process/logging';
 
 export type {
@@ -129,21 +129,40 @@ interface Running {
   readonly events?: SimulatedHostEvents;
 }
 
-/** Serves simulated hosts until the signal aborts. */
+/**
+ * Serves simulated hosts until the signal aborts: each with a connection of its own to the gateway,
+ * or all with one to Temporal itself.
+ */
 export async function serveSimulatedHosts(
   settings: SimulatedHostsSettings,
   running: Running,
 ): Promise<void> {
-  await connected(settings, running, async (link) => {
-    running.events?.onLink?.(link);
-    const ended = new AbortController();
-    const watching = link.watch(ended.signal, {
-      ...tellSilence(settings.temporalAddress, running.log),
-      isUrgent: () => false,
+  const linked = async (
+    identity: HostIdentity | undefined,
+    { signal }: Pick<Running, 'signal'>,
+    work: (link: HostConnection) => Promise<void>,
+  ): Promise<void> => {
+    await connected(settings, { ...running, signal, identity }, async (link) => {
+      running.events?.onLink?.(link);
+      const ended = new AbortController();
+      const watching = link.watch(ended.signal, {
+        ...tellSilence(settings.temporalAddress, running.log),
+        isUrgent: () => false,
+      });
+      await work(link).finally(() => ended.abort());
+      await watching;
     });
-    await runSimulatedHosts(settings, { ...running, link }).finally(() => ended.abort());
-    await watching;
-  });
+  };
+  if (settings.isDirect) {
+    await linked(undefined, running, (link) =>
+      runSimulatedHosts(settings, { ...running, linked: (_node, _signal, work) => work(link) }),
+    );
+  } else {
+    await runSimulatedHosts(settings, {
+      ...running,
+      linked: (node, signal, work) => linked(simulatedIdentity(settings, node), { signal }, work),
+    });
+  }
 }
 
 interface Machine {
@@ -252,7 +271,8 @@ async function serveMachine({ settings, systemd }: Machine, running: Running): P
     { exclusive: host.exclusive, signal: AbortSignal.any([signal, ended.signal]), log },
   );
   const isCutOff = await serveOrders(settings, {
-    ...{ host, running, afterReboot, beforeReboot, connection: { shown: () => shown, show } },
+    ...{ host, running, endpoint, afterReboot, beforeReboot },
+    connection: { shown: () => shown, show },
     isUrgent: () => afterReboot.isAwaited() || beforeReboot.isAwaited,
   }).finally(() => {
     ended.abort();
@@ -263,6 +283,7 @@ async function serveMachine({ settings, systemd }: Machine, running: Running): P
 
 interface ServingMachine {
   readonly host: ServedHost;
+  readonly endpoint: HostIdentity;
   readonly running: Running;
   readonly afterReboot: ConfirmAfterReboot;
   readonly beforeReboot: ConfirmBeforeReboot;
@@ -279,6 +300,7 @@ function serveOrders(
   {
     host,
     running,
+    endpoint,
     afterReboot,
     beforeReboot,
     connection: { shown, show },
@@ -288,7 +310,8 @@ function serveOrders(
   const { log, signal } = running;
   const { node } = host;
   const { deadline } = afterReboot;
-  return connected(settings, { log, signal, deadline }, async (link) => {
+  const identity = settings.isDirect ? undefined : endpoint;
+  return connected(settings, { log, signal, deadline, identity }, async (link) => {
     running.events?.onLink?.(link);
     const contact = (): void => {
       afterReboot.contact();

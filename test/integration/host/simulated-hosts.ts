@@ -53,6 +53,7 @@ export async function startHosts(
       temporalAddress: temporal.address,
       temporalNamespace: temporal.namespace,
       orderKeysFile: pinKeys(directory),
+      isDirect: true,
       serverUrl: server.hostUrl,
       apiServer: kube.cluster.server,
       logLevel: 'silent',

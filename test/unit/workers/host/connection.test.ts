@@ -1,17 +1,66 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { NativeConnection } from '@temporalio/worker';
 import { connected } from '../../../../workers/host/connection';
 import { createLogger } from '../../../../process/logging';
 
 const log = createLogger({ process: 'test', level: 'silent' });
 
 jest.mock('@temporalio/worker', () => ({
-  NativeConnection: { connect: async () => ({ close: async () => undefined }) },
+  NativeConnection: { connect: jest.fn(async () => ({ close: async () => undefined })) },
 }));
 jest.mock('../../../../process/temporal/runtime', () => ({
   installTemporalRuntime: () => undefined,
 }));
 
+describe('a connection to the gateway', () => {
+  it('waits for the certificate of the kubelet, and has all authorities of the server', async () => {
+    const directory = mkdtempSync(join(tmpdir(), 'slipway-connection-'));
+    const identity = {
+      certificateFile: join(directory, 'tls.crt'),
+      keyFile: join(directory, 'tls.key'),
+      authorityFile: join(directory, 'ca.crt'),
+      learnedAuthorityFile: join(directory, 'learned.crt'),
+    };
+    const settings = {
+      temporalAddress: 'server:22625',
+      temporalNamespace: 'slipway',
+      isDirect: false,
+    };
+    const stop = new AbortController();
+    const warnings: string[] = [];
+    const heard = Object.assign(Object.create(log), {
+      warn: ({ reason }: { reason: string }) => {
+        warnings.push(reason);
+        writeFileSync(identity.certificateFile, 'certificate');
+        writeFileSync(identity.keyFile, 'key');
+        writeFileSync(identity.authorityFile, 'authority');
+      },
+    }) as typeof log;
+
+    const work = async () => stop.abort();
+    await connected(settings, { signal: stop.signal, log: heard, identity }, work);
+
+    expect(warnings).toEqual([expect.stringMatching(/ENOENT.*(tls|ca)\./)]);
+    expect(NativeConnection.connect).toHaveBeenCalledWith({
+      address: 'server:22625',
+      tls: {
+        serverRootCACertificate: Buffer.from('authority'),
+        clientCertPair: { crt: Buffer.from('certificate'), key: Buffer.from('key') },
+      },
+    });
+    rmSync(directory, { recursive: true });
+  });
+});
+
 describe('a connection with a deadline', () => {
-  const settings = { temporalAddress: 'temporal:7233', temporalNamespace: 'slipway' };
+  const settings = {
+    temporalAddress: 'temporal:7233',
+    temporalNamespace: 'slipway',
+    isDirect: true,
+  };
+  const identity = undefined;
 
   it.each([
     ['ends', async () => undefined],
@@ -25,7 +74,7 @@ describe('a connection with a deadline', () => {
       return end();
     };
 
-    const inTime = { signal: stop.signal, log, deadline: deadline.signal };
+    const inTime = { signal: stop.signal, log, deadline: deadline.signal, identity };
     expect(await connected(settings, inTime, work)).toBe(true);
   });
 
@@ -38,7 +87,7 @@ describe('a connection with a deadline', () => {
       deadline.abort();
     };
 
-    const inTime = { signal: stop.signal, log, deadline: deadline.signal };
+    const inTime = { signal: stop.signal, log, deadline: deadline.signal, identity };
     expect(await connected(settings, inTime, work)).toBe(false);
   });
 });

@@ -1,4 +1,4 @@
-import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { HOST_WORKER_FLAGS, readHostSettings } from '../../../../workers/host/worker';
@@ -34,6 +34,37 @@ describe('the settings of the host worker', () => {
       temporalNamespace: 'slipway',
     });
     expect(settings.metrics).toBeUndefined();
+  });
+
+  it('lead to the gateway, or to Temporal itself', () => {
+    const machine = { serverUrl: 'https://s:1', node: 'w-1', authorityFile };
+    const gatewayAddress = 's:22625';
+
+    expect(readHostSettings({ ...machine, gatewayAddress })).toMatchObject({
+      temporalAddress: 's:22625',
+      isDirect: false,
+    });
+    expect(readHostSettings(machine)).toMatchObject({
+      temporalAddress: '127.0.0.1:7233',
+      isDirect: true,
+    });
+    for (const name of ['temporalAddress', 'temporalApiKey', 'temporalTlsCa']) {
+      expect(() => readHostSettings({ ...machine, gatewayAddress, [name]: 'x' })).toThrow(
+        `${name}: gatewayAddress is there, and the gateway takes the certificate of the kubelet; leave it out`,
+      );
+    }
+  });
+
+  it('do not come from a profile that nobody names, with the gateway', () => {
+    const home = join(directory, '.config', 'temporalio');
+    mkdirSync(home, { recursive: true });
+    writeFileSync(join(home, 'temporal.toml'), '[profile.default]\naddress = "mine:7233"\n');
+
+    const machine = { serverUrl: 'https://s:1', node: 'w-1', authorityFile };
+    const read = (more: object) => readHostSettings({ ...machine, ...more }, { HOME: directory });
+
+    expect(read({ gatewayAddress: 's:2' })).toMatchObject({ temporalAddress: 's:2' });
+    expect(read({})).toMatchObject({ temporalAddress: 'mine:7233' });
   });
 
   it('describe simulated machines by number, or by name', () => {
@@ -173,8 +204,12 @@ describe('the settings of the host worker', () => {
 
   it('refuse an API key in a file that everybody may read, and do not show it', () => {
     const configFile = join(directory, 'host.yaml');
-    const text = `serverUrl: https://s:1\nauthorityFile: ${authorityFile}\ntemporalApiKey: secret\n`;
-    writeFileSync(configFile, text);
+    const lines = [
+      'serverUrl: https://s:1',
+      `authorityFile: ${authorityFile}`,
+      'temporalApiKey: secret',
+    ];
+    writeFileSync(configFile, `${lines.join('\n')}\n`);
     const attempt = () => readHostSettings({ configFile });
 
     chmodSync(configFile, 0o644);
