@@ -9,6 +9,7 @@ import { runChurn } from './churn';
 import { runEvictionsBench } from './evictions';
 import { figureLines, rowLines } from './figures';
 import { tooShort } from './growth';
+import { runGatewayBench, type GatewayBenchOptions } from './gateway';
 import { runGeneratedBench } from './generated-configs';
 import { runHostBench } from './host';
 import { runHostBundleBench } from './host-bundle';
@@ -129,6 +130,15 @@ async function main(): Promise<void> {
     .option('--idle <count>', 'idle connections', wholeNumber(1), 10_000)
     .option('--json', 'one JSON object on standard output', false)
     .action(server);
+  program
+    .command('gateway')
+    .description('hosts that wait at the gateway to Temporal, and orders through it')
+    .option('--hosts <count>', 'hosts, each with a connection', wholeNumber(1), 5_000)
+    .option('--idle-seconds <count>', 'time without an order', wholeNumber(1), 60)
+    .option('--tasks <count>', 'orders, each to another host', wholeNumber(1), 2_000)
+    .option('--tasks-per-second <count>', 'orders in a second', wholeNumber(1), 50)
+    .option('--json', 'one JSON object on standard output', false)
+    .action(gateway);
   await program.parseAsync();
 }
 
@@ -258,6 +268,14 @@ async function server({ json, ...options }: ServerFlags): Promise<void> {
     process.stdout.write('\n');
     print(row, false);
   }
+}
+
+async function gateway({
+  json,
+  ...options
+}: Omit<GatewayBenchOptions, 'onStep'> & { readonly json: boolean }): Promise<void> {
+  const onStep = (text: string): boolean => process.stderr.write(`bench: ${text}\n`);
+  print(await runGatewayBench({ ...options, onStep }), json);
 }
 
 function seconds(text: string): number {
