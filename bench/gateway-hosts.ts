@@ -44,7 +44,9 @@ function connection({ url, authority }: HostsJob, host: HostOfJob): Promise<Clie
     const session = connect(url, { secureContext, ca: authority });
     session.once('remoteSettings', () => resolve(session));
     session.once('error', reject);
-    session.on('close', () => (failures += 1));
+    session.on('close', () => {
+      failures += 1;
+    });
   });
 }
 

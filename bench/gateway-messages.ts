@@ -28,7 +28,7 @@ export function ask(
     });
     const chunks: Buffer[] = [];
     let isFine = false;
-    stream.on('trailers', (trailers) => {
+    stream.on('trailers', (trailers: Readonly<Record<string, unknown>>) => {
       isFine = trailers['grpc-status'] === '0';
     });
     stream.on('data', (chunk: Buffer) => chunks.push(chunk));

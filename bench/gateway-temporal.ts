@@ -1,7 +1,12 @@
 /** A Temporal that only holds polls and hands out tasks, so that the gateway is what is measured. */
 
 import { readFileSync } from 'node:fs';
-import { createSecureServer, createServer, type ServerHttp2Stream } from 'node:http2';
+import {
+  createSecureServer,
+  createServer,
+  type Http2Server,
+  type ServerHttp2Stream,
+} from 'node:http2';
 import type { AddressInfo } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import { temporal } from '@temporalio/proto';
@@ -82,7 +87,7 @@ async function serve(stream: ServerHttp2Stream, path: string | undefined): Promi
 }
 
 async function start(files: TemporalFiles): Promise<readonly [number, number]> {
-  const servers = [
+  const servers: readonly Http2Server[] = [
     createServer(),
     createSecureServer({
       cert: readFileSync(files.certificateFile),
@@ -93,7 +98,9 @@ async function start(files: TemporalFiles): Promise<readonly [number, number]> {
     }),
   ];
   const ports = servers.map(async (server) => {
-    server.on('session', () => (connections += 1));
+    server.on('session', () => {
+      connections += 1;
+    });
     server.on('stream', (stream, headers) => {
       stream.on('error', () => undefined); // a poll was given up
       serve(stream, headers[':path']).catch(() => undefined);

@@ -235,12 +235,12 @@ async function measureTasks(
   };
 }
 
-async function answerTo<Question, Answer>(
+async function answerTo<Question extends object | string, Answer>(
   process: ChildProcess,
   question: Question,
 ): Promise<Answer> {
   const failed = new AbortController();
-  process.send(question as object);
+  process.send(question);
   const [kind, answer] = await Promise.race([
     once(process, 'message', failed).then(([value]) => ['message', value as Answer] as const),
     once(process, 'exit', failed).then(([code]) => ['exit', code as number] as const),

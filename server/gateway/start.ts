@@ -1,6 +1,5 @@
 /** Makes the gateway listen. */
 
-import type { Server as HttpsServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import type { PayloadCodec } from '@temporalio/common';
 import type { Registry } from 'prom-client';
@@ -82,7 +81,7 @@ export async function startGateway(
     },
     { host, port, setting: 'gatewayPort, --gateway-port' },
   );
-  followTls(server as unknown as HttpsServer, fileSettings(settings), { tls, signal, log });
+  followTls(server, fileSettings(settings), { tls, signal, log });
   return server;
 }
 

@@ -7,7 +7,7 @@ import { once } from 'node:events';
 import type { ClientHttp2Session } from 'node:http2';
 import { setTimeout as delay } from 'node:timers/promises';
 import { Context } from '@temporalio/activity';
-import { Client } from '@temporalio/client';
+import type { Client } from '@temporalio/client';
 import { temporal } from '@temporalio/proto';
 import { hostQueue } from '../../../core/names';
 import { createLogger } from '../../../process/logging';

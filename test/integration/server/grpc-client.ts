@@ -61,7 +61,8 @@ export function call(
     let text = '';
     const look = (from: Readonly<Record<string, unknown>>): void => {
       if (from['grpc-status'] !== undefined) code = Number(from['grpc-status']);
-      text = decodeURIComponent(String(from['grpc-message'] ?? text));
+      const message = from['grpc-message'];
+      if (typeof message === 'string') text = decodeURIComponent(message);
     };
     stream.on('response', (from) => {
       http = from[':status'];

@@ -3,7 +3,7 @@
 import type { OutgoingHttpHeaders } from 'node:http2';
 import { gzipSync } from 'node:zlib';
 import { temporal } from '@temporalio/proto';
-import type { Enum, Field, Method, NamespaceBase, Service, Type } from 'protobufjs';
+import type { Field, Method, NamespaceBase, Service, Type } from 'protobufjs';
 import { framed } from './grpc-client';
 
 export interface HostileCall {
@@ -225,8 +225,8 @@ function isFirstOfGroup({ partOf, name }: Field): boolean {
 
 function valueOf(field: Field, aim: Filling, depth: number): unknown {
   const { resolvedType: inner, name, type } = field;
-  if (inner !== null && 'fieldsArray' in inner) return fieldsOf(inner as Type, aim, depth - 1);
-  if (inner !== null) return Object.values((inner as Enum).values).at(-1);
+  if (inner !== null && 'fieldsArray' in inner) return fieldsOf(inner, aim, depth - 1);
+  if (inner !== null) return Object.values(inner.values).at(-1);
   if (type === 'bytes') return aim.token;
   if (type === 'bool') return true;
   if (type === 'string') return textOf(name, aim);

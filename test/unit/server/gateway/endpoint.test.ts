@@ -107,7 +107,9 @@ describe('a poll', () => {
 
   it('is given up when the host has gone', async () => {
     let given = (): void => undefined;
-    const isGivenUp = new Promise<void>((resolve) => (given = resolve));
+    const isGivenUp = new Promise<void>((resolve) => {
+      given = resolve;
+    });
     const { session } = await aHost({
       pollActivityTaskQueue: (_request, signal) =>
         new Promise((_resolve, reject) =>
@@ -130,7 +132,9 @@ describe('a gateway that ends', () => {
   it('ends polls without an order, and lets an answer of a host pass', async () => {
     const asked: string[] = [];
     let end = (): void => undefined;
-    const isEnding = new Promise<void>((resolve) => (end = resolve));
+    const isEnding = new Promise<void>((resolve) => {
+      end = resolve;
+    });
     const { here, session } = await aHost({
       async pollActivityTaskQueue(_request, signal) {
         asked.push('poll');
