@@ -24,6 +24,7 @@ interface PlantedStory extends Bug {
 }
 
 const TURN = 'core/node/turn.ts';
+const RUNNING = 'core/rollout/running.ts';
 const STEP = 'activities/cluster/step/step.ts';
 
 const STORIES: readonly PlantedStory[] = [
@@ -57,6 +58,7 @@ const STORIES: readonly PlantedStory[] = [
       from: "...marked(node, input, 'gives back', {",
       to: "...marked(node, input, 'takes', {",
     },
+    andChange: { file: RUNNING, from: 'else toClose.push(grant);', to: '' },
     tell: () => Promise.resolve(),
   },
   {
