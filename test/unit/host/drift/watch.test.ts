@@ -92,7 +92,8 @@ async function updateTo(
 ): Promise<void> {
   const activities = await host.activities();
   for (const step of steps) {
-    const order = orderFor(config, `${config.reference.name}-${step}`);
+    const orderId = `update-node/worker-1/to-${config.reference.name}/${step}`;
+    const order = orderFor(config, step, { orderId });
     await exclusive(async () => activities[step](order));
   }
 }
