@@ -11,6 +11,7 @@ import type {
   HostOrder,
   UpdateOrder,
 } from '../../workflows/contracts/host';
+import { refuseExpired } from '../orders/expiry';
 import { poolAfter, type PoolRecord } from '../orders/pool-record';
 import { atBest, type Files, type HostPorts, type UpdateHeader } from '../ports';
 import { readCurrentConfig, readPrivate, sameConfig, writePrivate } from './configs';
@@ -65,7 +66,7 @@ export function isWayBack(step: keyof HostActivities): boolean {
  * @throws `OrderRefused`, `EarlierUpdateFailed`
  */
 export async function followRun(
-  ports: Pick<HostPorts, 'files' | 'warn'>,
+  ports: Pick<HostPorts, 'files' | 'warn' | 'now'>,
   step: keyof HostActivities,
   order: HostOrder,
 ): Promise<void> {
@@ -83,6 +84,7 @@ export async function followRun(
     return;
   }
   if (!mayBegin(runs, step)) throw unprepared(order);
+  refuseExpired(ports, order);
   const pool = step === 'prepareUpdate' ? await poolBy(files, runs, order) : poolOf(runs);
   const past = [...runs.past, ...(runs.current === undefined ? [] : [runs.current])];
   const next = {

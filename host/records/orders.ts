@@ -1,7 +1,8 @@
 /** Which orders a host accepts, and its answers to past ones. */
 
 import { fail } from '../../core/errors';
-import type { HostActivities, HostOrder, UpdateOrder } from '../../workflows/contracts/host';
+import type { HostActivities, HostOrder } from '../../workflows/contracts/host';
+import { refuseExpired } from '../orders/expiry';
 import { atBest, type Files, type HostPorts, markOf } from '../ports';
 import { openJournal } from '../transaction/open-journal';
 import { readPrivate, writePrivate } from './configs';
@@ -36,23 +37,7 @@ function checkOrder(
   if (Number.isNaN(Date.parse(order.notAfter))) {
     throw fail('OrderRefused', `order ${order.orderId} has no readable expiry: ${order.notAfter}`);
   }
-  // Nothing else begins an update.
   if (goesOn(step)) refuseExpired(ports, order);
-}
-
-/** @throws `OrderRefused` by the clock of this host */
-export function refuseExpired(
-  { now }: Pick<HostPorts, 'now'>,
-  { orderId, notAfter }: UpdateOrder,
-): void {
-  const expired = expiredText(notAfter, now());
-  if (expired !== undefined) throw fail('OrderRefused', `order ${orderId} ${expired}`);
-}
-
-/** The end of a sentence; undefined = the order is valid. */
-export function expiredText(notAfter: string, now: Date): string | undefined {
-  if (now.getTime() <= Date.parse(notAfter)) return undefined;
-  return `expired at ${notAfter}; the clock of this host shows ${now.toISOString()}`;
 }
 
 /**

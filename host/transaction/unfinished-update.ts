@@ -8,7 +8,7 @@
  */
 
 import { fail } from '../../core/errors';
-import { expiredText } from '../records/orders';
+import { expiredText } from '../orders/expiry';
 import { changesOs } from '../update/plan-update';
 import {
   type Deployment,

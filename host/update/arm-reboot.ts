@@ -4,7 +4,7 @@ import { applyUpdate } from './apply';
 import { leaveWayBack } from './fallback';
 import { openJournal } from '../transaction/open-journal';
 import { lookWithinFiveMinutes, patiently } from '../retries';
-import { refuseExpired } from '../records/orders';
+import { refuseExpired } from '../orders/expiry';
 import { type HostPorts, markOf, type OpenJournal, type OsStatus } from '../ports';
 import { sameConfig } from '../records/configs';
 import {

@@ -62,6 +62,7 @@ export class OrderKeyKeeper {
   async start(signal: AbortSignal): Promise<{ readonly ended: Promise<void> }> {
     await this.#keepUntilDone(signal);
     this.#cache.subscribe(() => {
+      // It fails only when the signal aborts.
       this.#keeping = this.#keeping.then(() => this.#keepUntilDone(signal)).catch(() => undefined);
     });
     const watching = this.#cache.run(this.#ports.kube, signal);

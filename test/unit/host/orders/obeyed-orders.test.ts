@@ -236,6 +236,20 @@ describe('the order of phases', () => {
     });
   });
 
+  it('does not end for an order to drop it that comes late, of an update that nobody knows', async () => {
+    const update = anUpdate(B);
+    await activities.prepareUpdate(update('prepareUpdate'));
+    const late = { ...anUpdate(B)('discardStaged'), notAfter: '2029-12-31T00:00:00Z' };
+
+    await refuses(late, /expired at/);
+
+    await activities.applyUpdate(update('applyUpdate'));
+    host.clock.now = new Date('2031-01-01T00:00:00Z');
+    await activities.goBack(update('goBack'));
+    await activities.discardStaged(update('discardStaged'));
+    expect(motd()).toBe('a');
+  });
+
   it('is unknown to a host without a record, which can be asked and sent back', async () => {
     rmSync(join(host.root, 'var/lib/slipway/runs.json'));
     const update = anUpdate(B);
