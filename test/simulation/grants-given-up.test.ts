@@ -10,7 +10,7 @@ jest.setTimeout(120_000);
 
 it('cancel while waiting for the grant: the node is left alone, and the others go on', async () => {
   const story = await aStory();
-  const name = await story.untilWaiting();
+  const name = await story.untilBehind();
 
   story.world.temporal.cancel(updateNodeId(name));
   await story.until(() => story.update(name) === undefined);

@@ -229,11 +229,21 @@ export class Story {
 
   /** Prepared, without a grant. */
   untilWaiting(): Promise<string> {
+    return this.untilFound(() => this.world.waiting().find((node) => this.isPrepared(node)));
+  }
+
+  /** The same, while another node has the only grant. */
+  untilBehind(): Promise<string> {
     return this.untilFound(() => {
-      const [node] = this.world.waiting();
-      const mcn = this.world.cluster.machineConfigNodes.get(node ?? '');
-      return mcn?.metadata.annotations?.[ANNOTATION.PREPARED] === undefined ? undefined : node;
+      const [granted] = this.grants();
+      if (granted === undefined) return undefined;
+      return this.world.waiting().find((node) => node !== granted && this.isPrepared(node));
     });
+  }
+
+  private isPrepared(node: string): boolean {
+    const { annotations } = this.world.cluster.machineConfigNodes.get(node)?.metadata ?? {};
+    return annotations?.[ANNOTATION.PREPARED] !== undefined;
   }
 
   /** Cordoned, and its pods stay until `letGo`. */
