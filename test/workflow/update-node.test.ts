@@ -419,6 +419,7 @@ describe('a node update started by hand', () => {
     const handle = await startedByHand('my-update', {
       ...{ node, uid: 'uid', pool: world.pool, config: { name: 'c2', digest: 'd' } },
       ...{ policy: world.policy, disruptionPolicies: {}, found: 'whole' },
+      ...{ poolUid: 'uid', poolGeneration: 1 },
     });
 
     await expect(handle.result()).rejects.toMatchObject({
