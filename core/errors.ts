@@ -193,7 +193,7 @@ export const FAILURES = {
   OrderOutdated: {
     kind: 'cancelled',
     means:
-      'the cluster worker did not sign an order, because the API server shows another config, pool or policy for the node by now',
+      'the API server shows another config, pool or policy for the node by now, so the cluster worker did not sign an order, or the server did not give its config to the host',
     next: 'nothing; the rollout updates the node to what the API server shows',
   },
   ConfigDrift: {

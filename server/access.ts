@@ -9,7 +9,13 @@ const NODES_GROUP = 'system:nodes';
 const MASTER_POOL = 'master';
 
 export type Verdict =
-  { readonly allowed: true } | { readonly allowed: false; readonly reason: string };
+  | { readonly allowed: true }
+  | {
+      readonly allowed: false;
+      /** Of its own pool, which has another target by now. */
+      readonly isOutdated?: true;
+      readonly reason: string;
+    };
 
 /** Undefined for any other subject. */
 export function nodeOfPeer(peer: PeerSubject | undefined): string | undefined {
@@ -51,9 +57,8 @@ export function mayRead(input: Asked): Verdict {
   if (own.target === config.name || isOnNode(config.name, input.machineConfigNode)) {
     return { allowed: true };
   }
-  return denied(
-    `config ${config.name} is not the target of pool ${own.pool ?? ''}, and node ${nodeName} neither runs it nor is updated to it`,
-  );
+  const reason = `config ${config.name} is not the target of pool ${own.pool ?? ''}, and node ${nodeName} neither runs it nor is updated to it`;
+  return { allowed: false, isOutdated: true, reason };
 }
 
 /** No kubelet writes a MachineConfigNode. */

@@ -171,7 +171,9 @@ export function buildServer(dependencies: ServerDependencies): Server {
     }
     if (!verdict.allowed) {
       request.log.warn({ ...line, reason: verdict.reason }, 'config refused');
-      return refuse(reply, 403, 'Forbidden', verdict.reason);
+      return verdict.isOutdated === true
+        ? refuse(reply, 409, 'Outdated', verdict.reason)
+        : refuse(reply, 403, 'Forbidden', verdict.reason);
     }
     const etag = `"${config.digest}"`;
     reply.header('etag', etag).header('cache-control', 'private, no-store');

@@ -13,7 +13,7 @@ export interface ConfigClient {
    * As the server sent them; the caller checks the digest.
    *
    * @throws `ConfigFetchFailed` when the server is unreachable or not ready, `ConfigForbidden` when
-   *   it refuses this node or this config
+   *   it refuses this node or this config, `OrderOutdated` when the pool of the node has another target by now
    */
   fetch(name: string, signal?: AbortSignal): Promise<Buffer>;
 }
@@ -42,6 +42,7 @@ export function createConfigClient(options: ConfigClientOptions): ConfigClient {
 function refusalOf(name: string, host: string, answer: EndpointAnswer): Error {
   const text = `fetch ${name} from ${host}: ${answer.status} ${messageIn(answer.body)}`.trim();
   const details = { config: name, status: answer.status };
+  if (answer.status === 409) return fail('OrderOutdated', text, details);
   // 404 is transient: the server's cache may be behind the render controller.
   return answer.status === 401 || answer.status === 403
     ? fail('ConfigForbidden', text, details)

@@ -46,12 +46,12 @@ describe('the host endpoint over mutual TLS', () => {
     );
   });
 
-  it('refuses a node an earlier config of its own pool', async () => {
+  it('refuses a node an earlier config of its own pool, as outdated', async () => {
     await fixture.addConfig('rendered-worker-0', 'worker', SPEC);
     const client = await fixture.clientOf('worker-0');
 
     await expect(client.fetch('rendered-worker-0')).rejects.toMatchObject({
-      name: 'ConfigForbidden',
+      name: 'OrderOutdated',
       message: expect.stringContaining('is not the target of pool worker') as string,
     });
   });

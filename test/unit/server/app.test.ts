@@ -246,9 +246,9 @@ describe('the host endpoint', () => {
 
     // 0 is what it runs, 1 what it is updated to while the pool wants 2.
     expect(await codes(aServer({ ...seen, shownPools: { 'worker-1': 'worker' } }))).toEqual([
-      200, 200, 200, 403,
+      200, 200, 200, 409,
     ]);
-    expect(await codes(aServer(seen))).toEqual([403, 403, 200, 403]);
+    expect(await codes(aServer(seen))).toEqual([409, 409, 200, 409]);
     expect((await aServer(seen).get('rendered-worker-3')).json()).toMatchObject({
       message:
         'config rendered-worker-3 is not the target of pool worker, and node worker-1 neither runs it nor is updated to it',
