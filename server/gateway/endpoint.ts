@@ -283,6 +283,7 @@ function keepSession(
 ): () => void {
   let isAnswered = true;
   const pinging = setInterval(() => {
+    if (session.destroyed) return;
     if (!isAnswered) return session.destroy();
     isAnswered = false;
     session.ping(() => {
