@@ -73,8 +73,12 @@ async function status(): Promise<OperatorStatus | undefined> {
   );
 }
 
-const shown = async (): Promise<ClusterOperator['status']> =>
-  (await api.client.get(CLUSTER_OPERATORS, { name: 'slipway' })).status;
+async function shown(): Promise<ClusterOperator['status'] | undefined> {
+  return api.client.get(CLUSTER_OPERATORS, { name: 'slipway' }).then(
+    (found) => found.status,
+    () => undefined,
+  );
+}
 
 /** `A P D U` and their reasons, without what is as expected. */
 function told(conditions: OperatorStatus['conditions'] = []): string {

@@ -19,6 +19,8 @@ const ROOT = join(__dirname, '..', '..', '..');
 let directory: string;
 let bundle: string;
 let root: string;
+let orderKeysFile: string;
+let machine: readonly string[];
 
 beforeAll(async () => {
   await run(process.execPath, [join(ROOT, 'tools/setup/host-bundle.mjs')], { cwd: ROOT });
@@ -27,6 +29,9 @@ beforeAll(async () => {
   bundle = join(directory, 'slipway-host.cjs');
   root = join(directory, 'root');
   mkdirSync(join(root, 'etc'), { recursive: true });
+  orderKeysFile = pinKeys(directory);
+  const flags = ['--root', root, '--driver', 'none', '--node', 'worker-1'];
+  machine = [...flags, '--order-keys-file', orderKeysFile];
 });
 afterAll(() => rmSync(directory, { recursive: true, force: true }));
 
@@ -46,10 +51,9 @@ it('has no Kubernetes client, no schema library, no bundler and no compiler', ()
 });
 
 it('shows what a machine is, and settles it, without a server', async () => {
-  const flags = ['--root', root, '--driver', 'none', '--node', 'worker-1'];
-  const shown = await run(process.execPath, [bundle, 'host', 'status', '-o', 'json', ...flags]);
+  const shown = await run(process.execPath, [bundle, 'host', 'status', '-o', 'json', ...machine]);
   const report = JSON.parse(shown.stdout) as MachineStatus;
-  const settled = await run(process.execPath, [bundle, 'host-settle', ...flags]);
+  const settled = await run(process.execPath, [bundle, 'host-settle', ...machine.slice(0, 6)]);
 
   expect(report).toMatchObject({ node: 'worker-1', problems: [], driver: { name: 'none' } });
   expect(settled.stdout).toContain('nothing to settle');
@@ -85,7 +89,7 @@ describe('as a worker', () => {
       root,
       driver: 'none',
       authorityFile: authority,
-      orderKeysFile: pinKeys(directory),
+      orderKeysFile,
       startJitterSeconds: 0,
     };
     const configFile = join(directory, 'host.yaml');
@@ -126,8 +130,7 @@ describe('as a worker', () => {
     });
     expect(await handle.result()).toMatchObject({ rebooting: false });
 
-    const flags = ['--root', root, '--driver', 'none', '--node', 'worker-1'];
-    const { stdout } = await run(process.execPath, [bundle, 'host', 'status', ...flags]);
+    const { stdout } = await run(process.execPath, [bundle, 'host', 'status', ...machine]);
     expect(stdout).toMatch(/worker: +process \d+: connected since/);
     expect(stdout).toMatch(/last order: goBack of rendered-worker-1, ended/);
 
