@@ -40,8 +40,12 @@ export async function denyConfigs(
   });
   await eventually(async () => {
     const path = '/apis/machineconfiguration.openshift.io/v1/machineconfigs?dryRun=All';
-    const asked = await client.post(path, aConfig(`${prefix}-try`, 'worker'), 'try');
-    expect(asked.ok).toBe(false);
+    const tried = {
+      ...{ apiVersion: 'machineconfiguration.openshift.io/v1', kind: 'MachineConfig' },
+      ...aConfig(`${prefix}-try`, 'worker'),
+    };
+    const asked = await client.post(path, tried, 'try');
+    expect(JSON.stringify(asked)).toContain(message);
   });
   return () => client.delete(BINDINGS, metadata);
 }

@@ -54,6 +54,8 @@ async function create(text: string): Promise<void> {
     const kind = /^kind: *(\w+)$/m.exec(yaml)?.[1];
     const resource = RESOURCES.find((one) => one.kind === kind);
     if (resource === undefined) throw new Error(`no resource for ${kind}`);
+    // The controllers have made it by now; a render does not read it.
+    if (resource === MACHINE_CONFIGURATIONS) continue;
     await fixture.api.createWritten(resource, yaml);
   }
 }

@@ -1,4 +1,3 @@
-import { setTimeout as delay } from 'node:timers/promises';
 import { Context } from '@temporalio/activity';
 import { Client } from '@temporalio/client';
 import type { Payload, PayloadCodec } from '@temporalio/common';
@@ -22,6 +21,8 @@ let fixture: GatewayFixture;
 let client: Client;
 let gateway: RunningGateway;
 let run = 0;
+/** Jest does not end while a worker runs. */
+const running = new Set<() => Promise<void>>();
 
 beforeAll(async () => {
   fixture = await startGatewayFixture();
@@ -31,6 +32,7 @@ beforeAll(async () => {
 });
 
 afterAll(async () => {
+  await Promise.all([...running].map((stop) => stop()));
   await gateway?.stop();
   await client?.connection.close();
   await fixture?.stop();
@@ -38,11 +40,15 @@ afterAll(async () => {
 
 async function worker(activities: object) {
   const files = await fixture.filesOf(NODE);
-  return startWorker(
-    gateway,
-    { node: NODE, files, namespace: fixture.temporal.namespace },
-    activities,
-  );
+  const place = { node: NODE, files, namespace: fixture.temporal.namespace };
+  const { stop } = await startWorker(gateway, place, activities);
+  running.add(stop);
+  return {
+    stop: async () => {
+      running.delete(stop);
+      await stop();
+    },
+  };
 }
 
 function order(activity: string, ...args: readonly unknown[]) {
@@ -100,7 +106,7 @@ describe('a host worker at the gateway', () => {
       });
     });
     await held.cancel('not needed');
-    await expect(held.result()).rejects.toThrow(/cancel/i);
+    await expect(held.result()).rejects.toMatchObject({ cause: { name: 'CancelledFailure' } });
 
     await stop();
     // All that a worker calls, from its start to its end.
@@ -233,11 +239,13 @@ describe('the payloads of a host', () => {
       });
       const seen = JSON.stringify(raw.toJSON());
       expect(seen).toContain(SEALED.toString('base64').slice(0, 8));
-      for (const text of ['progress', 'message', 'result'])
-        for (const plain of [text, Buffer.from(text).toString('base64')])
+      for (const text of ['ok progress', 'ok result', 'fail progress', 'fail message'])
+        for (const plain of [text, Buffer.from(`"${text}"`).toString('base64')])
           expect(seen).not.toContain(plain);
     }
     await stop();
+    await gateway.stop();
+    gateway = await fixture.start();
   });
 });
 
@@ -246,10 +254,9 @@ describe('a gateway without Temporal', () => {
     const { temporal } = fixture;
     await temporal.kill();
     const { stop } = await worker({ echo }).catch((error: unknown) => {
-      expect(String(error)).toMatch(/Unavailable|unavailable|No connection/);
+      expect(String(error)).toMatch(/unavailable/);
       return { stop: async () => undefined };
     });
-    await delay(1);
     await temporal.restart();
     await stop();
     await eventually(async () => {
