@@ -135,6 +135,8 @@ export const PoolCondition = {
    * it does not.
    */
   CONTROL_PLANE_LIMITED: 'ControlPlaneLimited',
+  /** Slipway's: a MachineConfig sets an image that the cluster has another one for. Absent = none does. */
+  OS_IMAGE_OVERRIDDEN: 'OSImageOverridden',
   /** Slipway's: a certificate of the machines or of the server ends soon. Absent = none does. */
   CERTIFICATES_EXPIRING: 'CertificatesExpiring',
 } as const;

@@ -6,6 +6,7 @@ import {
   admissionProblems,
   type AdmissionProblem,
   generatedElsewhereText,
+  type ImageOverride,
   inMergeOrder,
   type MachineConfig,
 } from '../../core/machine-config';
@@ -63,9 +64,23 @@ export function checkPool(check: OfflineCheck, pool: MachineConfigPool): PoolRen
     const result = renderOrReport(view, pool, version, findings);
     // Refuses what the API server could not store.
     if (result !== undefined) renderedObject(result.rendered, pool);
+    if (result !== undefined) reportOverrides(result.rendered.imageOverrides, check);
     return result;
   };
   return attempt(render, blamed(view, pool, version), findings);
+}
+
+/** Several pools may select the same MachineConfig. */
+function reportOverrides(
+  overrides: readonly ImageOverride[],
+  { view, findings }: OfflineCheck,
+): void {
+  for (const { field, machineConfig, instead } of overrides) {
+    const written = view.written('MachineConfig', machineConfig);
+    if (written === undefined) continue;
+    const problem = `wins over ${instead} of the cluster`;
+    findings.note(written, ['spec', field], problem, 'remove it to have that of the cluster');
+  }
 }
 
 /** Problems of the merged config have places in the manifests, too. */

@@ -1,5 +1,6 @@
 export { generatedElsewhere, generatedElsewhereText } from './generations';
 export { specYaml } from './hash';
+export { overrideText, type ImageOverride } from './image-overrides';
 export { inMergeOrder } from './merge';
 export { isPasswordHash } from './password-hash';
 export { irreconcilableReason, isReadable, refuseUnreconcilable } from './reconcilable';

@@ -63,6 +63,28 @@ spec: {baseOSContainerImage: ${image}, infra: {anything: true}}
     expect(pools[0]?.rendered.spec.osImageURL).toBe(image);
   });
 
+  it('note a MachineConfig that wins over the OS image of the ControllerConfig', () => {
+    const image = (digit: string) => `registry.example.com/os@sha256:${digit.repeat(64)}`;
+    const result = renderTexts({
+      'a.yaml': `${poolText('worker')}---\n${GOOD}`,
+      'b.yaml': `apiVersion: machineconfiguration.openshift.io/v1
+kind: MachineConfig
+metadata: {name: 50-os, labels: {${ROLE}: worker}}
+spec:
+  osImageURL: ${image('2')}
+`,
+      'c.yaml': `apiVersion: machineconfiguration.openshift.io/v1
+kind: ControllerConfig
+metadata: {name: machine-config-controller}
+spec: {baseOSContainerImage: ${image('1')}}
+`,
+    });
+    expect(findingsOf(result)).toEqual([
+      `note b.yaml:5 spec.osImageURL wins over ${image('1')} of the cluster`,
+    ]);
+    expect(result.pools[0]?.rendered.spec.osImageURL).toBe(image('2'));
+  });
+
   it('refuse an image without digest at its place in the ControllerConfig', () => {
     const result = renderTexts({
       'a.yaml': `${poolText('worker')}---\n${GOOD}`,
