@@ -23,7 +23,7 @@ export interface ImageOverride {
  * @param sources - in merge order
  */
 export function lastByUser(
-  sources: readonly Source[],
+  sources: readonly Pick<Source, 'name' | 'machineConfig'>[],
   field: ImageField,
 ): { readonly machineConfig: string; readonly image: string } | undefined {
   const found = sources.findLast(({ machineConfig: { metadata, spec } }) => {

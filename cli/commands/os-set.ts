@@ -1,0 +1,187 @@
+/** `slipway os set IMAGE|--release IMAGE`. */
+
+import { fileInImage, type RegistryClient } from '../../adapters/registry';
+import { CONTROLLER_CONFIG } from '../../core/controller-config';
+import { fail } from '../../core/errors';
+import { imageSetter, type MachineConfig } from '../../core/machine-config';
+import { LABEL } from '../../core/names';
+import { REFERENCES_FILE, releaseIn } from '../../core/os';
+import type { MachineConfigPool } from '../../core/pool/types';
+import { compileSelector } from '../../core/selectors';
+import { cliError, EXIT, type ExitCode } from '../exit-codes';
+import type { CliOs, OsImages } from '../os/cluster-os';
+import { imageSetterOf, sourcesOf } from '../os/image-setter-of';
+import { imageNamed, pinned } from '../os/pinned-image';
+import type { CliContext, ClusterView } from '../ports';
+import { findPool } from './rollout';
+
+export interface OsSetOptions {
+  /** Not with `image` and `extensions`. */
+  readonly release?: string;
+  readonly extensions?: string;
+  readonly pool?: string;
+  readonly registry: RegistryClient;
+}
+
+interface Wanted extends OsImages {
+  readonly release?: { readonly releaseImage: string; readonly version: string };
+}
+
+export async function osSet(
+  context: CliContext,
+  image: string | undefined,
+  options: OsSetOptions,
+): Promise<ExitCode> {
+  refuseUnclear(image, options);
+  const cluster = await context.cluster();
+  const view = await cluster.read();
+  const pool = options.pool === undefined ? undefined : findPool(view, options.pool);
+  const labels = pool === undefined ? undefined : labelsFor(pool);
+  const wanted = await wantedImages(image, options);
+  const told =
+    pool === undefined || labels === undefined
+      ? await setForCluster(cluster.os, view, wanted)
+      : await setForPool(cluster.os, view, { pool, labels, wanted });
+  context.terminal.err.write(`${told.join('\n')}\nwatch it: slipway os status\n`);
+  return EXIT.OK;
+}
+
+function refuseUnclear(image: string | undefined, { release, extensions }: OsSetOptions): void {
+  if ((image === undefined) === (release === undefined)) {
+    throw cliError(EXIT.USAGE, 'give either IMAGE or --release IMAGE');
+  }
+  if (release !== undefined && extensions !== undefined) {
+    throw cliError(EXIT.USAGE, '--release brings its own extensions image: leave --extensions out');
+  }
+}
+
+async function wantedImages(image: string | undefined, options: OsSetOptions): Promise<Wanted> {
+  const { registry, extensions, release } = options;
+  if (release !== undefined) return imagesOfRelease(registry, release);
+  const pin = async (text: string, what: string): Promise<string> =>
+    pinned(registry, imageNamed(text, what), what);
+  return {
+    osImage: await pin(image ?? '', 'IMAGE'),
+    extensionsImage: extensions === undefined ? '' : await pin(extensions, '--extensions'),
+  };
+}
+
+async function imagesOfRelease(registry: RegistryClient, text: string): Promise<Wanted> {
+  const named = imageNamed(text, '--release');
+  const manifest = await registry.image(named);
+  const payload = { name: named.name, tag: '', digest: manifest.digest };
+  const releaseImage = await pinned(registry, payload, '--release');
+  const file = await fileInImage(registry, payload, manifest, REFERENCES_FILE);
+  if (file === undefined) {
+    throw fail(
+      'InvalidRelease',
+      `image ${releaseImage} has no ${REFERENCES_FILE}, so it is no release; name a release, ` +
+        'or the OS image itself: slipway os set IMAGE',
+    );
+  }
+  const { version, osImage, extensionsImage } = releaseIn(file.toString('utf8'), releaseImage);
+  const pin = async (image: string): Promise<string> => {
+    const what = `${REFERENCES_FILE} of ${releaseImage}`;
+    return pinned(registry, imageNamed(image, what), what);
+  };
+  return {
+    osImage: await pin(osImage),
+    extensionsImage: extensionsImage === undefined ? '' : await pin(extensionsImage),
+    release: { releaseImage, version },
+  };
+}
+
+async function setForCluster(
+  os: CliOs,
+  { pools }: ClusterView,
+  wanted: Wanted,
+): Promise<readonly string[]> {
+  const before = await os.ofCluster();
+  const { osImage, extensionsImage, release } = wanted;
+  await os.setForCluster({ osImage, extensionsImage, ...release });
+  const setters = await Promise.all(
+    pools.map(async (pool) => ({ pool, setter: await imageSetterOf(os, pool) })),
+  );
+  const kept = setters.flatMap(({ pool, setter }) =>
+    setter === undefined || setter.image === osImage
+      ? []
+      : [
+          `pool ${pool.metadata.name} keeps ${setter.image} of MachineConfig ${setter.machineConfig}`,
+        ],
+  );
+  const old = before?.osImage ?? '';
+  const back = `slipway os set ${old}${before?.extensionsImage ? ` --extensions ${before.extensionsImage}` : ''}`;
+  return [
+    `ControllerConfig ${CONTROLLER_CONFIG}: ${imagesText(wanted)}`,
+    ...kept,
+    ...(old === '' || old === osImage ? [] : [`the way back: ${back}`]),
+  ];
+}
+
+interface ForPool {
+  readonly pool: MachineConfigPool;
+  readonly labels: Readonly<Record<string, string>>;
+  readonly wanted: Wanted;
+}
+
+async function setForPool(
+  os: CliOs,
+  { pools }: ClusterView,
+  { pool, labels, wanted }: ForPool,
+): Promise<readonly string[]> {
+  const name = `99-${pool.metadata.name}-os`;
+  const { osImage, extensionsImage } = wanted;
+  const ours: MachineConfig = { metadata: { name, labels }, spec: { osImageURL: osImage } };
+  const others = (await sourcesOf(os, pool)).filter(({ metadata }) => metadata.name !== name);
+  const winner = imageSetter([...others, ours], 'osImageURL');
+  if (winner !== undefined && winner.machineConfig !== name) {
+    throw cliError(
+      EXIT.FAILED,
+      `MachineConfig ${winner.machineConfig}: spec.osImageURL comes after ${name} and would win; remove the field first`,
+    );
+  }
+  await os.setForPool(name, labels, { osImage, extensionsImage });
+  const also = pools.filter((one) => one !== pool && selects(one, labels));
+  const keepsExtensions =
+    extensionsImage === '' ? ['its packages of extensions stay those of the ControllerConfig'] : [];
+  return [
+    `MachineConfig ${name}: ${imagesText(wanted)}`,
+    ...keepsExtensions,
+    ...also.map((one) => `pool ${one.metadata.name} selects it, too`),
+    `back to the image of the cluster: kubectl delete machineconfig ${name}`,
+  ];
+}
+
+/** @throws CliError when nobody can tell what the pool would select */
+function labelsFor(pool: MachineConfigPool): Readonly<Record<string, string>> {
+  const { name } = pool.metadata;
+  const { matchLabels = {} } = pool.spec.machineConfigSelector ?? {};
+  // Not a label of another role: the image would reach other pools, too.
+  const labels = { ...matchLabels, [LABEL.ROLE]: name };
+  if (selects(pool, labels)) return labels;
+  throw cliError(
+    EXIT.FAILED,
+    `machineconfigpool ${name}: spec.machineConfigSelector does not select the role ${name}; ` +
+      'apply a MachineConfig with spec.osImageURL and labels that it selects',
+  );
+}
+
+function selects({ spec }: MachineConfigPool, labels: Readonly<Record<string, string>>): boolean {
+  try {
+    const selector = compileSelector(spec.machineConfigSelector);
+    return !selector.empty && selector.matches(labels);
+  } catch {
+    // Its render reports the selector.
+    return false;
+  }
+}
+
+function imagesText({ osImage, extensionsImage, release }: Wanted): string {
+  const extensions =
+    extensionsImage === '' ? 'no extensions image' : `extensions image ${extensionsImage}`;
+  const from =
+    release === undefined
+      ? ''
+      : ` (release ${release.version || 'without a name'}, ${release.releaseImage})`;
+  return `OS image ${osImage}, ${extensions}${from}`;
+}
