@@ -19,6 +19,7 @@ export { MachineConfig } from './machine-config';
 export { MachineConfigNode } from './machine-config-node';
 export { MachineConfigPool } from './machine-config-pool';
 export { MachineConfiguration } from './machine-configuration';
+export { OSImageStream } from './os-image-stream';
 export { parseObject } from './parse-object';
 export { PoolRollout } from './pool-rollout';
 export { RolloutPolicy } from './rollout-policy';

@@ -9,7 +9,7 @@ import type { IncomingMessage } from 'node:http';
 import { fail, messageOf } from '../../core/errors';
 import { isRecord } from '../../core/is-record';
 import { type ImageReference, referenceText, splitHost } from '../../core/registries/reference';
-import { textAt } from '../../core/values-at';
+import { textAt, textEntriesAt } from '../../core/values-at';
 import { Door } from './door';
 import { textOf } from './request';
 
@@ -30,6 +30,8 @@ export interface Layer {
 export interface ImageManifest {
   /** Of the image as it was named: for several architectures, of the list. */
   readonly digest: string;
+  /** Digest of its config. */
+  readonly config: string;
   /** The lowest first. */
   readonly layers: readonly Layer[];
 }
@@ -51,10 +53,23 @@ export class RegistryClient {
   async image(reference: ImageReference): Promise<ImageManifest> {
     const { digest, value } = await this.#manifest(reference);
     const inside = ofOneMachine(value);
-    if (inside === undefined) return { digest, layers: layersOf(value, reference) };
-    const { name } = reference;
-    const one = { name, tag: '', digest: inside };
-    return { digest, layers: layersOf((await this.#manifest(one)).value, one) };
+    if (inside === undefined) return { digest, ...partsOf(value, reference) };
+    const one = { name: reference.name, tag: '', digest: inside };
+    return { digest, ...partsOf((await this.#manifest(one)).value, one) };
+  }
+
+  /** @throws `PullFailed` */
+  async labels(reference: ImageReference): Promise<Readonly<Record<string, string>>> {
+    const { config } = await this.image(reference);
+    const body = await textOf(await this.blob(reference, config), MAX_MANIFEST).catch(
+      (error: unknown) => {
+        throw this.#failed(reference, messageOf(error));
+      },
+    );
+    const value = digestOf(body) === config ? parsed(body) : undefined;
+    if (value === undefined)
+      throw this.#failed(reference, 'its config is not what its digest says');
+    return Object.fromEntries(textEntriesAt(value, 'config', 'Labels'));
   }
 
   /** Its digest is not checked yet. @throws `PullFailed` */
@@ -71,7 +86,7 @@ export class RegistryClient {
     const body = await textOf(answer, MAX_MANIFEST).catch((error: unknown) => {
       throw this.#failed(reference, messageOf(error));
     });
-    const digest = `sha256:${createHash('sha256').update(body).digest('hex')}`;
+    const digest = digestOf(body);
     if (wanted !== '' && wanted !== digest) {
       throw this.#failed(reference, `the registry gave another manifest, ${digest}`);
     }
@@ -129,14 +144,18 @@ function ofOneMachine({ manifests }: Readonly<Record<string, unknown>>): string 
   return typeof digest === 'string' ? digest : undefined;
 }
 
-function layersOf(
-  { layers }: Readonly<Record<string, unknown>>,
+function partsOf(
+  { layers, config }: Readonly<Record<string, unknown>>,
   reference: ImageReference,
-): readonly Layer[] {
+): Pick<ImageManifest, 'layers' | 'config'> {
   const read = (Array.isArray(layers) ? (layers as readonly unknown[]) : []).flatMap((layer) => {
     const [digest, mediaType] = [textAt(layer, 'digest'), textAt(layer, 'mediaType')];
     return digest === undefined || mediaType === undefined ? [] : [{ digest, mediaType }];
   });
-  if (read.length > 0) return read;
+  if (read.length > 0) return { layers: read, config: textAt(config, 'digest') ?? '' };
   throw fail('PullFailed', `image ${referenceText(reference)}: its manifest names no layers`);
+}
+
+function digestOf(content: Buffer): string {
+  return `sha256:${createHash('sha256').update(content).digest('hex')}`;
 }

@@ -1,17 +1,17 @@
 /** `slipway os set IMAGE|--release IMAGE`. */
 
-import { fileInImage, type RegistryClient } from '../../adapters/registry';
+import type { RegistryClient } from '../../adapters/registry';
 import { CONTROLLER_CONFIG } from '../../core/controller-config';
-import { fail } from '../../core/errors';
 import { imageSetter, type MachineConfig } from '../../core/machine-config';
 import { LABEL } from '../../core/names';
-import { REFERENCES_FILE, releaseIn } from '../../core/os';
+import { streamNameOf } from '../../core/pool/image-stream';
 import type { MachineConfigPool } from '../../core/pool/types';
 import { compileSelector } from '../../core/selectors';
 import { cliError, EXIT, type ExitCode } from '../exit-codes';
-import type { CliOs, OsImages } from '../os/cluster-os';
+import type { CliOs } from '../os/cluster-os';
 import { imageSetterOf, sourcesOf } from '../os/image-setter-of';
-import { imageNamed, pinned } from '../os/pinned-image';
+import { setStreams, streamsKept } from '../os/streams';
+import { imagesNamed, imagesOfRelease, type WantedImages } from '../os/wanted-images';
 import type { CliContext, ClusterView } from '../ports';
 import { findPool } from './rollout';
 
@@ -21,10 +21,6 @@ export interface OsSetOptions {
   readonly extensions?: string;
   readonly pool?: string;
   readonly registry: RegistryClient;
-}
-
-interface Wanted extends OsImages {
-  readonly release?: { readonly releaseImage: string; readonly version: string };
 }
 
 export async function osSet(
@@ -37,7 +33,11 @@ export async function osSet(
   const view = await cluster.read();
   const pool = options.pool === undefined ? undefined : findPool(view, options.pool);
   const labels = pool === undefined ? undefined : labelsFor(pool);
-  const wanted = await wantedImages(image, options);
+  const { registry, release, extensions } = options;
+  const wanted =
+    release === undefined
+      ? await imagesNamed(registry, image ?? '', extensions)
+      : await imagesOfRelease(registry, release);
   const told =
     pool === undefined || labels === undefined
       ? await setForCluster(cluster.os, view, wanted)
@@ -55,50 +55,18 @@ function refuseUnclear(image: string | undefined, { release, extensions }: OsSet
   }
 }
 
-async function wantedImages(image: string | undefined, options: OsSetOptions): Promise<Wanted> {
-  const { registry, extensions, release } = options;
-  if (release !== undefined) return imagesOfRelease(registry, release);
-  const pin = async (text: string, what: string): Promise<string> =>
-    pinned(registry, imageNamed(text, what), what);
-  return {
-    osImage: await pin(image ?? '', 'IMAGE'),
-    extensionsImage: extensions === undefined ? '' : await pin(extensions, '--extensions'),
-  };
-}
-
-async function imagesOfRelease(registry: RegistryClient, text: string): Promise<Wanted> {
-  const named = imageNamed(text, '--release');
-  const manifest = await registry.image(named);
-  const payload = { name: named.name, tag: '', digest: manifest.digest };
-  const releaseImage = await pinned(registry, payload, '--release');
-  const file = await fileInImage(registry, payload, manifest, REFERENCES_FILE);
-  if (file === undefined) {
-    throw fail(
-      'InvalidRelease',
-      `image ${releaseImage} has no ${REFERENCES_FILE}, so it is no release; name a release, ` +
-        'or the OS image itself: slipway os set IMAGE',
-    );
-  }
-  const { version, osImage, extensionsImage } = releaseIn(file.toString('utf8'), releaseImage);
-  const pin = async (image: string): Promise<string> => {
-    const what = `${REFERENCES_FILE} of ${releaseImage}`;
-    return pinned(registry, imageNamed(image, what), what);
-  };
-  return {
-    osImage: await pin(osImage),
-    extensionsImage: extensionsImage === undefined ? '' : await pin(extensionsImage),
-    release: { releaseImage, version },
-  };
-}
-
 async function setForCluster(
   os: CliOs,
   { pools }: ClusterView,
-  wanted: Wanted,
+  wanted: WantedImages,
 ): Promise<readonly string[]> {
   const before = await os.ofCluster();
   const { osImage, extensionsImage, release } = wanted;
-  await os.setForCluster({ osImage, extensionsImage, ...release });
+  const told = release === undefined ? streamsKept(pools) : await setStreams(os, pools, wanted);
+  await os.setForCluster({
+    ...{ osImage, extensionsImage },
+    ...(release && { releaseImage: release.releaseImage, version: release.version }),
+  });
   const setters = await Promise.all(
     pools.map(async (pool) => ({ pool, setter: await imageSetterOf(os, pool) })),
   );
@@ -113,6 +81,7 @@ async function setForCluster(
   const back = `slipway os set ${old}${before?.extensionsImage ? ` --extensions ${before.extensionsImage}` : ''}`;
   return [
     `ControllerConfig ${CONTROLLER_CONFIG}: ${imagesText(wanted)}`,
+    ...told,
     ...kept,
     ...(old === '' || old === osImage ? [] : [`the way back: ${back}`]),
   ];
@@ -121,7 +90,7 @@ async function setForCluster(
 interface ForPool {
   readonly pool: MachineConfigPool;
   readonly labels: Readonly<Record<string, string>>;
-  readonly wanted: Wanted;
+  readonly wanted: WantedImages;
 }
 
 async function setForPool(
@@ -158,6 +127,13 @@ function labelsFor(pool: MachineConfigPool): Readonly<Record<string, string>> {
   const { matchLabels = {} } = pool.spec.machineConfigSelector ?? {};
   // Not a label of another role: the image would reach other pools, too.
   const labels = { ...matchLabels, [LABEL.ROLE]: name };
+  const stream = streamNameOf(pool);
+  if (stream !== '') {
+    throw cliError(
+      EXIT.FAILED,
+      `machineconfigpool ${name}: spec.osImageStream.name is ${stream}, and a pool has either a stream or an image of its own; remove the field first`,
+    );
+  }
   if (selects(pool, labels)) return labels;
   throw cliError(
     EXIT.FAILED,
@@ -176,7 +152,7 @@ function selects({ spec }: MachineConfigPool, labels: Readonly<Record<string, st
   }
 }
 
-function imagesText({ osImage, extensionsImage, release }: Wanted): string {
+function imagesText({ osImage, extensionsImage, release }: WantedImages): string {
   const extensions =
     extensionsImage === '' ? 'no extensions image' : `extensions image ${extensionsImage}`;
   const from =

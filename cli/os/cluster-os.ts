@@ -4,12 +4,14 @@ import type { KubeClient } from '../../adapters/kube/client';
 import {
   CONTROLLER_CONFIGS,
   MACHINE_CONFIGS,
+  OS_IMAGE_STREAMS,
   type KubeObject,
 } from '../../adapters/kube/resources';
 import { CONTROLLER_CONFIG } from '../../core/controller-config';
 import { failureName } from '../../core/errors';
 import type { MachineConfig } from '../../core/machine-config/types';
 import { ANNOTATION, FIELD_MANAGER } from '../../core/names';
+import { OS_IMAGE_STREAM } from '../../core/pool/image-stream';
 import { textAt } from '../../core/values-at';
 
 export interface OsImages {
@@ -24,6 +26,13 @@ export interface ClusterOs extends OsImages {
   readonly version: string;
 }
 
+/** As in an OSImageStream. */
+export interface Stream {
+  readonly name: string;
+  readonly osImage: string;
+  readonly osExtensionsImage: string;
+}
+
 export interface CliOs {
   /** Undefined = there is no ControllerConfig, or the caller may not read it. */
   ofCluster(): Promise<ClusterOs | undefined>;
@@ -31,6 +40,10 @@ export interface CliOs {
   machineConfig(name: string): Promise<MachineConfig | undefined>;
   /** Makes the ControllerConfig where there is none. Without a release, what this command wrote of one goes. */
   setForCluster(os: OsImages & Partial<ClusterOs>): Promise<void>;
+  /** Whether pools may choose one. */
+  hasStreams(): Promise<boolean>;
+  /** Makes the OSImageStream where there is none. False = its kind is not served. */
+  setStreams(streams: readonly Stream[], usual: string): Promise<boolean>;
   /** Makes the MachineConfig where there is none. */
   setForPool(
     name: string,
@@ -61,6 +74,19 @@ export function clusterOs(client: KubeClient): CliOs {
         },
       };
       await client.apply(CONTROLLER_CONFIGS, object, { fieldManager: FIELD_OWNER });
+    },
+    hasStreams: async () => {
+      const reading = client.get(OS_IMAGE_STREAMS, { name: OS_IMAGE_STREAM });
+      return (await orUndefined(reading, ['ObjectNotFound'])) !== undefined;
+    },
+    setStreams: async (availableStreams, defaultStream) => {
+      const metadata = { name: OS_IMAGE_STREAM };
+      const how = { fieldManager: FIELD_OWNER };
+      const making = client.apply(OS_IMAGE_STREAMS, { metadata, spec: {} }, how);
+      if ((await orUndefined(making, ['ObjectNotFound'])) === undefined) return false;
+      const status = { availableStreams, defaultStream };
+      await client.apply(OS_IMAGE_STREAMS, { metadata, status }, { ...how, subresource: 'status' });
+      return true;
     },
     setForPool: async (name, labels, { osImage, extensionsImage }) => {
       const spec = {

@@ -6,6 +6,7 @@ import { currentConfigOf } from '../../core/node/predicates';
 import type { MachineConfigNode, Node } from '../../core/node/types';
 import { sameImage } from '../../core/os';
 import { assignNodes } from '../../core/pool';
+import { streamFor, streamNameOf } from '../../core/pool/image-stream';
 import type { MachineConfigPool } from '../../core/pool/types';
 import { memberOf } from '../../core/rollout/standing';
 import type { ClusterView } from '../ports';
@@ -83,7 +84,9 @@ async function imagesOf(
     return { pool: name, nodes: nodes.length, images: counts };
   }
   const extensions = rendered.spec.baseOSExtensionsContainerImage ?? '';
-  const wantedBy = await wantedByOf(pool, rendered, os);
+  const worker = view.pools.find(({ metadata }) => metadata.name === 'worker');
+  const stream = streamFor(pool, streamNameOf(worker));
+  const wantedBy = await wantedByOf(pool, rendered, { os, stream });
   const shown = { ...first, wantedBy, ...(extensions && { extensionsImage: extensions }) };
   return { pool: name, nodes: nodes.length, images: [shown, ...others] };
 }
@@ -118,11 +121,11 @@ function imageIn(config: MachineConfig | undefined): string {
 async function wantedByOf(
   pool: MachineConfigPool,
   { metadata, spec }: MachineConfig,
-  os: CliOs,
+  { os, stream }: { readonly os: CliOs; readonly stream: string },
 ): Promise<string> {
   if ((spec.osImageURL ?? '') === '') return 'nothing';
   if (metadata.annotations?.[ANNOTATION.OS_IMAGE_URL_OVERRIDDEN] !== 'true') {
-    return 'ControllerConfig';
+    return stream === '' ? 'ControllerConfig' : `stream ${stream}`;
   }
   const setter = await imageSetterOf(os, pool);
   return setter === undefined ? 'a MachineConfig' : `MachineConfig ${setter.machineConfig}`;

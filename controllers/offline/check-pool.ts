@@ -187,7 +187,8 @@ const MAX_SUSPECTS = 200;
 function blamed(view: OfflineView, pool: MachineConfigPool, version: string): Blame {
   return (error) => {
     const { details } = error as { readonly details?: Readonly<Record<string, unknown>> };
-    const { machineConfig: name, controllerConfig } = details ?? {};
+    const { machineConfig: name, controllerConfig, pool: named } = details ?? {};
+    if (typeof named === 'string') return view.written('MachineConfigPool', named);
     if (typeof controllerConfig === 'string')
       return view.written('ControllerConfig', controllerConfig);
     const culprit = typeof name === 'string' ? name : culpritOf(view, pool, version);

@@ -15,6 +15,7 @@ import {
   MachineConfig,
   MachineConfigPool,
   MachineConfiguration,
+  OSImageStream,
   RolloutPolicy,
 } from '../../adapters/api-schemas';
 import { CONTROLLER_CONFIG } from '../../core/controller-config';
@@ -31,6 +32,7 @@ import {
   SLIPWAY_GROUP,
   SLIPWAY_VERSION,
 } from '../../core/names';
+import { OS_IMAGE_STREAM } from '../../core/pool/image-stream';
 import { admissionRefusals } from '../../core/templates';
 
 type Refusals = (object: unknown) => readonly FieldProblem[];
@@ -74,6 +76,14 @@ export const OFFLINE_KINDS: readonly OfflineKind[] = [
     refusals: filledIn((object) => [...bundleRefusals(object), ...admissionRefusals(object)]),
     keeps: ['spec'],
     onlyName: CONTROLLER_CONFIG,
+  },
+  {
+    apiVersion: `${MCO_GROUP}/v1alpha1`,
+    kind: 'OSImageStream',
+    schema: OSImageStream,
+    keeps: [],
+    onlyName: OS_IMAGE_STREAM,
+    readsStatus: true,
   },
   {
     apiVersion: `${OPERATOR_GROUP}/v1`,

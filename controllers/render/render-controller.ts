@@ -3,6 +3,7 @@
  * config.
  */
 
+import type { CacheEvent } from '../../adapters/kube/cache';
 import { MACHINE_CONFIG_POOLS, MACHINE_CONFIGS } from '../../adapters/kube/resources';
 import type { Log } from '../../adapters/kube/transport';
 import { fail, FAILURES, failureName, messageOf } from '../../core/errors';
@@ -16,6 +17,7 @@ import { canonicalJson } from '../../core/machine-config/canonical';
 import { ANNOTATION, FIELD_MANAGER, PoolCondition } from '../../core/names';
 import { setCondition, type ConditionValue } from '../../core/pool/conditions';
 import { ignoredFields } from '../../core/pool/ignored-fields';
+import { streamNameOf } from '../../core/pool/image-stream';
 import type { MachineConfigPool } from '../../core/pool/types';
 import type { ClusterPicture } from '../cluster-picture';
 import type { EventRecorder } from '../event-recorder';
@@ -86,13 +88,14 @@ export class RenderController {
   }
 
   #subscribe(): readonly (() => void)[] {
-    const { machineConfigs, pools, controllerConfigs } = this.#deps.picture;
+    const { machineConfigs, pools, controllerConfigs, osImageStreams } = this.#deps.picture;
     return [
       machineConfigs.subscribe((event) => {
         for (const pool of poolsConcerned(event, pools.list())) this.#queue.add(pool);
       }),
       pools.subscribe((event) => {
         const { name } = event.object.metadata;
+        if (name === 'worker') this.#workerChanged(event);
         if (event.type === 'modified') {
           const isSame = renderedPart(event.previous) === renderedPart(event.object);
           const isEcho = configurationPart(event.object) === this.#written.get(name);
@@ -103,10 +106,19 @@ export class RenderController {
         }
         this.#queue.add(name);
       }),
-      controllerConfigs.subscribe(() => {
-        this.#everyPool();
-      }),
+      ...[controllerConfigs, osImageStreams].map((objects) =>
+        objects.subscribe(() => {
+          this.#everyPool();
+        }),
+      ),
     ];
+  }
+
+  /** Custom pools inherit its image stream. */
+  #workerChanged(event: CacheEvent<MachineConfigPool>): void {
+    const before = event.type === 'modified' ? streamNameOf(event.previous) : '';
+    const after = event.type === 'deleted' ? '' : streamNameOf(event.object);
+    if (event.type === 'deleted' || before !== after) this.#everyPool();
   }
 
   #everyPool(): void {
@@ -181,7 +193,8 @@ export class RenderController {
     const { name } = pool.metadata;
     await this.#refuseOlderPicture(pool);
     this.#tellIgnored(pool);
-    const render = renderPool(picture, pool, version);
+    const workerStream = streamNameOf(picture.pools.get('worker'));
+    const render = renderPool({ ...picture, workerStream }, pool, version);
     if (render === undefined) {
       events.record(
         { resource: MACHINE_CONFIG_POOLS, object: pool },

@@ -33,7 +33,8 @@ export interface RenderInput {
   readonly controllerConfig: RenderControllerConfig;
   /** The image stream of the pool, which decides both images. */
   readonly osImageStream?: {
-    readonly name: string;
+    /** Absent = the pool inherits it, so that an image of a MachineConfig wins. */
+    readonly name?: string;
     readonly osImage: string;
     readonly extensionsImage: string;
   };
@@ -88,7 +89,7 @@ export function renderMachineConfig(input: RenderInput): RenderedMachineConfig {
   const spec = mergeSources(ordered, {
     ...(corrections && { correct: (config) => corrections.merged(config, ordered) }),
     ...{ osImage, extensionsImage },
-    ...(stream === undefined ? {} : { stream: stream.name }),
+    ...(stream?.name === undefined ? {} : { stream: stream.name }),
   });
   const yaml = specYaml(spec);
   const name = renderedName(pool, yaml);

@@ -16,6 +16,14 @@ export interface Release {
   readonly osImage: string;
   /** Absent = the release has none for this OS. */
   readonly extensionsImage?: string;
+  /** All of its operating systems that have an extensions image, with that of `osImage`. */
+  readonly streams: readonly ReleaseStream[];
+}
+
+export interface ReleaseStream {
+  readonly tag: string;
+  readonly osImage: string;
+  readonly extensionsImage: string;
 }
 
 /** In this order; `-9` and the like at the end only where none of these is there. */
@@ -44,7 +52,16 @@ export function releaseIn(text: string, image: string): Release {
     version: typeof name === 'string' ? name : '',
     osImage,
     ...(extensionsImage === undefined ? {} : { extensionsImage }),
+    streams: streamsAmong(images),
   };
+}
+
+function streamsAmong(images: ReadonlyMap<string, string>): readonly ReleaseStream[] {
+  return [...images].flatMap(([tag, osImage]) => {
+    const extensionsImage = images.get(`${tag}-extensions`);
+    const isOs = OS_TAGS.includes(tag) || NUMBERED.test(tag);
+    return isOs && extensionsImage !== undefined ? [{ tag, osImage, extensionsImage }] : [];
+  });
 }
 
 function osTagAmong(

@@ -4,8 +4,5 @@ import type { MachineConfigPool } from './types';
 
 /** Names of those below `spec` that are set. */
 export function ignoredFields({ spec }: Pick<MachineConfigPool, 'spec'>): readonly string[] {
-  return [
-    ...((spec.osImageStream?.name ?? '') === '' ? [] : ['osImageStream']),
-    ...((spec.pinnedImageSets ?? []).length === 0 ? [] : ['pinnedImageSets']),
-  ];
+  return [...((spec.pinnedImageSets ?? []).length === 0 ? [] : ['pinnedImageSets'])];
 }

@@ -45,11 +45,12 @@ export async function pushImage(
   repository: string,
   tag: string,
   layers: readonly Readonly<Record<string, string>>[],
+  labels: Readonly<Record<string, string>> = {},
 ): Promise<string> {
   const packed = await Promise.all(layers.map(layerOf));
   const config = Buffer.from(
     JSON.stringify({
-      ...{ architecture: 'amd64', os: 'linux', config: {} },
+      ...{ architecture: 'amd64', os: 'linux', config: { Labels: labels } },
       rootfs: { type: 'layers', diff_ids: packed.map(({ diffId }) => diffId) },
     }),
   );

@@ -4,6 +4,7 @@ import {
   CONTROLLER_CONFIGS,
   MACHINE_CONFIG_POOLS,
   MACHINE_CONFIGS,
+  OS_IMAGE_STREAMS,
 } from '../../../adapters/kube/resources';
 import { RegistryClient } from '../../../adapters/registry';
 import { osSet, type OsSetOptions } from '../../../cli/commands/os-set';
@@ -145,6 +146,36 @@ describe('slipway os', () => {
     expect(spec).toEqual({
       ...{ baseOSContainerImage: images.packages, baseOSExtensionsContainerImage: '' },
     });
+  });
+
+  it('writes the streams of a release with several operating systems, and a pool has the one it chose', async () => {
+    const { client } = fixture.api;
+    const osImageStream = { name: 'rhel-10' };
+    await client.create(MACHINE_CONFIGS, aConfig('00-ten', 'ten', [aFile('/etc/a', 'ten')]));
+    await client.create(MACHINE_CONFIG_POOLS, aPool('ten', { osImageStream }));
+    const labels = { 'io.openshift.os.streamclass': 'rhel-10' };
+    const os = `${registry.address}/okd/os`;
+    const ten = await pushImage(os, 'ten', [{ 'usr/lib/os-release': 'ten' }], labels);
+    const repository = `${registry.address}/okd/release`;
+    await pushPayload({
+      ...{ repository, tag: '4.21', version: '4.21.0' },
+      images: {
+        ...{ 'rhel-coreos': images.one, 'rhel-coreos-extensions': images.packages },
+        ...{ 'rhel-coreos-10': ten, 'rhel-coreos-10-extensions': images.two },
+      },
+    });
+
+    const told = await set(undefined, { release: `${repository}:4.21` });
+
+    expect(told).toContain('OSImageStream cluster: rhel-coreos, rhel-10\n');
+    await renderedWith('ten', ten, images.two);
+    await renderedWith('worker', images.one, images.packages);
+    expect(await client.get(OS_IMAGE_STREAMS, { name: 'cluster' })).toMatchObject({
+      status: { defaultStream: 'rhel-coreos' },
+    });
+    const { context, out } = person();
+    await osStatus(context, 'table');
+    expect(out.join('')).toMatch(/^ten .* stream rhel-10 /m);
   });
 
   it('refuses an image that is no release, and changes nothing', async () => {

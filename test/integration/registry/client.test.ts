@@ -86,6 +86,14 @@ it('looks up the digest of a tag, and reads a file from the highest layer that h
   expect(await read(client(), named(image))).toBe('of the upper layer');
 });
 
+it('reads the labels of an image', async () => {
+  const labels = { 'io.openshift.os.streamclass': 'rhel-10' };
+  const layers = [{ 'etc/a': 'a' }];
+  const labelled = await pushImage(`${registry.address}/okd/labelled`, 'one', layers, labels);
+  expect(await client().labels(named(labelled))).toEqual(labels);
+  expect(await client().labels(named(image))).toEqual({});
+});
+
 it('has no file where no layer has it', async () => {
   const other = await pushImage(`${registry.address}/okd/other`, 'one', [{ 'etc/a': 'a' }]);
   expect(await read(client(), named(other))).toBeUndefined();
@@ -209,7 +217,7 @@ it('takes the image for amd64 of one for several architectures, and names the wh
     answer.end(asked.url?.endsWith(digestOf(manifest)) === true ? manifest : list),
   );
   const found = await client().image(named(`${place}/a/b:c`));
-  expect(found).toEqual({ digest: digestOf(list), layers });
+  expect(found).toEqual({ digest: digestOf(list), config: '', layers });
 });
 
 it('names a registry that does not answer', async () => {

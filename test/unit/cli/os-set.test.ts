@@ -43,6 +43,8 @@ function given(
     machineConfig: (name) =>
       Promise.resolve(configs.find(({ metadata }) => metadata.name === name)),
     setForCluster: async (images) => void written.push(images),
+    hasStreams: () => Promise.resolve(false),
+    setStreams: () => Promise.reject(new Error('nobody sets streams')),
     setForPool: async (name, labels, images) => void written.push({ name, labels, ...images }),
   };
   const asked: string[] = [];
@@ -85,6 +87,17 @@ describe('for the cluster', () => {
     await set('quay.io/okd/os:4.20', { extensions: `quay.io/okd/os:4.19@${digest('4')}` });
     expect(asked).toEqual(['quay.io/okd/os:4.20']);
     expect(written).toEqual([{ osImage: image('f'), extensionsImage: image('4') }]);
+  });
+
+  it('names the pools that keep a stream, which custom pools inherit', async () => {
+    const worker = aPool('worker');
+    const spec = { ...worker.spec, osImageStream: { name: 'rhel-10' } };
+    const { set, err } = given([aPool('gpu'), aPool('master'), { ...worker, spec }]);
+    await set(image('3'));
+    expect(err.join('').match(/^pool .*$/gm)).toEqual([
+      'pool gpu keeps stream rhel-10 of OSImageStream cluster',
+      'pool worker keeps stream rhel-10 of OSImageStream cluster',
+    ]);
   });
 
   it('names the pools that keep another image', async () => {
@@ -178,6 +191,19 @@ describe('for one pool', () => {
       exitCode: EXIT.FAILED,
       message:
         'MachineConfig 99-zebra: spec.osImageURL comes after 99-gpu-os and would win; remove the field first',
+    });
+    expect(written).toEqual([]);
+  });
+
+  it('refuses a pool that has chosen a stream', async () => {
+    const pool = aPool('gpu');
+    const spec = { ...pool.spec, osImageStream: { name: 'rhel-10' } };
+    const { set, written } = given([{ ...pool, spec }]);
+    await expect(set(image('3'), { pool: 'gpu' })).rejects.toMatchObject({
+      exitCode: EXIT.FAILED,
+      message: expect.stringContaining(
+        'machineconfigpool gpu: spec.osImageStream.name is rhel-10, and',
+      ) as unknown,
     });
     expect(written).toEqual([]);
   });

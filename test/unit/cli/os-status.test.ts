@@ -140,6 +140,13 @@ it('names the MachineConfig that wins over the image of the cluster, and its ext
   ]);
 });
 
+it('names the stream that a pool has chosen or inherits', async () => {
+  const worker = aPool('worker', NEW.metadata.name);
+  const chosen = { ...worker, spec: { ...worker.spec, osImageStream: { name: 'rhel-10' } } };
+  const { out } = await status({ pools: [aPool('gpu', NEW.metadata.name), chosen], nodes: [] });
+  expect(out.match(/stream rhel-10/g)).toHaveLength(2);
+});
+
 it('shows machines that keep their image, and pools without nodes or without a config', async () => {
   const { out } = await status({
     pools: [aPool('new', 'lost'), aPool('plain', 'rendered-plain-1')],

@@ -34,7 +34,7 @@ function controllerWith(isThere: readonly boolean[]) {
   const none = { subscribe: () => () => undefined, get: () => undefined, list: () => [] };
   const picture = {
     ...{ nodes: none, machineConfigs: none, machineConfigNodes: none, policies: none },
-    controllerConfigs: none,
+    ...{ controllerConfigs: none, osImageStreams: none },
     pools: { ...none, get: () => POOL, list: () => [POOL] },
   } as unknown as ClusterPicture;
   const readConfig = (name: string): Promise<MachineConfig> => {
@@ -72,6 +72,7 @@ it('tries again what the API server has refused, for a policy that is fixed mean
   const none = new Objects<never>();
   const picture = {
     ...{ nodes: none, machineConfigNodes: none, policies: none, controllerConfigs: none },
+    osImageStreams: none,
     machineConfigs: new Objects([config]),
     pools: new Objects([pool]),
   } as unknown as ClusterPicture;
@@ -157,13 +158,14 @@ async function renderedWith(
   };
   const none = new Objects<never>();
   const picture = {
-    ...{ nodes: none, machineConfigNodes: none, policies: none },
+    ...{ nodes: none, machineConfigNodes: none, policies: none, osImageStreams: none },
     controllerConfigs: new Objects([controllerConfig]),
     machineConfigs: new Objects<MachineConfig>([config]),
     pools: new Objects([pool]),
   } as unknown as ClusterPicture;
   if (annotated !== undefined) {
-    const { rendered } = renderPool(picture, pool as MachineConfigPool, '0.0.0') ?? {};
+    const { rendered } =
+      renderPool({ ...picture, workerStream: '' }, pool as MachineConfigPool, '0.0.0') ?? {};
     if (rendered === undefined) throw new Error('the pool selects everything');
     const annotations = annotated ? { [ANNOTATION.OS_IMAGE_URL_OVERRIDDEN]: 'true' } : {};
     const metadata = { name: rendered.name, annotations };

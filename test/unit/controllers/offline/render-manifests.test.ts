@@ -64,7 +64,6 @@ spec: {baseOSContainerImage: ${image}, infra: {anything: true}}
   });
 
   it('note a MachineConfig that wins over the OS image of the ControllerConfig', () => {
-    const image = (digit: string) => `registry.example.com/os@sha256:${digit.repeat(64)}`;
     const result = renderTexts({
       'a.yaml': `${poolText('worker')}---\n${GOOD}`,
       'b.yaml': `apiVersion: machineconfiguration.openshift.io/v1
@@ -83,6 +82,62 @@ spec: {baseOSContainerImage: ${image('1')}}
       `note b.yaml:5 spec.osImageURL wins over ${image('1')} of the cluster`,
     ]);
     expect(result.pools[0]?.rendered.spec.osImageURL).toBe(image('2'));
+  });
+
+  const image = (digit: string) => `registry.example.com/os@sha256:${digit.repeat(64)}`;
+  const streams = `apiVersion: machineconfiguration.openshift.io/v1alpha1
+kind: OSImageStream
+metadata: {name: cluster}
+spec: {}
+status:
+  defaultStream: rhel-9
+  availableStreams:
+    - {name: rhel-9, osImage: ${image('1')}, osExtensionsImage: ${image('2')}}
+    - {name: rhel-10, osImage: ${image('3')}, osExtensionsImage: ${image('4')}}
+`;
+  const chosen = '  osImageStream: {name: rhel-10}\n';
+
+  it('take the OS image from the stream of a pool, or for a custom pool from that of worker', () => {
+    const { pools, findings } = renderTexts({
+      'a.yaml': `${GOOD}---\n${configText('00-infra', 'infra', fileSpec('/etc/b'))}`,
+      'p.yaml': `${poolText('worker', chosen)}---\n${poolText('infra')}`,
+      's.yaml': streams,
+    });
+    expect(findings).toEqual([]);
+    expect(
+      pools.map(({ rendered: { spec } }) => [spec.osImageURL, spec.baseOSExtensionsContainerImage]),
+    ).toEqual([
+      [image('3'), image('4')],
+      [image('3'), image('4')],
+    ]);
+  });
+
+  it.each([
+    [
+      'is not there',
+      { 's.yaml': streams.replaceAll('rhel-10', 'rhel-11') },
+      'OSImageStream cluster has no stream rhel-10',
+    ],
+    ['has no object', {}, 'there is no OSImageStream cluster'],
+  ])('refuse a stream that %s, once, at the pool that names it', (_what, files, problem) => {
+    const result = renderTexts({
+      'a.yaml': `${GOOD}---\n${configText('00-infra', 'infra', fileSpec('/etc/b'))}`,
+      'p.yaml': `${poolText('worker', chosen)}---\n${poolText('infra')}`,
+      ...files,
+    });
+    expect(findingsOf(result)).toEqual([`error p.yaml:10 spec.osImageStream.name ${problem}`]);
+  });
+
+  it('refuse a stream beside an image of a MachineConfig', () => {
+    const result = renderTexts({
+      'a.yaml': GOOD,
+      'b.yaml': configText('50-os', 'worker', `  osImageURL: ${image('5')}\n`),
+      'p.yaml': poolText('worker', chosen),
+      's.yaml': streams,
+    });
+    expect(findingsOf(result)).toEqual([
+      expect.stringContaining('cannot override MachineConfig osImageURL and set') as unknown,
+    ]);
   });
 
   it('refuse an image without digest at its place in the ControllerConfig', () => {
@@ -373,12 +428,9 @@ describe('what has no effect is a warning', () => {
   });
 
   it("MCO's fields of a pool that nobody acts upon", () => {
-    const more = '  osImageStream: {name: rhel-10}\n  pinnedImageSets: [{name: a}]\n';
+    const more = '  pinnedImageSets: [{name: a}]\n';
     const found = renderTexts({ 'a.yaml': GOOD, 'p.yaml': poolText('worker', more) });
-    expect(findingsOf(found)).toEqual([
-      'warning p.yaml:10 spec.osImageStream is not acted upon',
-      'warning p.yaml:11 spec.pinnedImageSets is not acted upon',
-    ]);
+    expect(findingsOf(found)).toEqual(['warning p.yaml:10 spec.pinnedImageSets is not acted upon']);
     expect(found.pools).toHaveLength(1);
   });
 

@@ -38,6 +38,7 @@ it.each([
     version: '4.20.0-okd',
     osImage: image('1'),
     extensionsImage: image('2'),
+    streams: [{ tag: os, osImage: image('1'), extensionsImage: image('2') }],
   });
 });
 
@@ -46,9 +47,23 @@ it('takes the image without a number where a release has both', () => {
   expect(releaseIn(references(tags), PAYLOAD).osImage).toBe(image('1'));
 });
 
+it('names all operating systems that have an extensions image', () => {
+  const tags = {
+    ...{ 'rhel-coreos': image('1'), 'rhel-coreos-extensions': image('2') },
+    ...{ 'rhel-coreos-10': image('3'), 'rhel-coreos-10-extensions': image('4') },
+    ...{ 'rhel-coreos-11': image('5'), etcd: image('6'), 'etcd-extensions': image('7') },
+  };
+  expect(releaseIn(references(tags), PAYLOAD).streams).toEqual([
+    { tag: 'rhel-coreos', osImage: image('1'), extensionsImage: image('2') },
+    { tag: 'rhel-coreos-10', osImage: image('3'), extensionsImage: image('4') },
+  ]);
+});
+
 it('has no extensions image and no version where the release has none', () => {
   const tags = { 'stream-coreos': image('1'), 'rhel-coreos-extensions': image('2') };
-  expect(releaseIn(references(tags, null), PAYLOAD)).toEqual({ version: '', osImage: image('1') });
+  expect(releaseIn(references(tags, null), PAYLOAD)).toEqual({
+    ...{ version: '', osImage: image('1'), streams: [] },
+  });
 });
 
 it.each<[string, string, string]>([
