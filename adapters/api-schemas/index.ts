@@ -21,6 +21,7 @@ export { MachineConfigPool } from './machine-config-pool';
 export { MachineConfiguration } from './machine-configuration';
 export { OSImageStream } from './os-image-stream';
 export { parseObject } from './parse-object';
+export { PinnedImageSet } from './pinned-image-set';
 export { PoolRollout } from './pool-rollout';
 export { RolloutPolicy } from './rollout-policy';
 export { Slipway } from './slipway';

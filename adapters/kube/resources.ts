@@ -121,6 +121,12 @@ export const OS_IMAGE_STREAMS = resource<KubeObject>(
   'osimagestreams',
   'OSImageStream',
 );
+export const PINNED_IMAGE_SETS = resource<KubeObject>(
+  MCO_GROUP,
+  MCO_VERSION,
+  'pinnedimagesets',
+  'PinnedImageSet',
+);
 export const KUBELET_CONFIGS = resource<Origin>(
   MCO_GROUP,
   MCO_VERSION,

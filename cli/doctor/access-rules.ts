@@ -93,6 +93,7 @@ export const RULES = {
     'list,watch machineconfigpools.machineconfiguration.openshift.io',
     'list,watch machineconfignodes.machineconfiguration.openshift.io',
     'list,watch controllerconfigs.machineconfiguration.openshift.io',
+    'list,watch pinnedimagesets.machineconfiguration.openshift.io',
     'get machineconfigpools.machineconfiguration.openshift.io',
     'get machineconfigs.machineconfiguration.openshift.io',
     'patch machineconfignodes.machineconfiguration.openshift.io/status',

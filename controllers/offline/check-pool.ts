@@ -13,7 +13,6 @@ import {
 import { ANNOTATION } from '../../core/names';
 import { grubSyntaxIn } from '../../core/os';
 import { checkMaxUnavailable } from '../../core/pool/capacity';
-import { ignoredFields } from '../../core/pool/ignored-fields';
 import type { MachineConfigPool } from '../../core/pool/types';
 import { compileSelector } from '../../core/selectors';
 import { configSelector, selectSources } from '../render/pool-sources';
@@ -41,6 +40,7 @@ export function checkPool(check: OfflineCheck, pool: MachineConfigPool): PoolRen
   const written = view.written('MachineConfigPool', pool.metadata.name);
   if (written === undefined) return undefined;
   checkFields(pool, written, findings);
+  if (rest !== 'elsewhere') checkPinned(pool, written, check);
   const selector = attempt(() => configSelector(pool), written, findings);
   if (selector === undefined) return undefined;
   if (selector.empty) {
@@ -116,10 +116,6 @@ function checkFields(pool: MachineConfigPool, written: ManifestObject, findings:
       findings.error(written, ['spec', 'nodeSelector'], messageOf(error), 'correct the selector');
     }
   }
-  for (const field of ignoredFields(pool)) {
-    const fix = 'remove it, so that nobody relies on it';
-    findings.warning(written, ['spec', field], 'is not acted upon', fix);
-  }
   attempt(
     () => {
       checkMaxUnavailable(pool);
@@ -127,6 +123,20 @@ function checkFields(pool: MachineConfigPool, written: ManifestObject, findings:
     written,
     findings,
   );
+}
+
+/** They may be in the cluster already. */
+function checkPinned(
+  pool: MachineConfigPool,
+  written: ManifestObject,
+  { view, findings }: OfflineCheck,
+): void {
+  for (const [index, { name = '' }] of (pool.spec.pinnedImageSets ?? []).entries()) {
+    if (view.written('PinnedImageSet', name) !== undefined) continue;
+    const path = ['spec', 'pinnedImageSets', index, 'name'];
+    const problem = `there is no PinnedImageSet ${name} among the manifests`;
+    findings.warning(written, path, problem, 'add it, or remove the entry');
+  }
 }
 
 /** GRUB changes them on their way to the kernel. */

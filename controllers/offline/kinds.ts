@@ -16,6 +16,7 @@ import {
   MachineConfigPool,
   MachineConfiguration,
   OSImageStream,
+  PinnedImageSet,
   RolloutPolicy,
 } from '../../adapters/api-schemas';
 import { CONTROLLER_CONFIG } from '../../core/controller-config';
@@ -33,6 +34,7 @@ import {
   SLIPWAY_VERSION,
 } from '../../core/names';
 import { OS_IMAGE_STREAM } from '../../core/pool/image-stream';
+import { pinnedRefusals } from '../../core/pinned-images';
 import { admissionRefusals } from '../../core/templates';
 
 type Refusals = (object: unknown) => readonly FieldProblem[];
@@ -84,6 +86,13 @@ export const OFFLINE_KINDS: readonly OfflineKind[] = [
     keeps: [],
     onlyName: OS_IMAGE_STREAM,
     readsStatus: true,
+  },
+  {
+    apiVersion: MCO,
+    kind: 'PinnedImageSet',
+    schema: PinnedImageSet,
+    keeps: [],
+    refusals: (object) => pinnedRefusals(specOf(object)),
   },
   {
     apiVersion: `${OPERATOR_GROUP}/v1`,

@@ -16,7 +16,6 @@ import {
 import { canonicalJson } from '../../core/machine-config/canonical';
 import { ANNOTATION, FIELD_MANAGER, PoolCondition } from '../../core/names';
 import { setCondition, type ConditionValue } from '../../core/pool/conditions';
-import { ignoredFields } from '../../core/pool/ignored-fields';
 import { streamNameOf } from '../../core/pool/image-stream';
 import type { MachineConfigPool } from '../../core/pool/types';
 import type { ClusterPicture } from '../cluster-picture';
@@ -192,7 +191,6 @@ export class RenderController {
     const { picture, events, metrics, version } = this.#deps;
     const { name } = pool.metadata;
     await this.#refuseOlderPicture(pool);
-    this.#tellIgnored(pool);
     const workerStream = streamNameOf(picture.pools.get('worker'));
     const render = renderPool({ ...picture, workerStream }, pool, version);
     if (render === undefined) {
@@ -215,14 +213,6 @@ export class RenderController {
       rendered.annotations[ANNOTATION.OS_IMAGE_URL_OVERRIDDEN] === 'true',
     );
     return { config: rendered.name, sources: sources.length, isNew };
-  }
-
-  #tellIgnored(pool: MachineConfigPool): void {
-    const fields = ignoredFields(pool).map((field) => `spec.${field}`);
-    if (fields.length === 0) return;
-    const message = `${fields.join(' and ')} of this pool ${fields.length === 1 ? 'is' : 'are'} not acted upon`;
-    const object = { resource: MACHINE_CONFIG_POOLS, object: pool };
-    this.#deps.events.record(object, 'Warning', 'FieldIgnored', message);
   }
 
   #tellGenerated(pool: MachineConfigPool, sources: readonly MachineConfig[]): void {

@@ -13,7 +13,7 @@ export interface MachineConfigPool {
     readonly configuration?: PoolConfiguration;
     /** A stream of the OSImageStream `cluster`: `image-stream.ts`. */
     readonly osImageStream?: { readonly name?: string };
-    /** MCO's, not acted upon: `ignoredFields`. */
+    /** By name: `core/pinned-images`. */
     readonly pinnedImageSets?: readonly { readonly name?: string }[];
   };
   readonly status?: {

@@ -170,18 +170,6 @@ describe('a pool', () => {
     );
   });
 
-  it("that has MCO's pinned image sets is taken, and an Event says that they have no effect", async () => {
-    const pinnedImageSets = [{ name: 'release' }];
-    await fixture.api.client.create(MACHINE_CONFIG_POOLS, aPool('pinning', { pinnedImageSets }));
-    const aboutIt = () =>
-      fixture.observer.events.list().find(({ reason }) => reason === 'FieldIgnored');
-    await fixture.observer.until(fixture.observer.events, () => aboutIt() !== undefined);
-
-    expect(aboutIt()?.message).toBe('spec.pinnedImageSets of this pool is not acted upon');
-    const pool = await fixture.api.client.get(MACHINE_CONFIG_POOLS, { name: 'pinning' });
-    expect(pool.spec.pinnedImageSets).toEqual(pinnedImageSets);
-  });
-
   it('that chooses a stream which is not there says so, and is rendered once there is one', async () => {
     const { client } = fixture.api;
     const image = (digit: string) => `registry.example.com/os@sha256:${digit.repeat(64)}`;

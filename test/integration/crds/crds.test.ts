@@ -383,6 +383,8 @@ describe('a MachineConfigNode', () => {
       Uncordoned: ['UncordonedNode'],
       NodeDegraded: [],
       ForeignUpdater: [],
+      PinnedImageSetsProgressing: [],
+      PinnedImageSetsDegraded: [],
     };
     expect(columns).toEqual(
       Object.fromEntries(

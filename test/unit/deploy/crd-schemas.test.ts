@@ -43,6 +43,7 @@ const KINDS: Readonly<Record<string, z.ZodType>> = {
   ClusterImagePolicy: schemas.ClusterImagePolicy,
   ImagePolicy: schemas.ImagePolicy,
   OSImageStream: schemas.OSImageStream,
+  PinnedImageSet: schemas.PinnedImageSet,
 };
 
 describe('the zod schemas and the CRDs', () => {

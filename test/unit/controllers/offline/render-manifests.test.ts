@@ -427,11 +427,34 @@ describe('what has no effect is a warning', () => {
     expect(found.pools).toHaveLength(1);
   });
 
-  it("MCO's fields of a pool that nobody acts upon", () => {
+  it('pinned images of a pool that are not among the manifests', () => {
     const more = '  pinnedImageSets: [{name: a}]\n';
     const found = renderTexts({ 'a.yaml': GOOD, 'p.yaml': poolText('worker', more) });
-    expect(findingsOf(found)).toEqual(['warning p.yaml:10 spec.pinnedImageSets is not acted upon']);
+    expect(findingsOf(found)).toEqual([
+      'warning p.yaml:10 spec.pinnedImageSets[0].name there is no PinnedImageSet a among the manifests',
+    ]);
     expect(found.pools).toHaveLength(1);
+  });
+
+  it('no pinned images that are; one by tag is an error', () => {
+    const set = (image: string) => `apiVersion: machineconfiguration.openshift.io/v1
+kind: PinnedImageSet
+metadata: {name: a}
+spec:
+  pinnedImages:
+    - name: ${image}
+`;
+    const more = '  pinnedImageSets: [{name: a}]\n';
+    const files = { 'a.yaml': GOOD, 'p.yaml': poolText('worker', more) };
+    const image = `registry.example.com/app@sha256:${'1'.repeat(64)}`;
+    expect(findingsOf(renderTexts({ ...files, 's.yaml': set(image) }))).toEqual([]);
+    expect(
+      findingsOf(renderTexts({ ...files, 's.yaml': set('registry.example.com/app:1') })),
+    ).toEqual([
+      expect.stringMatching(
+        /^error s\.yaml:6 spec\.pinnedImages\[0\]\.name the image has no digest/,
+      ),
+    ]);
   });
 
   it('a policy without a pool; an impossible one is an error', () => {
