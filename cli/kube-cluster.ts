@@ -26,6 +26,7 @@ import { fail, failureName, messageOf } from '../core/errors';
 import { POOL_BOUNDS } from '../core/history/record';
 import { withPerson, withWord } from '../core/history/words';
 import { ANNOTATION, FIELD_MANAGER, NAMESPACE, ORDER_KEYS_CONFIG_MAP } from '../core/names';
+import { clusterOs } from './os/cluster-os';
 import type { CliCluster, ClusterView, ServerFacts } from './ports';
 
 /** One redraw for a burst of changes. */
@@ -56,6 +57,7 @@ export function kubeCluster(client: KubeClient, log: Log): CliCluster {
     poolNames: async () =>
       (await listOwn(MACHINE_CONFIG_POOLS)).map(({ metadata }) => metadata.name),
     joinTokens: new JoinTokenStore(client, FIELD_MANAGER.CLI),
+    os: clusterOs(client),
     serverFacts: () => readServerFacts(client),
     machineConfig: (name) => client.get(MACHINE_CONFIGS, { name }),
     disruptionPolicy: () => clusterDisruptionPolicy(client),

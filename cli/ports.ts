@@ -13,6 +13,7 @@ import type { NodeStatus } from '../workflows/contracts/update';
 import type { DoctorCluster, DoctorTemporal } from './doctor/ports';
 import type { Readable, Writable } from 'node:stream';
 import type { KubeClient } from '../adapters/kube/client';
+import type { CliOs } from './os/cluster-os';
 import type { SupportTemporal } from './support/temporal';
 import type { RunningStep } from './running-step';
 import type { Terminal } from './terminal';
@@ -54,6 +55,7 @@ export interface CliCluster {
   /** A person who lets machines in may read nothing else. */
   poolNames(): Promise<readonly string[]>;
   readonly joinTokens: CliJoinTokens;
+  readonly os: CliOs;
   serverFacts(): Promise<ServerFacts>;
   machineConfig(name: string): Promise<MachineConfig>;
   /** As rollouts read it. */

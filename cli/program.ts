@@ -27,6 +27,7 @@ import { printData } from './output';
 import type { CliContext } from './ports';
 import { VERSION } from '../process/version';
 import { PROCESSES } from './processes/processes';
+import { addOs } from './os-program';
 import { addRender } from './render-program';
 import { addSetup } from './setup-program';
 import { addDebug, addSupportBundle } from './support-program';
@@ -108,6 +109,7 @@ export function buildProgram(host: ProgramHost): Command {
   addRollout(program, run);
   addNode(program, run);
   addDrift(program, run);
+  addOs(program, run);
   addGet(program, run);
   addDoctor(program, run);
   addSupportBundle(program, run);

@@ -18,6 +18,7 @@ import {
   IMAGE_TAG_MIRROR_SETS,
   KUBELET_CONFIGS,
   MACHINE_CONFIGS,
+  OS_IMAGE_STREAMS,
   type ImageConfig,
   type KubeObject,
   type Resource,
@@ -42,6 +43,8 @@ export interface ClusterPicture {
   readonly machineConfigNodes: CacheView<MachineConfigNode>;
   readonly policies: CacheView<RolloutPolicy>;
   readonly controllerConfigs: CacheView<KubeObject>;
+  /** One object, `cluster`, where its kind is served. */
+  readonly osImageStreams: CacheView<KubeObject>;
   readonly kubeletConfigs: CacheView<Origin>;
   /** These three have one object, `cluster`, where their kind is served. */
   readonly featureGates: CacheView<KubeObject>;
@@ -61,6 +64,7 @@ export interface ControllerCaches extends PoolCaches {
   readonly machineConfigs: WatchCache<MachineConfig>;
   readonly controllerConfigs: WatchCache<KubeObject>;
   readonly machineConfigurations: WatchCache<MachineConfiguration>;
+  readonly osImageStreams: WatchCache<KubeObject>;
   readonly kubeletConfigs: WatchCache<Origin>;
   readonly featureGates: WatchCache<KubeObject>;
   readonly configNodes: WatchCache<KubeObject>;
@@ -89,6 +93,7 @@ export function createControllerCaches(log: Log): ControllerCaches {
     }),
     controllerConfigs: new WatchCache({ resource: CONTROLLER_CONFIGS, log }),
     machineConfigurations: machineConfigurationCache(log),
+    osImageStreams: optional(OS_IMAGE_STREAMS),
     kubeletConfigs: optional(KUBELET_CONFIGS),
     featureGates: optional(FEATURE_GATES),
     configNodes: optional(CONFIG_NODES),

@@ -38,9 +38,11 @@ export function createMetrics(registry = new Registry()): ControllerMetrics {
   const degraded = gauge('mco_degraded_machine_count', 'Nodes that have failed', ['pool']);
   const unavailable = gauge('mco_unavailable_machine_count', 'Nodes not available', ['pool']);
   const alert = gauge('mcc_pool_alert', '1 for a node whose pools contradict each other', ['node']);
-  const override = gauge('os_image_url_override', '1 when a MachineConfig sets osImageURL', [
-    'pool',
-  ]);
+  const override = gauge(
+    'os_image_url_override',
+    '1 when a MachineConfig sets another osImageURL than the ControllerConfig has',
+    ['pool'],
+  );
   const leader = gauge(`${PREFIX}_leader`, '1 while this replica leads', []);
   const renders = new Counter({
     name: `${PREFIX}_renders_total`,

@@ -214,8 +214,13 @@ export const FAILURES = {
   },
   PullFailed: {
     kind: 'transient',
-    means: 'an OS image could not be pulled from its registry',
-    next: 'check that the registry runs, and that the host reaches it and has credentials for it',
+    means: 'an image could not be read from its registry',
+    next: 'check that the registry runs, and that the host, or whoever runs the command, reaches it and has credentials for it',
+  },
+  InvalidRelease: {
+    kind: 'stalled',
+    means: 'an image is no release, or its release has no OS image',
+    next: 'name another release, or the OS image itself: slipway os set IMAGE',
   },
   OsCommandFailed: {
     kind: 'stalled',

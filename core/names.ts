@@ -135,6 +135,8 @@ export const PoolCondition = {
    * it does not.
    */
   CONTROL_PLANE_LIMITED: 'ControlPlaneLimited',
+  /** Slipway's: a MachineConfig sets an image that the cluster has another one for. Absent = none does. */
+  OS_IMAGE_OVERRIDDEN: 'OSImageOverridden',
   /** Slipway's: a certificate of the machines or of the server ends soon. Absent = none does. */
   CERTIFICATES_EXPIRING: 'CertificatesExpiring',
 } as const;
@@ -165,6 +167,10 @@ export const NodeCondition = {
   FOREIGN_UPDATER: 'ForeignUpdater',
   /** Slipway's: the certificates and secrets beside the config that the host has. Written by the server. */
   HOST_BUNDLE: 'HostBundle',
+  /** Pinned images are being pulled. Written by the server; absent = the node never had any. */
+  PINNED_IMAGE_SETS_PROGRESSING: 'PinnedImageSetsProgressing',
+  /** A pinned image could not be pulled. Written by the server. */
+  PINNED_IMAGE_SETS_DEGRADED: 'PinnedImageSetsDegraded',
 } as const;
 export type NodeCondition = (typeof NodeCondition)[keyof typeof NodeCondition];
 
@@ -176,6 +182,7 @@ export const FIELD_MANAGER = {
   SERVER: 'slipway-server',
   /** Also of the server, for a condition that is written by itself. */
   SERVER_BUNDLE: 'slipway-server-bundle',
+  SERVER_PINNED: 'slipway-server-pinned-images',
 } as const;
 
 /** Temporal namespace of a development server; production sets its own. */

@@ -17,6 +17,7 @@ import type { SignedText } from '../core/orders';
 import type { MachineConfigPool } from '../core/pool/types';
 import { type Asked, mayRead, nodeOfPeer, type Verdict } from './access';
 import { serveBundles } from './bundles/endpoint';
+import { servePinnedImages } from './pinned-images/endpoint';
 import type { BundleSource } from './bundles/source';
 import { later, refuse } from './refusals';
 import { createConfigStore } from './config-store';
@@ -36,6 +37,7 @@ import type {
   ReadNode,
   ReadPools,
   WriteBundle,
+  WritePinned,
   WriteDrift,
 } from './ports';
 import { knownHost } from './known-host';
@@ -52,6 +54,8 @@ export interface ServerDependencies {
   /** Both absent = hosts get no bundles. */
   readonly bundles?: BundleSource;
   readonly writeBundle?: WriteBundle;
+  /** Absent = hosts get no pinned images. */
+  readonly writePinned?: WritePinned;
   /** How long an answer about a bundle waits, ms. For tests. */
   readonly holdMs?: number;
   readonly logger: FastifyBaseLogger;
@@ -100,7 +104,10 @@ const LOOK_LIMIT: LimitSettings = { burst: 5, perSecond: 1 / 10, maxAddresses: 1
 const NODE_LIMIT: LimitSettings = { burst: 60, perSecond: 1, maxAddresses: 10_000 };
 
 interface Server {
-  /** `GET /host/configs/<name>`, `PUT /host/report`, `PUT /host/bundle`; mutual TLS. */
+  /**
+   * `GET /host/configs/<name>`, `PUT /host/report`, `PUT /host/bundle`, `PUT /host/pinned-images`;
+   * mutual TLS.
+   */
   readonly host: FastifyInstance;
   /** `GET /healthz`, `/readyz`, `/metrics`. */
   readonly plain: FastifyInstance;
@@ -209,6 +216,11 @@ export function buildServer(dependencies: ServerDependencies): Server {
       },
       ...(dependencies.holdMs === undefined ? {} : { holdMs: dependencies.holdMs }),
     });
+  }
+
+  const { writePinned } = dependencies;
+  if (writePinned !== undefined) {
+    servePinnedImages(host, { cluster: dependencies.cluster, writePinned, identify });
   }
 
   const { cluster, alsoMissing } = dependencies;

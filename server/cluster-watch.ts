@@ -15,6 +15,7 @@ import {
   CONTROLLER_CONFIGS,
   MACHINE_CONFIG_NODES,
   MACHINE_CONFIGS,
+  PINNED_IMAGE_SETS,
   POOL_ROLLOUTS,
   ROLLOUT_POLICIES,
 } from '../adapters/kube/resources';
@@ -25,6 +26,7 @@ import { bundleShown } from '../core/host-bundle';
 import { updatersShown } from '../core/machine/updaters';
 import { FIELD_MANAGER } from '../core/names';
 import type { MachineConfigNode, Node } from '../core/node/types';
+import { pinnedShown } from '../core/pinned-images';
 import type { MachineConfigPool } from '../core/pool/types';
 import type { Logger } from '../process/logging';
 import type {
@@ -34,6 +36,7 @@ import type {
   ReadPools,
   WriteBundle,
   WriteDrift,
+  WritePinned,
 } from './ports';
 
 interface ClusterWatch {
@@ -58,9 +61,10 @@ export function watchCluster(log: Logger): ClusterWatch {
   const machineConfigurations = machineConfigurationCache(log);
   const controllerConfigs = new WatchCache({ resource: CONTROLLER_CONFIGS, log });
   const rollouts = new WatchCache({ resource: POOL_ROLLOUTS, log });
+  const pinned = new WatchCache({ resource: PINNED_IMAGE_SETS, log, optional: true });
   const caches = [
     ...[nodes, pools, machineConfigNodes, policies, machineConfigurations, controllerConfigs],
-    rollouts,
+    ...[rollouts, pinned],
   ];
   return {
     pools,
@@ -78,6 +82,7 @@ export function watchCluster(log: Logger): ClusterWatch {
           .map(({ node }) => node),
       policy: (pool) => policies.get(pool),
       machineConfiguration: () => machineConfigurations.get(MACHINE_CONFIGURATION),
+      pinnedImageSet: (name) => pinned.get(name),
       missing: () =>
         caches.filter(({ isSynced }) => !isSynced).map(({ resource }) => resource.plural),
       onMoved(listener) {
@@ -110,7 +115,7 @@ export function trimMachineConfigNode(known: MachineConfigNode): MachineConfigNo
   const { name, uid, resourceVersion, ownerReferences } = known.metadata;
   const owners = ownerReferences?.filter(({ kind }) => kind === 'Node');
   const shown = [driftCondition(known), updatersShown(known), bundleShown(known)];
-  const conditions = shown.flatMap((condition) => condition ?? []);
+  const conditions = [...shown.flatMap((condition) => condition ?? []), ...pinnedShown(known)];
   const { configVersion, drift, hostWorker } = known.status ?? {};
   return {
     metadata: {
@@ -149,6 +154,18 @@ export function bundleWriter(client: KubeClient): WriteBundle {
         MACHINE_CONFIG_NODES,
         { metadata: { name }, status: { conditions: [condition] } },
         { fieldManager: FIELD_MANAGER.SERVER_BUNDLE, subresource: 'status' },
+      ),
+    );
+}
+
+/** By a field manager of its own, as `bundleWriter`. */
+export function pinnedWriter(client: KubeClient): WritePinned {
+  return async (name, conditions) =>
+    trimMachineConfigNode(
+      await client.apply(
+        MACHINE_CONFIG_NODES,
+        { metadata: { name }, status: { conditions } },
+        { fieldManager: FIELD_MANAGER.SERVER_PINNED, subresource: 'status' },
       ),
     );
 }

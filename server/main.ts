@@ -14,6 +14,7 @@ import { buildPlain, buildServer } from './app';
 import { followBundles } from './bundles/source';
 import {
   bundleWriter,
+  pinnedWriter,
   clusterQuestion,
   driftWriter,
   machineConfigReader,
@@ -164,6 +165,7 @@ async function startInCluster(context: Context): Promise<Urls> {
     writeDrift: driftWriter(client),
     bundles,
     writeBundle: bundleWriter(client),
+    writePinned: pinnedWriter(client),
     logger,
     tls,
     metrics,

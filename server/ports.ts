@@ -17,6 +17,8 @@ export interface ClusterView {
   policy(pool: string): RolloutPolicy | undefined;
   /** Undefined = there is none, or the cluster does not know the kind. */
   machineConfiguration(): MachineConfiguration | undefined;
+  /** Undefined = there is none of this name, or the cluster does not know the kind. */
+  pinnedImageSet(name: string): unknown;
   /** Kinds that have never been listed completely. */
   missing(): readonly string[];
   /**
@@ -48,6 +50,16 @@ export type WriteDrift = (node: string, status: DriftStatus) => Promise<MachineC
  * @throws `ApiUnavailable`, `ObjectNotFound`
  */
 export type WriteBundle = (node: string, condition: Condition) => Promise<MachineConfigNode>;
+
+/**
+ * The conditions of a MachineConfigNode about pinned images, and nothing else of it.
+ *
+ * @throws `ApiUnavailable`, `ObjectNotFound`
+ */
+export type WritePinned = (
+  node: string,
+  conditions: readonly Condition[],
+) => Promise<MachineConfigNode>;
 
 /** Of the verified client certificate. */
 export interface PeerSubject {

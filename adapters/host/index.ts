@@ -2,6 +2,7 @@
 
 export { type BundleClient, createBundleClient } from './bundle-client';
 export { type ConfigClient, type ConfigClientOptions, createConfigClient } from './config-client';
+export { createContainerImages, type ContainerImages } from './container-images';
 export { type FileSystem, NODE_FILE_SYSTEM } from './file-system';
 export { type Attributes, type AttributePort, createAttributes, NO_ATTRIBUTES } from './attributes';
 export type { ChangeStep } from './file-changes';
@@ -23,6 +24,7 @@ export { type Inhibitor, rebootThroughSystemd } from './reboot';
 export { createMachineTree, realFile } from './machine-tree';
 export { filesAfterBoot } from './next-deployment';
 export { createPathWatch, type PathWatch, type PathWatchOptions } from './path-watch';
+export { askForPinnedImages } from './pinned-client';
 export { createReportClient, type ReportClient } from './report-client';
 export { isPlainPath } from './root-paths';
 export { learnedOrderKeysFile, ORDER_KEYS_FILE, OrderKeyFiles } from './order-keys';

@@ -115,6 +115,18 @@ export const CONTROLLER_CONFIGS = resource<KubeObject>(
   'controllerconfigs',
   'ControllerConfig',
 );
+export const OS_IMAGE_STREAMS = resource<KubeObject>(
+  MCO_GROUP,
+  'v1alpha1',
+  'osimagestreams',
+  'OSImageStream',
+);
+export const PINNED_IMAGE_SETS = resource<KubeObject>(
+  MCO_GROUP,
+  MCO_VERSION,
+  'pinnedimagesets',
+  'PinnedImageSet',
+);
 export const KUBELET_CONFIGS = resource<Origin>(
   MCO_GROUP,
   MCO_VERSION,

@@ -6,13 +6,13 @@ import {
   admissionProblems,
   type AdmissionProblem,
   generatedElsewhereText,
+  type ImageOverride,
   inMergeOrder,
   type MachineConfig,
 } from '../../core/machine-config';
 import { ANNOTATION } from '../../core/names';
 import { grubSyntaxIn } from '../../core/os';
 import { checkMaxUnavailable } from '../../core/pool/capacity';
-import { ignoredFields } from '../../core/pool/ignored-fields';
 import type { MachineConfigPool } from '../../core/pool/types';
 import { compileSelector } from '../../core/selectors';
 import { configSelector, selectSources } from '../render/pool-sources';
@@ -40,6 +40,7 @@ export function checkPool(check: OfflineCheck, pool: MachineConfigPool): PoolRen
   const written = view.written('MachineConfigPool', pool.metadata.name);
   if (written === undefined) return undefined;
   checkFields(pool, written, findings);
+  if (rest !== 'elsewhere') checkPinned(pool, written, check);
   const selector = attempt(() => configSelector(pool), written, findings);
   if (selector === undefined) return undefined;
   if (selector.empty) {
@@ -63,9 +64,23 @@ export function checkPool(check: OfflineCheck, pool: MachineConfigPool): PoolRen
     const result = renderOrReport(view, pool, version, findings);
     // Refuses what the API server could not store.
     if (result !== undefined) renderedObject(result.rendered, pool);
+    if (result !== undefined) reportOverrides(result.rendered.imageOverrides, check);
     return result;
   };
   return attempt(render, blamed(view, pool, version), findings);
+}
+
+/** Several pools may select the same MachineConfig. */
+function reportOverrides(
+  overrides: readonly ImageOverride[],
+  { view, findings }: OfflineCheck,
+): void {
+  for (const { field, machineConfig, instead } of overrides) {
+    const written = view.written('MachineConfig', machineConfig);
+    if (written === undefined) continue;
+    const problem = `wins over ${instead} of the cluster`;
+    findings.note(written, ['spec', field], problem, 'remove it to have that of the cluster');
+  }
 }
 
 /** Problems of the merged config have places in the manifests, too. */
@@ -101,10 +116,6 @@ function checkFields(pool: MachineConfigPool, written: ManifestObject, findings:
       findings.error(written, ['spec', 'nodeSelector'], messageOf(error), 'correct the selector');
     }
   }
-  for (const field of ignoredFields(pool)) {
-    const fix = 'remove it, so that nobody relies on it';
-    findings.warning(written, ['spec', field], 'is not acted upon', fix);
-  }
   attempt(
     () => {
       checkMaxUnavailable(pool);
@@ -112,6 +123,20 @@ function checkFields(pool: MachineConfigPool, written: ManifestObject, findings:
     written,
     findings,
   );
+}
+
+/** They may be in the cluster already. */
+function checkPinned(
+  pool: MachineConfigPool,
+  written: ManifestObject,
+  { view, findings }: OfflineCheck,
+): void {
+  for (const [index, { name = '' }] of (pool.spec.pinnedImageSets ?? []).entries()) {
+    if (view.written('PinnedImageSet', name) !== undefined) continue;
+    const path = ['spec', 'pinnedImageSets', index, 'name'];
+    const problem = `there is no PinnedImageSet ${name} among the manifests`;
+    findings.warning(written, path, problem, 'add it, or remove the entry');
+  }
 }
 
 /** GRUB changes them on their way to the kernel. */
@@ -172,7 +197,8 @@ const MAX_SUSPECTS = 200;
 function blamed(view: OfflineView, pool: MachineConfigPool, version: string): Blame {
   return (error) => {
     const { details } = error as { readonly details?: Readonly<Record<string, unknown>> };
-    const { machineConfig: name, controllerConfig } = details ?? {};
+    const { machineConfig: name, controllerConfig, pool: named } = details ?? {};
+    if (typeof named === 'string') return view.written('MachineConfigPool', named);
     if (typeof controllerConfig === 'string')
       return view.written('ControllerConfig', controllerConfig);
     const culprit = typeof name === 'string' ? name : culpritOf(view, pool, version);

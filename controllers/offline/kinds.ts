@@ -15,6 +15,8 @@ import {
   MachineConfig,
   MachineConfigPool,
   MachineConfiguration,
+  OSImageStream,
+  PinnedImageSet,
   RolloutPolicy,
 } from '../../adapters/api-schemas';
 import { CONTROLLER_CONFIG } from '../../core/controller-config';
@@ -31,6 +33,8 @@ import {
   SLIPWAY_GROUP,
   SLIPWAY_VERSION,
 } from '../../core/names';
+import { OS_IMAGE_STREAM } from '../../core/pool/image-stream';
+import { pinnedRefusals } from '../../core/pinned-images';
 import { admissionRefusals } from '../../core/templates';
 
 type Refusals = (object: unknown) => readonly FieldProblem[];
@@ -74,6 +78,21 @@ export const OFFLINE_KINDS: readonly OfflineKind[] = [
     refusals: filledIn((object) => [...bundleRefusals(object), ...admissionRefusals(object)]),
     keeps: ['spec'],
     onlyName: CONTROLLER_CONFIG,
+  },
+  {
+    apiVersion: `${MCO_GROUP}/v1alpha1`,
+    kind: 'OSImageStream',
+    schema: OSImageStream,
+    keeps: [],
+    onlyName: OS_IMAGE_STREAM,
+    readsStatus: true,
+  },
+  {
+    apiVersion: MCO,
+    kind: 'PinnedImageSet',
+    schema: PinnedImageSet,
+    keeps: [],
+    refusals: (object) => pinnedRefusals(specOf(object)),
   },
   {
     apiVersion: `${OPERATOR_GROUP}/v1`,

@@ -1,6 +1,7 @@
 import type { ManifestObject } from '../../adapters/manifests';
 import type { KubeObject } from '../../adapters/kube/resources';
 import type { MachineConfig } from '../../core/machine-config';
+import { streamNameOf } from '../../core/pool/image-stream';
 import type { MachineConfigPool, RolloutPolicy } from '../../core/pool/types';
 import type { CompiledSelector, Labels } from '../../core/selectors';
 import type { TemplateFolder } from '../../core/templates';
@@ -29,6 +30,8 @@ export class OfflineView implements RenderView {
   readonly policies: readonly RolloutPolicy[];
   readonly machineConfigs: RenderView['machineConfigs'];
   readonly controllerConfigs: RenderView['controllerConfigs'];
+  readonly osImageStreams: RenderView['osImageStreams'];
+  readonly workerStream: string;
   /** Kinds, with their number of objects. */
   readonly leftOut: ReadonlyMap<string, number>;
   readonly #written = new Map<string, ManifestObject>();
@@ -63,6 +66,9 @@ export class OfflineView implements RenderView {
     this.machineConfigs = { get: (name) => known.get(name), list: () => configs };
     const controllerConfigs = byKey(of('ControllerConfig'));
     this.controllerConfigs = { get: (name) => controllerConfigs.get(name) };
+    const osImageStreams = byKey(of('OSImageStream'));
+    this.osImageStreams = { get: (name) => osImageStreams.get(name) };
+    this.workerStream = streamNameOf(this.pools.find(({ metadata }) => metadata.name === 'worker'));
   }
 
   written(kind: string, name: string): ManifestObject | undefined {

@@ -3,24 +3,27 @@
  * config.
  */
 
+import type { CacheEvent } from '../../adapters/kube/cache';
 import { MACHINE_CONFIG_POOLS, MACHINE_CONFIGS } from '../../adapters/kube/resources';
 import type { Log } from '../../adapters/kube/transport';
 import { fail, FAILURES, failureName, messageOf } from '../../core/errors';
 import {
   generatedElsewhereText,
+  type ImageOverride,
   type MachineConfig,
   type RenderedMachineConfig,
 } from '../../core/machine-config';
 import { canonicalJson } from '../../core/machine-config/canonical';
 import { ANNOTATION, FIELD_MANAGER, PoolCondition } from '../../core/names';
 import { setCondition, type ConditionValue } from '../../core/pool/conditions';
-import { ignoredFields } from '../../core/pool/ignored-fields';
+import { streamNameOf } from '../../core/pool/image-stream';
 import type { MachineConfigPool } from '../../core/pool/types';
 import type { ClusterPicture } from '../cluster-picture';
 import type { EventRecorder } from '../event-recorder';
 import type { Writer } from '../fenced-writer';
 import type { ControllerMetrics, RenderOutcome } from '../metrics';
 import { tellFailure, WorkQueue } from '../work-queue';
+import { overriddenCondition } from './overridden-condition';
 import { renderPool } from './render-pool';
 import { configurationPart, poolsConcerned, renderedPart } from './render-triggers';
 import { configurationOf, renderedObject } from './rendered-object';
@@ -45,6 +48,9 @@ export interface RenderDeps {
   /** When no MachineConfig is being generated: several that change together cost one render. */
   readonly settled: () => Promise<void>;
 }
+
+/** Conditions that no other controller writes. */
+const OWNED = new Set<string>([PoolCondition.RENDER_DEGRADED, PoolCondition.OS_IMAGE_OVERRIDDEN]);
 
 /** A refused write is reported once. */
 const REFUSED_AGAIN_MS = 60_000;
@@ -81,13 +87,14 @@ export class RenderController {
   }
 
   #subscribe(): readonly (() => void)[] {
-    const { machineConfigs, pools, controllerConfigs } = this.#deps.picture;
+    const { machineConfigs, pools, controllerConfigs, osImageStreams } = this.#deps.picture;
     return [
       machineConfigs.subscribe((event) => {
         for (const pool of poolsConcerned(event, pools.list())) this.#queue.add(pool);
       }),
       pools.subscribe((event) => {
         const { name } = event.object.metadata;
+        if (name === 'worker') this.#workerChanged(event);
         if (event.type === 'modified') {
           const isSame = renderedPart(event.previous) === renderedPart(event.object);
           const isEcho = configurationPart(event.object) === this.#written.get(name);
@@ -98,10 +105,19 @@ export class RenderController {
         }
         this.#queue.add(name);
       }),
-      controllerConfigs.subscribe(() => {
-        this.#everyPool();
-      }),
+      ...[controllerConfigs, osImageStreams].map((objects) =>
+        objects.subscribe(() => {
+          this.#everyPool();
+        }),
+      ),
     ];
+  }
+
+  /** Custom pools inherit its image stream. */
+  #workerChanged(event: CacheEvent<MachineConfigPool>): void {
+    const before = event.type === 'modified' ? streamNameOf(event.previous) : '';
+    const after = event.type === 'deleted' ? '' : streamNameOf(event.object);
+    if (event.type === 'deleted' || before !== after) this.#everyPool();
   }
 
   #everyPool(): void {
@@ -175,8 +191,8 @@ export class RenderController {
     const { picture, events, metrics, version } = this.#deps;
     const { name } = pool.metadata;
     await this.#refuseOlderPicture(pool);
-    this.#tellIgnored(pool);
-    const render = renderPool(picture, pool, version);
+    const workerStream = streamNameOf(picture.pools.get('worker'));
+    const render = renderPool({ ...picture, workerStream }, pool, version);
     if (render === undefined) {
       events.record(
         { resource: MACHINE_CONFIG_POOLS, object: pool },
@@ -191,20 +207,12 @@ export class RenderController {
     this.#tellGenerated(pool, sources);
     const isNew = await this.#store(pool, rendered);
     await this.#pointTo(pool, rendered, sources);
-    await this.#setCondition(pool, { type: PoolCondition.RENDER_DEGRADED, status: 'False' });
+    await this.#setRendered(pool, rendered.imageOverrides);
     metrics.osImageOverridden(
       name,
       rendered.annotations[ANNOTATION.OS_IMAGE_URL_OVERRIDDEN] === 'true',
     );
     return { config: rendered.name, sources: sources.length, isNew };
-  }
-
-  #tellIgnored(pool: MachineConfigPool): void {
-    const fields = ignoredFields(pool).map((field) => `spec.${field}`);
-    if (fields.length === 0) return;
-    const message = `${fields.join(' and ')} of this pool ${fields.length === 1 ? 'is' : 'are'} not acted upon`;
-    const object = { resource: MACHINE_CONFIG_POOLS, object: pool };
-    this.#deps.events.record(object, 'Warning', 'FieldIgnored', message);
   }
 
   #tellGenerated(pool: MachineConfigPool, sources: readonly MachineConfig[]): void {
@@ -230,7 +238,10 @@ export class RenderController {
       );
       return true;
     }
-    if (canonicalJson(existing.spec) === canonicalJson(object.spec)) return false;
+    if (canonicalJson(existing.spec) === canonicalJson(object.spec)) {
+      await this.#annotate(existing, rendered);
+      return false;
+    }
     log.warn({ config: rendered.name }, 'a rendered config was changed; restoring it');
     const patch = [{ op: 'replace', path: '/spec', value: object.spec }];
     await writer.patch(MACHINE_CONFIGS, { name: rendered.name }, patch, {
@@ -238,6 +249,17 @@ export class RenderController {
       kind: 'json',
     });
     return false;
+  }
+
+  /** The image of the cluster may have changed while the config stays the same. */
+  async #annotate(existing: MachineConfig, rendered: RenderedMachineConfig): Promise<void> {
+    const key = ANNOTATION.OS_IMAGE_URL_OVERRIDDEN;
+    const wanted = rendered.annotations[key];
+    if (existing.metadata.annotations?.[key] === wanted) return;
+    const patch = { metadata: { annotations: { [key]: wanted ?? null } } };
+    await this.#deps.writer.patch(MACHINE_CONFIGS, { name: rendered.name }, patch, {
+      manager: FIELD_OWNER,
+    });
   }
 
   async #pointTo(
@@ -263,20 +285,44 @@ export class RenderController {
     const reason = failureName(error) ?? 'InternalError';
     const message = `Failed to render configuration for pool ${name}: ${messageOf(error)}`;
     const type = PoolCondition.RENDER_DEGRADED;
-    const changed = await this.#setCondition(pool, { type, status: 'True', reason, message });
+    const changed = await this.#setConditions(pool, [{ type, status: 'True', reason, message }]);
     if (!changed) return;
     events.record({ resource: MACHINE_CONFIG_POOLS, object: pool }, 'Warning', reason, message);
     if (reason === 'InternalError') log.error({ pool: name, err: error }, 'rendering has a bug');
     else log.warn({ pool: name, reason: messageOf(error) }, 'pool cannot be rendered');
   }
 
-  async #setCondition(pool: MachineConfigPool, value: ConditionValue): Promise<boolean> {
+  /** An Event says it once, as MCO's does. */
+  async #setRendered(pool: MachineConfigPool, overrides: readonly ImageOverride[]): Promise<void> {
+    const rendered = { type: PoolCondition.RENDER_DEGRADED, status: 'False' } as const;
+    const value = overriddenCondition(overrides);
+    if (value === undefined) {
+      await this.#setConditions(pool, [rendered], PoolCondition.OS_IMAGE_OVERRIDDEN);
+      return;
+    }
+    const told = pool.status?.conditions?.find(({ type }) => type === value.type)?.message;
+    await this.#setConditions(pool, [rendered, value]);
+    if (told === value.message) return;
+    const subject = { resource: MACHINE_CONFIG_POOLS, object: pool };
+    this.#deps.events.record(subject, 'Normal', 'OSImageURLOverridden', value.message);
+  }
+
+  /** @param gone - a condition that no longer is; false = nothing changed */
+  async #setConditions(
+    pool: MachineConfigPool,
+    values: readonly ConditionValue[],
+    gone?: PoolCondition,
+  ): Promise<boolean> {
     const present = this.#deps.picture.pools.get(pool.metadata.name) ?? pool;
     const before = present.status?.conditions ?? [];
-    const after = setCondition(before, value, this.#deps.now());
+    const now = this.#deps.now();
+    const kept = before.some(({ type }) => type === gone)
+      ? before.filter(({ type }) => type !== gone)
+      : before;
+    const after = values.reduce((known, value) => setCondition(known, value, now), kept);
     if (after === before) return false;
     const { name, uid } = pool.metadata;
-    const conditions = after.filter(({ type }) => type === value.type);
+    const conditions = after.filter(({ type }) => OWNED.has(type));
     await this.#deps.writer.apply(
       MACHINE_CONFIG_POOLS,
       { metadata: { name, ...(uid === undefined ? {} : { uid }) }, status: { conditions } },

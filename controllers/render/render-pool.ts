@@ -9,6 +9,7 @@ import {
   type MachineConfig,
   type RenderedMachineConfig,
 } from '../../core/machine-config';
+import { chosenStream, OS_IMAGE_STREAM } from '../../core/pool/image-stream';
 import type { MachineConfigPool } from '../../core/pool/types';
 import { refuseUnlessAdmitted } from './admission';
 import { clusterFacts, configSelector, selectSources } from './pool-sources';
@@ -17,6 +18,9 @@ import { renderPorts } from './render-ports';
 export interface RenderView {
   readonly machineConfigs: Pick<CacheView<MachineConfig>, 'get' | 'list'>;
   readonly controllerConfigs: Pick<CacheView<KubeObject>, 'get'>;
+  readonly osImageStreams: Pick<CacheView<KubeObject>, 'get'>;
+  /** Name of the image stream of the pool worker, which custom pools inherit; empty = none. */
+  readonly workerStream: string;
 }
 
 export interface PoolRender {
@@ -43,10 +47,12 @@ export function renderPool(
   const sources = selectSources(view, selector);
   const current = comparable(view.machineConfigs.get(pool.spec.configuration?.name ?? ''));
   refuseUnlessAdmitted(sources);
+  const stream = chosenStream(pool, view.workerStream, view.osImageStreams.get(OS_IMAGE_STREAM));
   const rendered = renderForHosts({
     pool: pool.metadata.name,
     sources,
     controllerConfig: clusterFacts(view, version),
+    ...(stream === undefined ? {} : { osImageStream: stream }),
     ...(current === undefined ? {} : { current }),
     ports: renderPorts,
   });

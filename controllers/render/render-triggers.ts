@@ -1,7 +1,7 @@
 import type { CacheEvent } from '../../adapters/kube/cache';
 import { canonicalJson } from '../../core/machine-config/canonical';
 import type { MachineConfig } from '../../core/machine-config';
-import { ignoredFields } from '../../core/pool/ignored-fields';
+import { streamNameOf } from '../../core/pool/image-stream';
 import type { MachineConfigPool } from '../../core/pool/types';
 import type { CompiledSelector } from '../../core/selectors';
 import { owningPools } from '../cluster-picture';
@@ -28,11 +28,12 @@ export function poolsConcerned(
     .map(({ metadata }) => metadata.name);
 }
 
-/** The parts that decide the rendered config or are reported at rendering. */
-export function renderedPart({ metadata, spec }: MachineConfigPool): string {
+/** The parts that decide the rendered config. */
+export function renderedPart(pool: MachineConfigPool): string {
+  const { metadata, spec } = pool;
   const { machineConfigSelector } = spec;
   const parts = [machineConfigSelector, metadata.deletionTimestamp, metadata.uid];
-  return canonicalJson([...parts, ...ignoredFields({ spec })]);
+  return canonicalJson([...parts, streamNameOf(pool)]);
 }
 
 /** To recognise own writes. */

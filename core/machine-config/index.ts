@@ -1,5 +1,7 @@
 export { generatedElsewhere, generatedElsewhereText } from './generations';
 export { specYaml } from './hash';
+export { overrideText, type ImageOverride } from './image-overrides';
+export { imageSetter } from './image-setter';
 export { inMergeOrder } from './merge';
 export { isPasswordHash } from './password-hash';
 export { irreconcilableReason, isReadable, refuseUnreconcilable } from './reconcilable';

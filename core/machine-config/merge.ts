@@ -15,7 +15,8 @@ import {
   without,
   type IgnitionObject,
 } from '../ignition';
-import { ANNOTATION, LABEL } from '../names';
+import { LABEL } from '../names';
+import { lastByUser } from './image-overrides';
 import type { Source } from './source';
 import type { IgnitionConfig, MachineConfigSpec, RenderedSpec } from './types';
 import { KernelType } from './validate';
@@ -82,14 +83,14 @@ export function mergeSources(sources: readonly Source[], images: MergeOptions): 
       `installing kernel-devel extension is not supported with kernelType: ${kernelType}`,
     );
   }
-  const osImage = lastByUser(sources, (spec) => spec.osImageURL);
+  const osImage = lastByUser(sources, 'osImageURL')?.image;
   if (osImage !== undefined && images.stream !== undefined) {
     throw fail(
       'InvalidMachineConfig',
       'cannot override MachineConfig osImageURL and set MachineConfigPool spec.osImageStream.name simultaneously',
     );
   }
-  const extensionsImage = lastByUser(sources, (spec) => spec.baseOSExtensionsContainerImage);
+  const extensionsImage = lastByUser(sources, 'baseOSExtensionsContainerImage')?.image;
   return {
     osImageURL: osImage ?? images.osImage,
     baseOSExtensionsContainerImage: extensionsImage ?? images.extensionsImage,
@@ -110,20 +111,6 @@ const SPECIAL: readonly string[] = [KernelType.REALTIME, KernelType.PAGES_64K];
 
 export function isSpecialKernel({ kernelType = '' }: MachineConfigSpec): boolean {
   return SPECIAL.includes(kernelType);
-}
-
-/** Images of generated MachineConfigs do not count. */
-function lastByUser(
-  sources: readonly Source[],
-  field: (spec: MachineConfigSpec) => string | undefined,
-): string | undefined {
-  const values = sources
-    .filter(({ machineConfig }) => {
-      const by = machineConfig.metadata.annotations?.[ANNOTATION.GENERATED_BY_CONTROLLER_VERSION];
-      return by === undefined;
-    })
-    .map(({ machineConfig }) => field(machineConfig.spec));
-  return values.findLast((value) => value !== undefined && value !== '');
 }
 
 function mergeConfigs(sources: readonly Source[]): IgnitionConfig {

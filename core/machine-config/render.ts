@@ -9,6 +9,7 @@ import { fail } from '../errors';
 import type { RenderPorts } from '../ignition';
 import { ANNOTATION, MCO_GROUP, MCO_VERSION } from '../names';
 import { renderedName, specYaml } from './hash';
+import { imageOverrides, type ImageOverride } from './image-overrides';
 import { MAX_OBJECT_BYTES } from './limits';
 import { inMergeOrder, mergeSources } from './merge';
 import { refuseUnreconcilable, type ignitionReason, type StorageOverride } from './reconcilable';
@@ -32,7 +33,8 @@ export interface RenderInput {
   readonly controllerConfig: RenderControllerConfig;
   /** The image stream of the pool, which decides both images. */
   readonly osImageStream?: {
-    readonly name: string;
+    /** Absent = the pool inherits it, so that an image of a MachineConfig wins. */
+    readonly name?: string;
     readonly osImage: string;
     readonly extensionsImage: string;
   };
@@ -63,6 +65,8 @@ export interface RenderedMachineConfig {
   readonly nearlyTooLarge: boolean;
   /** Names of the MachineConfigs in merge order. */
   readonly mergeOrder: readonly string[];
+  /** Where a person's MachineConfig wins over an image of the cluster. */
+  readonly imageOverrides: readonly ImageOverride[];
 }
 
 /**
@@ -79,15 +83,17 @@ export function renderMachineConfig(input: RenderInput): RenderedMachineConfig {
   for (const source of sources) validateMachineConfig(source);
   const ordered = inMergeOrder(sources);
   const { osImageStream: stream, corrections } = input;
+  const osImage = stream?.osImage ?? controllerConfig.baseOSContainerImage;
+  const extensionsImage =
+    stream?.extensionsImage ?? controllerConfig.baseOSExtensionsContainerImage;
   const spec = mergeSources(ordered, {
     ...(corrections && { correct: (config) => corrections.merged(config, ordered) }),
-    osImage: stream?.osImage ?? controllerConfig.baseOSContainerImage,
-    extensionsImage: stream?.extensionsImage ?? controllerConfig.baseOSExtensionsContainerImage,
-    ...(stream === undefined ? {} : { stream: stream.name }),
+    ...{ osImage, extensionsImage },
+    ...(stream?.name === undefined ? {} : { stream: stream.name }),
   });
   const yaml = specYaml(spec);
   const name = renderedName(pool, yaml);
-  const annotations = annotationsFor(spec, input);
+  const annotations = annotationsFor(spec, osImage, controllerConfig);
   const rendered = { metadata: { name, annotations }, spec };
   if (input.current !== undefined) {
     refuseUnreconcilable(
@@ -110,6 +116,10 @@ export function renderMachineConfig(input: RenderInput): RenderedMachineConfig {
     sizeBytes,
     nearlyTooLarge: sizeBytes > MAX_OBJECT_BYTES * 0.8,
     mergeOrder: ordered.map((source) => source.name),
+    imageOverrides: imageOverrides(ordered, {
+      osImageURL: osImage,
+      baseOSExtensionsContainerImage: extensionsImage,
+    }),
   };
 }
 
@@ -128,9 +138,11 @@ function refuseForeignGenerations(input: RenderInput): void {
   }
 }
 
-function annotationsFor(spec: RenderedSpec, input: RenderInput): Record<string, string> {
-  const { controllerConfig, osImageStream } = input;
-  const image = osImageStream?.osImage ?? controllerConfig.baseOSContainerImage;
+function annotationsFor(
+  spec: RenderedSpec,
+  image: string,
+  controllerConfig: RenderControllerConfig,
+): Record<string, string> {
   return {
     [ANNOTATION.GENERATED_BY_CONTROLLER_VERSION]: controllerConfig.controllerVersion,
     [ANNOTATION.RELEASE_IMAGE_VERSION]: controllerConfig.releaseVersion,

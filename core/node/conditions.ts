@@ -16,6 +16,8 @@ const OF_MACHINE: readonly NodeCondition[] = [
   NodeCondition.DRIFTED,
   NodeCondition.FOREIGN_UPDATER,
   NodeCondition.HOST_BUNDLE,
+  NodeCondition.PINNED_IMAGE_SETS_PROGRESSING,
+  NodeCondition.PINNED_IMAGE_SETS_DEGRADED,
 ];
 
 /** Every condition of a MachineConfigNode, in the order of an update. */

@@ -13,3 +13,4 @@ export {
   withoutArguments,
   withoutArgumentValue,
 } from './kernel-arguments';
+export { REFERENCES_FILE, releaseIn, type Release, type ReleaseStream } from './release';

@@ -11,9 +11,9 @@ export interface MachineConfigPool {
     /** An integer, or a percentage such as `25%`; absent = 1. */
     readonly maxUnavailable?: number | string;
     readonly configuration?: PoolConfiguration;
-    /** MCO's, not acted upon: `ignoredFields`. */
+    /** A stream of the OSImageStream `cluster`: `image-stream.ts`. */
     readonly osImageStream?: { readonly name?: string };
-    /** MCO's, not acted upon: `ignoredFields`. */
+    /** By name: `core/pinned-images`. */
     readonly pinnedImageSets?: readonly { readonly name?: string }[];
   };
   readonly status?: {

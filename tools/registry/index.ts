@@ -5,3 +5,4 @@ export { startRegistry, type Registry } from './registry';
 export { createImageBuilder, noise, type ImageBuilder } from './images';
 export { createSigner, SIGNATURES_BESIDE_IMAGES, type Signer } from './signatures';
 export { ensureVerifyingSkopeo } from './verifying-skopeo';
+export { pushImage, pushPayload } from './payload';

@@ -23,6 +23,7 @@ import { tellListeners, type WritingOrder } from './order-listeners';
 import { ConfirmBeforeReboot } from '../../host/confirm/before-reboot';
 import { bareHost } from './bare-host';
 import { followHostBundle } from './bundle-follower';
+import { followHostPinnedImages } from './pinned-follower';
 import { connected, type HostConnection, type HostIdentity } from './connection';
 import { tellSilence } from '../../process/temporal/connection';
 import { journalLogger } from '../../process/host/journal-logger';
@@ -270,13 +271,17 @@ async function serveMachine({ settings, systemd }: Machine, running: Running): P
     { root: settings.root, endpoint, kubeletUnit: () => findKubelet().kubeletUnit },
     { exclusive: host.exclusive, signal: AbortSignal.any([signal, ended.signal]), log },
   );
+  const pinning = followHostPinnedImages(
+    { node, root: settings.root, endpoint },
+    { signal: AbortSignal.any([signal, ended.signal]), log },
+  );
   const isCutOff = await serveOrders(settings, {
     ...{ host, running, endpoint, afterReboot, beforeReboot },
     connection: { shown: () => shown, show },
     isUrgent: () => afterReboot.isAwaited() || beforeReboot.isAwaited,
   }).finally(() => {
     ended.abort();
-    return following;
+    return Promise.all([following, pinning]);
   });
   if (isCutOff) await goBackAndReboot(host, signal, log, afterReboot.why());
 }

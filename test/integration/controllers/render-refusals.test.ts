@@ -1,5 +1,9 @@
 import { randomBytes } from 'node:crypto';
-import { MACHINE_CONFIG_POOLS, MACHINE_CONFIGS } from '../../../adapters/kube/resources';
+import {
+  MACHINE_CONFIG_POOLS,
+  MACHINE_CONFIGS,
+  OS_IMAGE_STREAMS,
+} from '../../../adapters/kube/resources';
 import type { MachineConfigPool } from '../../../core/pool/types';
 import { aConfig, aFile, aPool, condition, withConfig, useControllers } from './fixture';
 
@@ -166,16 +170,36 @@ describe('a pool', () => {
     );
   });
 
-  it("that has MCO's image stream is taken, and an Event says that it has no effect", async () => {
+  it('that chooses a stream which is not there says so, and is rendered once there is one', async () => {
+    const { client } = fixture.api;
+    const image = (digit: string) => `registry.example.com/os@sha256:${digit.repeat(64)}`;
     const osImageStream = { name: 'rhel-10' };
-    await fixture.api.client.create(MACHINE_CONFIG_POOLS, aPool('streaming', { osImageStream }));
-    const aboutIt = () =>
-      fixture.observer.events.list().find(({ reason }) => reason === 'FieldIgnored');
-    await fixture.observer.until(fixture.observer.events, () => aboutIt() !== undefined);
+    await client.create(MACHINE_CONFIGS, aConfig('00-stream', 'stream', [aFile('/etc/s', 's')]));
+    await client.create(MACHINE_CONFIG_POOLS, aPool('stream', { osImageStream }));
+    const degraded = await fixture.observer.pool('stream', isDegraded);
+    expect(condition(degraded, 'RenderDegraded')).toMatchObject({
+      reason: 'InvalidPool',
+      message: expect.stringContaining(
+        'machineconfigpool stream: spec.osImageStream.name: there is no OSImageStream cluster',
+      ) as unknown,
+    });
 
-    expect(aboutIt()?.message).toBe('spec.osImageStream of this pool is not acted upon');
-    const pool = await fixture.api.client.get(MACHINE_CONFIG_POOLS, { name: 'streaming' });
-    expect(pool.spec.osImageStream).toEqual(osImageStream);
+    const metadata = { name: 'cluster' };
+    const owner = { fieldManager: 'a-person' };
+    await client.apply(OS_IMAGE_STREAMS, { metadata, spec: {} }, owner);
+    const stream = { name: 'rhel-10', osImage: image('1'), osExtensionsImage: image('2') };
+    const status = { availableStreams: [stream], defaultStream: 'rhel-10' };
+    const how = { ...owner, subresource: 'status' };
+    await client.apply(OS_IMAGE_STREAMS, { metadata, status }, how);
+    const pool = await fixture.observer.pool(
+      'stream',
+      (one) => condition(one, 'RenderDegraded')?.status === 'False',
+    );
+
+    const name = pool.spec.configuration?.name ?? '';
+    const { spec } = await client.get(MACHINE_CONFIGS, { name });
+    expect(spec.osImageURL).toBe(image('1'));
+    expect(spec.baseOSExtensionsContainerImage).toBe(image('2'));
   });
 
   it('that selects everything is left alone, with an Event', async () => {

@@ -1,7 +1,12 @@
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { MACHINE_CONFIG_POOLS, MACHINE_CONFIGS } from '../../../adapters/kube/resources';
+import {
+  CONTROLLER_CONFIGS,
+  MACHINE_CONFIG_POOLS,
+  MACHINE_CONFIGS,
+} from '../../../adapters/kube/resources';
+import { ANNOTATION } from '../../../core/names';
 import { type BreakableProxy, startBreakableProxy } from '../kube/breakable-proxy';
 import { aConfig, aFile, aPool, condition, metric, useControllers } from './fixture';
 
@@ -89,5 +94,68 @@ describe('rendering', () => {
     });
     expect(renders - rendersBefore).toBeLessThanOrEqual(2);
     expect(fixture.observer.renderedFor('burst').length - before).toBeLessThanOrEqual(2);
+  });
+});
+
+describe('the OS image of the ControllerConfig', () => {
+  const image = (digit: string) => `registry.example.com/os@sha256:${digit.repeat(64)}`;
+  const extensions = image('e');
+  const spec = { baseOSContainerImage: image('1'), baseOSExtensionsContainerImage: extensions };
+
+  async function imagesOf(pool: string): Promise<readonly unknown[]> {
+    const { spec } = await fixture.api.client.get(MACHINE_CONFIG_POOLS, { name: pool });
+    const name = spec.configuration?.name ?? '';
+    const rendered = await fixture.api.client.get(MACHINE_CONFIGS, { name });
+    return [rendered.spec.osImageURL, rendered.spec.baseOSExtensionsContainerImage];
+  }
+
+  const overrides = (pool: string) =>
+    metric(fixture.controllers.metrics, 'os_image_url_override', { pool });
+
+  it('reaches every pool, and a MachineConfig that wins over it shows on its pool', async () => {
+    const { client } = fixture.api;
+    for (const name of ['plain', 'special']) {
+      await client.create(MACHINE_CONFIGS, aConfig(`00-${name}`, name, [aFile('/etc/o', name)]));
+      await client.create(MACHINE_CONFIG_POOLS, aPool(name));
+    }
+    const own = aConfig('50-special', 'special', []);
+    await client.create(MACHINE_CONFIGS, { ...own, spec: { osImageURL: image('2') } });
+    const metadata = { name: 'machine-config-controller' };
+    await client.apply(CONTROLLER_CONFIGS, { metadata, spec }, { fieldManager: 'a-person' });
+
+    const shown = await fixture.observer.pool(
+      'special',
+      (one) => condition(one, 'OSImageOverridden') !== undefined,
+    );
+    expect(condition(shown, 'OSImageOverridden')?.message).toContain(
+      `MachineConfig 50-special sets spec.osImageURL to ${image('2')}, in place of ${image('1')}`,
+    );
+    expect(condition(shown, 'RenderDegraded')?.status).toBe('False');
+    const name = shown.spec.configuration?.name;
+    const plain = await fixture.observer.pool(
+      'plain',
+      (one) => one.spec.configuration !== undefined,
+    );
+    expect(condition(plain, 'OSImageOverridden')).toBeUndefined();
+    expect(await imagesOf('plain')).toEqual([image('1'), extensions]);
+    expect(await imagesOf('special')).toEqual([image('2'), extensions]);
+    expect(await overrides('special')).toBe(1);
+    expect(await overrides('plain')).toBe(0);
+
+    // The cluster comes to have the same image: the config stays, the override ends.
+    const changed = { ...spec, baseOSContainerImage: image('2') };
+    await client.apply(
+      CONTROLLER_CONFIGS,
+      { metadata, spec: changed },
+      { fieldManager: 'a-person' },
+    );
+    const ended = await fixture.observer.pool(
+      'special',
+      (one) => condition(one, 'OSImageOverridden') === undefined,
+    );
+    expect(ended.spec.configuration?.name).toBe(name);
+    const rendered = await client.get(MACHINE_CONFIGS, { name: name ?? '' });
+    expect(rendered.metadata.annotations).not.toHaveProperty(ANNOTATION.OS_IMAGE_URL_OVERRIDDEN);
+    expect(await overrides('special')).toBe(0);
   });
 });

@@ -5,6 +5,7 @@ import {
   MACHINE_CONFIGS,
   MACHINE_CONFIGURATIONS,
   NAMESPACES,
+  OS_IMAGE_STREAMS,
   ROLLOUT_POLICIES,
   type KubeObject,
   type Resource,
@@ -382,6 +383,8 @@ describe('a MachineConfigNode', () => {
       Uncordoned: ['UncordonedNode'],
       NodeDegraded: [],
       ForeignUpdater: [],
+      PinnedImageSetsProgressing: [],
+      PinnedImageSetsDegraded: [],
     };
     expect(columns).toEqual(
       Object.fromEntries(
@@ -420,6 +423,50 @@ describe('a RolloutPolicy', () => {
 
   it('may say nothing at all', async () => {
     expect(await refusalOf(ROLLOUT_POLICIES, { metadata: { name: 'empty' } })).toBe('accepted');
+  });
+});
+
+describe('an OSImageStream', () => {
+  const image = `registry.example.com/os@sha256:${'1'.repeat(64)}`;
+  const stream = { name: 'rhel-10', osImage: image, osExtensionsImage: image };
+  const apply = async (status: object) =>
+    api.client
+      .apply(
+        OS_IMAGE_STREAMS,
+        { metadata: { name: 'cluster' }, status },
+        { fieldManager: 'a-person', subresource: 'status' },
+      )
+      .then(
+        () => 'accepted',
+        (error: unknown) => (error as Error).message,
+      );
+
+  beforeAll(async () => {
+    const cluster = { metadata: { name: 'cluster' }, spec: {} };
+    expect(await refusalOf(OS_IMAGE_STREAMS, cluster)).toBe('accepted');
+  });
+
+  it('is a singleton', async () => {
+    expect(await refusalOf(OS_IMAGE_STREAMS, { metadata: { name: 'other' }, spec: {} })).toContain(
+      'its name must be cluster',
+    );
+  });
+
+  it.each([
+    ['a stream', [stream], 'accepted'],
+    ['no stream', [], 'availableStreams: Required value'],
+    [
+      'an image by tag',
+      [{ ...stream, osImage: 'registry.example.com/os:10' }],
+      'must end with @sha256',
+    ],
+    [
+      'no extensions image',
+      [{ name: 'rhel-10', osImage: image }],
+      'osExtensionsImage: Required value',
+    ],
+  ])('is judged with %s', async (_what, availableStreams, answer) => {
+    expect(await apply({ availableStreams, defaultStream: 'rhel-10' })).toContain(answer);
   });
 });
 

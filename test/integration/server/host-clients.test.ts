@@ -43,6 +43,7 @@ async function start(given: Pick<ServerDependencies, 'limits' | 'timeouts'>) {
       machineConfigNode: () => undefined,
       policy: () => undefined,
       machineConfiguration: () => undefined,
+      pinnedImageSet: () => undefined,
       missing: () => [],
       onMoved: () => () => undefined,
     },

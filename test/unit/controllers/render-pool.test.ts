@@ -31,6 +31,8 @@ function render(sources: readonly MachineConfig[], current?: MachineConfig): str
   const view = {
     machineConfigs: { list: () => sources, get: () => current },
     controllerConfigs: { get: () => undefined },
+    osImageStreams: { get: () => undefined },
+    workerStream: '',
   };
   return renderPool(view, pool, '0.0.0-test')?.rendered.name;
 }

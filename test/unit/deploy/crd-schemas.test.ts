@@ -42,6 +42,8 @@ const KINDS: Readonly<Record<string, z.ZodType>> = {
   ImageContentSourcePolicy: schemas.ImageContentSourcePolicy,
   ClusterImagePolicy: schemas.ClusterImagePolicy,
   ImagePolicy: schemas.ImagePolicy,
+  OSImageStream: schemas.OSImageStream,
+  PinnedImageSet: schemas.PinnedImageSet,
 };
 
 describe('the zod schemas and the CRDs', () => {
@@ -83,6 +85,7 @@ const OF_MCO: Readonly<Record<string, readonly string[]>> = {
     ...['bootImageSkewEnforcementStatus', 'conditions', 'managedBootImagesStatus'],
     ...['nodeDisruptionPolicyStatus', 'observedGeneration'],
   ],
+  OSImageStream: ['availableStreams', 'defaultStream'],
   MachineConfigPool: [
     ...['certExpirys', 'conditions', 'configuration', 'degradedMachineCount', 'machineCount'],
     ...['observedGeneration', 'osImageStream', 'poolSynchronizersStatus', 'readyMachineCount'],
@@ -98,7 +101,7 @@ it.each(Object.keys(OF_MCO))(
       .map((path) => /^status\.(\w+)$/.exec(path)?.[1])
       .filter((field) => field !== undefined);
 
-    expect(fields.length).toBeGreaterThan(2);
+    expect(fields.length).toBeGreaterThan(1);
     expect(fields.filter((field) => OF_MCO[kind]?.includes(field) !== true)).toEqual([]);
   },
 );

@@ -94,6 +94,7 @@ function aServer(options: Seen = {}) {
       },
       policy: () => undefined,
       machineConfiguration: () => undefined,
+      pinnedImageSet: () => undefined,
       missing: () => options.missing ?? [],
       onMoved: () => () => undefined,
     },

@@ -73,6 +73,7 @@ function aServer(holdMs = 3_600_000) {
       machineConfigNode: (name) => states.get(name),
       policy: () => undefined,
       machineConfiguration: () => undefined,
+      pinnedImageSet: () => undefined,
       missing: () => [],
       onMoved: (listener) => {
         state.moved = listener;

@@ -63,6 +63,83 @@ spec: {baseOSContainerImage: ${image}, infra: {anything: true}}
     expect(pools[0]?.rendered.spec.osImageURL).toBe(image);
   });
 
+  it('note a MachineConfig that wins over the OS image of the ControllerConfig', () => {
+    const result = renderTexts({
+      'a.yaml': `${poolText('worker')}---\n${GOOD}`,
+      'b.yaml': `apiVersion: machineconfiguration.openshift.io/v1
+kind: MachineConfig
+metadata: {name: 50-os, labels: {${ROLE}: worker}}
+spec:
+  osImageURL: ${image('2')}
+`,
+      'c.yaml': `apiVersion: machineconfiguration.openshift.io/v1
+kind: ControllerConfig
+metadata: {name: machine-config-controller}
+spec: {baseOSContainerImage: ${image('1')}}
+`,
+    });
+    expect(findingsOf(result)).toEqual([
+      `note b.yaml:5 spec.osImageURL wins over ${image('1')} of the cluster`,
+    ]);
+    expect(result.pools[0]?.rendered.spec.osImageURL).toBe(image('2'));
+  });
+
+  const image = (digit: string) => `registry.example.com/os@sha256:${digit.repeat(64)}`;
+  const streams = `apiVersion: machineconfiguration.openshift.io/v1alpha1
+kind: OSImageStream
+metadata: {name: cluster}
+spec: {}
+status:
+  defaultStream: rhel-9
+  availableStreams:
+    - {name: rhel-9, osImage: ${image('1')}, osExtensionsImage: ${image('2')}}
+    - {name: rhel-10, osImage: ${image('3')}, osExtensionsImage: ${image('4')}}
+`;
+  const chosen = '  osImageStream: {name: rhel-10}\n';
+
+  it('take the OS image from the stream of a pool, or for a custom pool from that of worker', () => {
+    const { pools, findings } = renderTexts({
+      'a.yaml': `${GOOD}---\n${configText('00-infra', 'infra', fileSpec('/etc/b'))}`,
+      'p.yaml': `${poolText('worker', chosen)}---\n${poolText('infra')}`,
+      's.yaml': streams,
+    });
+    expect(findings).toEqual([]);
+    expect(
+      pools.map(({ rendered: { spec } }) => [spec.osImageURL, spec.baseOSExtensionsContainerImage]),
+    ).toEqual([
+      [image('3'), image('4')],
+      [image('3'), image('4')],
+    ]);
+  });
+
+  it.each([
+    [
+      'is not there',
+      { 's.yaml': streams.replaceAll('rhel-10', 'rhel-11') },
+      'OSImageStream cluster has no stream rhel-10',
+    ],
+    ['has no object', {}, 'there is no OSImageStream cluster'],
+  ])('refuse a stream that %s, once, at the pool that names it', (_what, files, problem) => {
+    const result = renderTexts({
+      'a.yaml': `${GOOD}---\n${configText('00-infra', 'infra', fileSpec('/etc/b'))}`,
+      'p.yaml': `${poolText('worker', chosen)}---\n${poolText('infra')}`,
+      ...files,
+    });
+    expect(findingsOf(result)).toEqual([`error p.yaml:10 spec.osImageStream.name ${problem}`]);
+  });
+
+  it('refuse a stream beside an image of a MachineConfig', () => {
+    const result = renderTexts({
+      'a.yaml': GOOD,
+      'b.yaml': configText('50-os', 'worker', `  osImageURL: ${image('5')}\n`),
+      'p.yaml': poolText('worker', chosen),
+      's.yaml': streams,
+    });
+    expect(findingsOf(result)).toEqual([
+      expect.stringContaining('cannot override MachineConfig osImageURL and set') as unknown,
+    ]);
+  });
+
   it('refuse an image without digest at its place in the ControllerConfig', () => {
     const result = renderTexts({
       'a.yaml': `${poolText('worker')}---\n${GOOD}`,
@@ -350,14 +427,34 @@ describe('what has no effect is a warning', () => {
     expect(found.pools).toHaveLength(1);
   });
 
-  it("MCO's fields of a pool that nobody acts upon", () => {
-    const more = '  osImageStream: {name: rhel-10}\n  pinnedImageSets: [{name: a}]\n';
+  it('pinned images of a pool that are not among the manifests', () => {
+    const more = '  pinnedImageSets: [{name: a}]\n';
     const found = renderTexts({ 'a.yaml': GOOD, 'p.yaml': poolText('worker', more) });
     expect(findingsOf(found)).toEqual([
-      'warning p.yaml:10 spec.osImageStream is not acted upon',
-      'warning p.yaml:11 spec.pinnedImageSets is not acted upon',
+      'warning p.yaml:10 spec.pinnedImageSets[0].name there is no PinnedImageSet a among the manifests',
     ]);
     expect(found.pools).toHaveLength(1);
+  });
+
+  it('no pinned images that are; one by tag is an error', () => {
+    const set = (image: string) => `apiVersion: machineconfiguration.openshift.io/v1
+kind: PinnedImageSet
+metadata: {name: a}
+spec:
+  pinnedImages:
+    - name: ${image}
+`;
+    const more = '  pinnedImageSets: [{name: a}]\n';
+    const files = { 'a.yaml': GOOD, 'p.yaml': poolText('worker', more) };
+    const image = `registry.example.com/app@sha256:${'1'.repeat(64)}`;
+    expect(findingsOf(renderTexts({ ...files, 's.yaml': set(image) }))).toEqual([]);
+    expect(
+      findingsOf(renderTexts({ ...files, 's.yaml': set('registry.example.com/app:1') })),
+    ).toEqual([
+      expect.stringMatching(
+        /^error s\.yaml:6 spec\.pinnedImages\[0\]\.name the image has no digest/,
+      ),
+    ]);
   });
 
   it('a policy without a pool; an impossible one is an error', () => {

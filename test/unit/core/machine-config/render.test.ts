@@ -163,6 +163,46 @@ describe('images', () => {
     expect(annotations[ANNOTATION.OS_IMAGE_URL_OVERRIDDEN]).toBe('true');
   });
 
+  test('what a person sets beside those of the cluster is named, with the last MachineConfig', () => {
+    const { imageOverrides } = render([
+      machineConfig('10', { osImageURL: 'registry.example/first@sha256:4' }),
+      machineConfig('20', { osImageURL: userImage, baseOSExtensionsContainerImage: userImage }),
+      machineConfig(
+        '30',
+        { osImageURL: 'registry.example/generated@sha256:7' },
+        { annotations: { [ANNOTATION.GENERATED_BY_CONTROLLER_VERSION]: 'abc' } },
+      ),
+    ]);
+    expect(imageOverrides).toEqual([
+      {
+        ...{ field: 'osImageURL', machineConfig: '20', image: userImage },
+        instead: CONTROLLER.baseOSContainerImage,
+      },
+      {
+        ...{ field: 'baseOSExtensionsContainerImage', machineConfig: '20', image: userImage },
+        instead: CONTROLLER.baseOSExtensionsContainerImage,
+      },
+    ]);
+  });
+
+  test.each<[string, MachineConfig['spec']]>([
+    ['none', {}],
+    ['the one of the cluster', { osImageURL: CONTROLLER.baseOSContainerImage }],
+  ])('a person who sets %s overrides nothing', (_what, spec) => {
+    expect(render([machineConfig('a', spec)]).imageOverrides).toEqual([]);
+  });
+
+  test('where the cluster names no image, a person overrides none', () => {
+    const controllerConfig = {
+      ...CONTROLLER,
+      ...{ baseOSContainerImage: '', baseOSExtensionsContainerImage: '' },
+    };
+    const { imageOverrides } = render([machineConfig('a', { osImageURL: userImage })], {
+      controllerConfig,
+    });
+    expect(imageOverrides).toEqual([]);
+  });
+
   const stream = {
     name: 'el10',
     osImage: 'registry.example/10@sha256:5',

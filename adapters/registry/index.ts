@@ -1,0 +1,2 @@
+export { RegistryClient } from './client';
+export { fileInImage } from './image-file';

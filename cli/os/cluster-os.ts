@@ -1,0 +1,122 @@
+/** OS images in the cluster: who sets them, and how they are set. */
+
+import type { KubeClient } from '../../adapters/kube/client';
+import {
+  CONTROLLER_CONFIGS,
+  MACHINE_CONFIGS,
+  OS_IMAGE_STREAMS,
+  type KubeObject,
+} from '../../adapters/kube/resources';
+import { CONTROLLER_CONFIG } from '../../core/controller-config';
+import { failureName } from '../../core/errors';
+import type { MachineConfig } from '../../core/machine-config/types';
+import { ANNOTATION, FIELD_MANAGER } from '../../core/names';
+import { OS_IMAGE_STREAM } from '../../core/pool/image-stream';
+import { textAt } from '../../core/values-at';
+
+export interface OsImages {
+  readonly osImage: string;
+  /** Empty = none. */
+  readonly extensionsImage: string;
+}
+
+/** Of the ControllerConfig; an empty text is none. */
+export interface ClusterOs extends OsImages {
+  readonly releaseImage: string;
+  readonly version: string;
+}
+
+/** As in an OSImageStream. */
+export interface Stream {
+  readonly name: string;
+  readonly osImage: string;
+  readonly osExtensionsImage: string;
+}
+
+export interface CliOs {
+  /** Undefined = there is no ControllerConfig, or the caller may not read it. */
+  ofCluster(): Promise<ClusterOs | undefined>;
+  /** Undefined = there is none of this name. */
+  machineConfig(name: string): Promise<MachineConfig | undefined>;
+  /** Makes the ControllerConfig where there is none. Without a release, what this command wrote of one goes. */
+  setForCluster(os: OsImages & Partial<ClusterOs>): Promise<void>;
+  /** Whether pools may choose one. */
+  hasStreams(): Promise<boolean>;
+  /** Makes the OSImageStream where there is none. False = its kind is not served. */
+  setStreams(streams: readonly Stream[], usual: string): Promise<boolean>;
+  /** Makes the MachineConfig where there is none. */
+  setForPool(
+    name: string,
+    labels: Readonly<Record<string, string>>,
+    images: OsImages,
+  ): Promise<void>;
+}
+
+const FIELD_OWNER = `${FIELD_MANAGER.CLI}-os`;
+
+export function clusterOs(client: KubeClient): CliOs {
+  return {
+    ofCluster: async () => {
+      const reading = client.get(CONTROLLER_CONFIGS, { name: CONTROLLER_CONFIG });
+      const config = await orUndefined(reading, ['ObjectNotFound', 'ApiForbidden']);
+      return config === undefined ? undefined : osOf(config);
+    },
+    machineConfig: (name) => orUndefined(client.get(MACHINE_CONFIGS, { name }), ['ObjectNotFound']),
+    setForCluster: async ({ osImage, extensionsImage, releaseImage, version }) => {
+      const annotations =
+        version === undefined ? {} : { [ANNOTATION.RELEASE_IMAGE_VERSION]: version };
+      const object = {
+        metadata: { name: CONTROLLER_CONFIG, annotations },
+        spec: {
+          baseOSContainerImage: osImage,
+          baseOSExtensionsContainerImage: extensionsImage,
+          ...(releaseImage === undefined ? {} : { releaseImage }),
+        },
+      };
+      await client.apply(CONTROLLER_CONFIGS, object, { fieldManager: FIELD_OWNER });
+    },
+    hasStreams: async () => {
+      const reading = client.get(OS_IMAGE_STREAMS, { name: OS_IMAGE_STREAM });
+      return (await orUndefined(reading, ['ObjectNotFound'])) !== undefined;
+    },
+    setStreams: async (availableStreams, defaultStream) => {
+      const metadata = { name: OS_IMAGE_STREAM };
+      const how = { fieldManager: FIELD_OWNER };
+      const making = client.apply(OS_IMAGE_STREAMS, { metadata, spec: {} }, how);
+      if ((await orUndefined(making, ['ObjectNotFound'])) === undefined) return false;
+      const status = { availableStreams, defaultStream };
+      await client.apply(OS_IMAGE_STREAMS, { metadata, status }, { ...how, subresource: 'status' });
+      return true;
+    },
+    setForPool: async (name, labels, { osImage, extensionsImage }) => {
+      const spec = {
+        osImageURL: osImage,
+        ...(extensionsImage === '' ? {} : { baseOSExtensionsContainerImage: extensionsImage }),
+      };
+      const object = { metadata: { name, labels }, spec };
+      await client.apply(MACHINE_CONFIGS, object, { fieldManager: FIELD_OWNER });
+    },
+  };
+}
+
+function osOf(config: KubeObject): ClusterOs {
+  const spec = (field: string): string => textAt(config, 'spec', field) ?? '';
+  return {
+    osImage: spec('baseOSContainerImage') || spec('osImageURL'),
+    extensionsImage: spec('baseOSExtensionsContainerImage'),
+    releaseImage: spec('releaseImage'),
+    version: config.metadata.annotations?.[ANNOTATION.RELEASE_IMAGE_VERSION] ?? '',
+  };
+}
+
+async function orUndefined<T>(
+  reading: Promise<T>,
+  absent: readonly string[],
+): Promise<T | undefined> {
+  try {
+    return await reading;
+  } catch (error) {
+    if (absent.includes(failureName(error) ?? '')) return undefined;
+    throw error;
+  }
+}

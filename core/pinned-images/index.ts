@@ -1,0 +1,2 @@
+export * from './pinned-images';
+export * from './report';
