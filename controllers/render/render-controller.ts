@@ -49,6 +49,9 @@ export interface RenderDeps {
 /** A refused write is reported once. */
 const REFUSED_AGAIN_MS = 60_000;
 
+/** MCO's reason. */
+const OVERRIDDEN = 'OSImageURLOverridden';
+
 export class RenderController {
   readonly #deps: RenderDeps;
   readonly #leading: AbortSignal;
@@ -192,11 +195,17 @@ export class RenderController {
     const isNew = await this.#store(pool, rendered);
     await this.#pointTo(pool, rendered, sources);
     await this.#setCondition(pool, { type: PoolCondition.RENDER_DEGRADED, status: 'False' });
-    metrics.osImageOverridden(
-      name,
-      rendered.annotations[ANNOTATION.OS_IMAGE_URL_OVERRIDDEN] === 'true',
-    );
+    const isOverridden = rendered.annotations[ANNOTATION.OS_IMAGE_URL_OVERRIDDEN] === 'true';
+    metrics.osImageOverridden(name, isOverridden);
+    this.#tellOverride(pool, isOverridden ? rendered.spec.osImageURL : undefined);
     return { config: rendered.name, sources: sources.length, isNew };
+  }
+
+  #tellOverride(pool: MachineConfigPool, image: string | undefined): void {
+    const { events } = this.#deps;
+    const subject = { resource: MACHINE_CONFIG_POOLS, object: pool };
+    if (image === undefined) events.over(subject, OVERRIDDEN);
+    else events.record(subject, 'Normal', OVERRIDDEN, `a MachineConfig sets osImageURL: ${image}`);
   }
 
   #tellIgnored(pool: MachineConfigPool): void {

@@ -56,12 +56,15 @@ function controllerWith(isThere: readonly boolean[]) {
   return { asked, rendered, seen, firstWord, end: () => ended.abort() };
 }
 
-it('tries again what the API server has refused, for a policy that is fixed meanwhile', async () => {
-  jest.useFakeTimers();
+/** Renders one MachineConfig. @param create - what becomes of the rendered config */
+function rendering(
+  spec: Partial<MachineConfig['spec']>,
+  create: (name: string) => Promise<unknown> = () => Promise.resolve({}),
+) {
   const ended = new AbortController();
   const config: MachineConfig = {
     metadata: { name: '50-a', labels: { role: 'worker' } },
-    spec: { config: { ignition: { version: '3.5.0' } } },
+    spec: { config: { ignition: { version: '3.5.0' } }, ...spec },
   };
   const pool = {
     metadata: { name: 'worker' },
@@ -73,37 +76,64 @@ it('tries again what the API server has refused, for a policy that is fixed mean
     machineConfigs: new Objects([config]),
     pools: new Objects([pool]),
   } as unknown as ClusterPicture;
-  const created: string[] = [];
   const conditions: unknown[] = [];
-  let isRefusing = true;
+  const events: string[] = [];
   const writer = {
-    create: (_resource: unknown, { metadata }: MachineConfig) => {
-      if (isRefusing) return Promise.reject(fail('ApiRefused', 'denied by a policy'));
-      created.push(metadata.name);
-      return Promise.resolve({});
-    },
+    create: (_resource: unknown, { metadata }: MachineConfig) => create(metadata.name),
     apply: (_resource: unknown, object: { status?: { conditions: unknown } }) => {
       if (object.status !== undefined) conditions.push(object.status.conditions);
       return Promise.resolve({});
     },
   };
   const quiet = (): void => undefined;
+  const record = (_subject: unknown, _type: string, reason: string): void => {
+    events.push(reason);
+  };
   const deps = {
-    ...{ picture, writer, version: '0.0.0', readConfig: quiet, events: { record: quiet } },
+    ...{ picture, writer, version: '0.0.0', readConfig: quiet, events: { record, over: quiet } },
     metrics: { rendered: quiet, osImageOverridden: quiet },
     settled: () => Promise.resolve(),
     log: { debug: quiet, info: quiet, error: quiet, warn: quiet },
     now: () => '2030-01-01T00:00:00Z',
   } as unknown as RenderDeps;
   new RenderController(deps, ended.signal);
+  return { conditions, events, end: () => ended.abort() };
+}
+
+it('tries again what the API server has refused, for a policy that is fixed meanwhile', async () => {
+  jest.useFakeTimers();
+  const created: string[] = [];
+  let isRefusing = true;
+  const { conditions, end } = rendering({}, (name) => {
+    if (isRefusing) return Promise.reject(fail('ApiRefused', 'denied by a policy'));
+    created.push(name);
+    return Promise.resolve({});
+  });
 
   await jest.advanceTimersByTimeAsync(30_000);
   expect(conditions).toEqual([[expect.objectContaining({ reason: 'ApiRefused', status: 'True' })]]);
   isRefusing = false;
   await jest.advanceTimersByTimeAsync(60_000);
-  ended.abort();
+  end();
 
   expect(created).toEqual([expect.stringMatching(/^rendered-worker-/)]);
+});
+
+it.each([
+  [
+    'tells of an OS image that a MachineConfig sets',
+    `registry.example.net/os@sha256:${'1'.repeat(64)}`,
+    true,
+  ],
+  ['tells of none that no MachineConfig sets', undefined, false],
+])('%s', async (_what, osImageURL, isTold) => {
+  jest.useFakeTimers();
+  const { events, end } = rendering(osImageURL === undefined ? {} : { osImageURL });
+  await jest.advanceTimersByTimeAsync(30_000);
+  end();
+
+  expect(events).toContain('RenderedConfigGenerated');
+  expect(events.includes('OSImageURLOverridden')).toBe(isTold);
 });
 
 it('renders a pool whose config was deleted', async () => {
