@@ -239,6 +239,7 @@ async function lead(standing: Standing, leadership: Leadership): Promise<void> {
   await Promise.all(controllers.map((controller) => controller.idle()));
   // The gauges would go stale; the next leader shows the pools.
   metrics.poolsObserved([], [], assignNodes([], []));
+  metrics.certificatesObserved([]);
 }
 
 async function refuseMco(

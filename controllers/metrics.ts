@@ -7,7 +7,9 @@ import { annotationOf, isDegraded, isUnavailable, isUpdatedTo } from '../core/no
 import type { Node } from '../core/node/types';
 import { poolsForNode, type Membership } from '../core/pool/membership';
 import type { MachineConfigPool } from '../core/pool/types';
+import { createNodeGauges } from './node-gauges';
 import { createPoolGauges } from './pool-gauges';
+import type { KnownOfPools } from './pool-progress';
 
 const PREFIX = 'slipway_controllers';
 
@@ -17,6 +19,7 @@ export interface ControllerMetrics {
     pools: readonly MachineConfigPool[],
     nodes: readonly Node[],
     membership: Membership,
+    known?: KnownOfPools,
   ): void;
   certificatesObserved(expiries: readonly CertificateExpiry[]): void;
   rendered(pool: string, outcome: RenderOutcome, seconds: number): void;
@@ -38,11 +41,6 @@ export function createMetrics(registry = new Registry()): ControllerMetrics {
   const degraded = gauge('mco_degraded_machine_count', 'Nodes that have failed', ['pool']);
   const unavailable = gauge('mco_unavailable_machine_count', 'Nodes not available', ['pool']);
   const alert = gauge('mcc_pool_alert', '1 for a node whose pools contradict each other', ['node']);
-  const override = gauge(
-    'os_image_url_override',
-    '1 when a MachineConfig sets another osImageURL than the ControllerConfig has',
-    ['pool'],
-  );
   const leader = gauge(`${PREFIX}_leader`, '1 while this replica leads', []);
   const renders = new Counter({
     name: `${PREFIX}_renders_total`,
@@ -64,40 +62,16 @@ export function createMetrics(registry = new Registry()): ControllerMetrics {
     registers,
   });
   const poolGauges = createPoolGauges(registry);
-  let members: Membership['members'] = new Map();
-  new Gauge({
-    name: 'mco_state',
-    help: '1 per node, with what its state annotation says; the reason only of a failed one',
-    labelNames: ['node', 'pool', 'state', 'reason'],
-    registers,
-    // At scrape time: too much for every change of a pool.
-    collect() {
-      this.reset();
-      for (const [pool, nodes] of members) {
-        for (const node of nodes) this.set({ pool, ...stateLabels(node) }, 1);
-      }
-    },
-  });
-  let expiries: readonly CertificateExpiry[] = [];
-  new Gauge({
-    name: 'slipway_certificate_expiry_seconds',
-    help: 'Until the first certificate of this subject in this bundle ends; below 0 afterwards',
-    labelNames: ['bundle', 'subject'],
-    registers,
-    collect() {
-      this.reset();
-      // The first one to end comes first, and counts.
-      for (const { bundle, subject, expiry } of expiries.toReversed()) {
-        this.set({ bundle, subject }, (Date.parse(expiry) - Date.now()) / 1000);
-      }
-    },
-  });
+  const nodeGauges = createNodeGauges(registry);
+  const overrides = createOverrides(registry);
+  const certificates = createExpiries(registry);
   leader.set(0);
   return {
     registry,
-    poolsObserved: (pools, nodes, membership) => {
-      members = membership.members;
-      poolGauges.observe(pools, nodes, membership);
+    poolsObserved: (pools, nodes, membership, known) => {
+      nodeGauges.observe(membership.members);
+      overrides.keepOnly(pools.map(({ metadata }) => metadata.name));
+      poolGauges.observe(pools, nodes, membership, known);
       for (const metric of [machines, updated, degraded, unavailable, alert]) metric.reset();
       for (const pool of pools) {
         const labels = { pool: pool.metadata.name };
@@ -110,16 +84,12 @@ export function createMetrics(registry = new Registry()): ControllerMetrics {
       }
       for (const node of contradictory(pools, membership)) alert.set({ node }, 1);
     },
-    certificatesObserved: (seen) => {
-      expiries = seen;
-    },
+    certificatesObserved: certificates.observe,
     rendered: (pool, outcome, seconds) => {
       renders.inc({ pool, outcome });
       renderSeconds.observe({ pool }, seconds);
     },
-    osImageOverridden: (pool, overridden) => {
-      override.set({ pool }, overridden ? 1 : 0);
-    },
+    osImageOverridden: overrides.set,
     rolloutWoken: (pool) => {
       wakes.inc({ pool });
     },
@@ -129,15 +99,59 @@ export function createMetrics(registry = new Registry()): ControllerMetrics {
   };
 }
 
-/** The pool's condition has the whole reason. */
-const REASON_LENGTH = 120;
-
-function stateLabels(node: Node): { node: string; state: string; reason: string } {
-  const reason = isDegraded(node) ? annotationOf(node, ANNOTATION.REASON) : undefined;
+function createExpiries(registry: Registry): {
+  readonly observe: (expiries: readonly CertificateExpiry[]) => void;
+} {
+  let expiries: readonly CertificateExpiry[] = [];
+  new Gauge({
+    name: 'slipway_certificate_expiry_seconds',
+    help: 'Until the first certificate of this subject in this bundle ends; below 0 afterwards',
+    labelNames: ['bundle', 'subject'],
+    registers: [registry],
+    collect() {
+      this.reset();
+      // The first one to end comes first, and counts.
+      for (const { bundle, subject, expiry } of expiries.toReversed()) {
+        this.set({ bundle, subject }, (Date.parse(expiry) - Date.now()) / 1000);
+      }
+    },
+  });
   return {
-    node: node.metadata.name,
-    state: annotationOf(node, ANNOTATION.STATE) ?? '',
-    reason: (reason ?? '').slice(0, REASON_LENGTH),
+    observe: (seen) => {
+      expiries = seen;
+    },
+  };
+}
+
+interface Overrides {
+  readonly set: (pool: string, overridden: boolean) => void;
+  /** Pools that are gone, or another replica's, are not shown. */
+  readonly keepOnly: (pools: readonly string[]) => void;
+}
+
+function createOverrides(registry: Registry): Overrides {
+  const rendered = new Map<string, boolean>();
+  let shown: readonly string[] = [];
+  new Gauge({
+    name: 'os_image_url_override',
+    help: '1 when a MachineConfig sets another osImageURL than the ControllerConfig has',
+    labelNames: ['pool'],
+    registers: [registry],
+    collect() {
+      this.reset();
+      for (const pool of shown) {
+        const isOverridden = rendered.get(pool);
+        if (isOverridden !== undefined) this.set({ pool }, isOverridden ? 1 : 0);
+      }
+    },
+  });
+  return {
+    set: (pool, overridden) => {
+      rendered.set(pool, overridden);
+    },
+    keepOnly: (pools) => {
+      shown = pools;
+    },
   };
 }
 

@@ -41,6 +41,7 @@ import type {
   WriteDrift,
 } from './ports';
 import { knownHost } from './known-host';
+import { createHeardHosts } from './heard-hosts';
 import { subjectOf } from './peer';
 import { serveReports } from './report-endpoint';
 import type { HostTls } from './tls';
@@ -140,6 +141,7 @@ export function buildServer(dependencies: ServerDependencies): Server {
     raw.once('close', () => connections?.waitFor(socket));
   });
   observe(host, metrics);
+  hearHosts(host, metrics, dependencies);
   limitRequests(host, dependencies);
   refuseOddRequests(host);
   const looks = createAddressLimit(LOOK_LIMIT, () => performance.now());
@@ -230,6 +232,19 @@ export function buildServer(dependencies: ServerDependencies): Server {
     plain: buildPlain({ metrics, logger, missing }),
     cutOffHosts: () => connections?.destroyAll(),
   };
+}
+
+/** Also one that asks too often is heard. */
+function hearHosts(
+  host: FastifyInstance,
+  { registry }: ServerMetrics,
+  { cluster, identify = peerOf, wallClock = Date.now }: ServerDependencies,
+): void {
+  const heard = createHeardHosts(registry, cluster, wallClock);
+  host.addHook('onRequest', async (request) => {
+    const node = nodeOfPeer(identify(request));
+    if (node !== undefined) heard(node);
+  });
 }
 
 /** By name, because many nodes may share an address; other certificates by address. */

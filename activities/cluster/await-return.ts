@@ -13,6 +13,7 @@ import { orDeleted, refuseAnotherNode } from './known-node';
 import { ReadyCount } from './ready-count';
 import { showMeanwhile } from './show-meanwhile';
 import { SILENT_MS } from './silent-picture';
+import { tell } from './tell';
 import { Wakeups } from './wakeups';
 
 const HEARTBEAT_MS = 5_000;
@@ -36,14 +37,24 @@ export function createAwaitReturn(ports: ClusterPorts): ClusterActivities['await
       shown = shown.then(() => showMeanwhile(ports, input, phase));
     };
     const wait = new ReadyWait(ports, input, input.summary === undefined ? undefined : show);
+    const told = tellReboot(ports, input);
     try {
       const bootId = await wait.untilDecided();
-      await shown;
+      await Promise.all([shown, told]);
       return bootId === undefined ? {} : { bootId };
     } finally {
       wait.close();
     }
   };
+}
+
+async function tellReboot(
+  ports: ClusterPorts,
+  { node, config, rebootedFrom }: AwaitReturnInput,
+): Promise<void> {
+  const known = ports.view.nodes.get(node);
+  if (rebootedFrom === undefined || known === undefined || ports.run().attempt > 1) return;
+  await tell(ports, known, 'Normal', 'Reboot', `Node will reboot into config ${config}`);
 }
 
 interface Look {

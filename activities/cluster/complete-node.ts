@@ -8,7 +8,7 @@ import { orDeleted } from './known-node';
 import { completeChange, type Turned } from './node-changes';
 import { showPhase } from './show-phase';
 import { whileWanted } from './still-wanted';
-import { tell } from './node-events';
+import { tell } from './tell';
 
 /**
  * Returns a verified node to service. Safe to run twice, and retried until it succeeds. Writes the
@@ -18,10 +18,13 @@ export function createCompleteNode(ports: ClusterPorts): ClusterActivities['comp
   return async (input) => {
     const { node: name, config } = input;
     const throwIfGivenUp = whileWanted(ports, input);
+    let isUncordoned = false;
     const change = (known: Node, step: Turned<NodeStep>): NodeChange | undefined => {
       // Another worker may have completed it, and another update may have begun.
       throwIfGivenUp();
-      return completeChange(known, step, new Date(ports.now()).toISOString());
+      const difference = completeChange(known, step, new Date(ports.now()).toISOString());
+      isUncordoned = difference?.unschedulable === false;
+      return difference;
     };
     const node = await orDeleted(name, () => changeInTurn(ports, input, change));
     // The grant has ended: the next update need not wait for these writes.
@@ -35,8 +38,13 @@ export function createCompleteNode(ports: ClusterPorts): ClusterActivities['comp
         throwIfGivenUp,
       }),
       tell(ports, node, 'Normal', 'NodeDone', `node is on ${config}`),
+      ...(isUncordoned ? [tell(ports, node, 'Normal', 'Uncordon', uncordonedOn(config))] : []),
     ]);
     if (shown.status === 'rejected') throw shown.reason;
     ports.run().log.info('updated node', { node: name, config });
   };
+}
+
+function uncordonedOn(config: string): string {
+  return `Update completed for config ${config} and node has been uncordoned`;
 }

@@ -7,11 +7,11 @@ import type { CordonedNode } from '../../workflows/contracts/cluster';
 import { changeInTurn } from './in-turn';
 import { orDeleted } from './known-node';
 import { cordonChange, type Cordoning, type Turned } from './node-changes';
-import { tell } from './node-events';
 import { nothingToDrain } from './nothing-to-drain';
 import type { ClusterPorts, NodeChange } from './ports';
 import { showBegun } from './show-meanwhile';
 import { SilentPicture } from './silent-picture';
+import { tell } from './tell';
 
 /**
  * Targets and cordons a node, and checks whether any pod must leave. Safe to run twice. Shows the
@@ -40,10 +40,13 @@ export function cordonerOf(ports: ClusterPorts): Cordoner {
     const run = ports.run();
     const isOnly = await isOnlyNodeNow(input.node);
     const isCordoning = input.cordon && !isOnly;
+    let isNew = false;
     const change = (known: Node, step: Turned<Cordoning>): NodeChange | undefined => {
       throwIfGivenUp();
       refuse(known);
-      return cordonChange(known, { ...step, cordon: isCordoning });
+      const difference = cordonChange(known, { ...step, cordon: isCordoning });
+      isNew = difference?.unschedulable === true;
+      return difference;
     };
     const node = await orDeleted(input.node, () => changeInTurn(ports, input, change));
     const seen =
@@ -65,6 +68,7 @@ export function cordonerOf(ports: ClusterPorts): Cordoner {
       });
     }
     if (isSkipping) await tell(ports, node, 'Normal', 'DrainSkipped', NO_DRAIN);
+    if (isNew) await tell(ports, node, 'Normal', 'Cordon', 'Cordoned node to apply update');
     const cordoned = isCordonedBySlipway(node);
     run.log.info(cordoned ? 'cordoned node' : 'targeted node', {
       node: input.node,

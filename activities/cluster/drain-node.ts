@@ -13,7 +13,7 @@ import type { DrainPods } from './drain-pods';
 import { knownNode } from './known-node';
 import { drainPodsOf } from './nothing-to-drain';
 import { showMeanwhile } from './show-meanwhile';
-import { tell } from './node-events';
+import { tell } from './tell';
 import { Wakeups } from './wakeups';
 
 const PARALLEL_EVICTIONS = 10;
@@ -35,6 +35,9 @@ const SHOW_BLOCKER_AFTER_MS = 10_000;
  * left.
  */
 const LISTED_WITHIN_MS = 60_000;
+
+/** As in MCO (drainRequeueFailingThreshold). */
+const LONG_DRAIN_MS = 600_000;
 
 const NAMED = 5;
 
@@ -83,6 +86,7 @@ class Drain {
   #lastCheck: { readonly at: number; readonly done: Promise<void> } | undefined;
   #failure: Error | undefined;
   #warned = false;
+  #isToldLong = false;
   #heartbeatAt = 0;
   #shown = '';
   #shownAt = 0;
@@ -138,6 +142,7 @@ class Drain {
   async untilEmpty(): Promise<DrainedNode> {
     const { node } = this.input;
     this.run.log.info('draining node', { node, config: this.input.config });
+    const told = this.#tellBegun();
     for (;;) {
       this.run.signal.throwIfAborted();
       if (this.#failure !== undefined) throw this.#failure;
@@ -150,7 +155,7 @@ class Drain {
       const dueMs = this.#evicting < PARALLEL_EVICTIONS ? this.#pods.nextDueMs() : HEARTBEAT_MS;
       await this.#wakeups.wait(Math.min(dueMs, HEARTBEAT_MS));
     }
-    await this.#showing;
+    await Promise.all([this.#showing, told]);
     const result = { evicted: this.#pods.evicted, left: this.#pods.left() };
     this.run.log.info('drained node', { node, config: this.input.config, ...result });
     return result;
@@ -172,6 +177,12 @@ class Drain {
     const message = `node ${node} was not drained within ${drain.timeoutSeconds} s: ${fewSentences(blockers, { most: NAMED })}`;
     await tell(this.ports, await knownNode(this.ports, node), 'Warning', 'FailedToDrain', message);
     throw fail('DrainTimedOut', message, { node, blockers: blockers.slice(0, NAMED) });
+  }
+
+  async #tellBegun(): Promise<void> {
+    const known = this.ports.view.nodes.get(this.input.node);
+    if (known === undefined || this.run.attempt > 1) return;
+    await tell(this.ports, known, 'Normal', 'Drain', 'Draining node to update config.');
   }
 
   #warnOnce(): void {
@@ -240,11 +251,24 @@ class Drain {
     throw fail('Conflict', `node ${this.input.node} may have changed since it was read`);
   }
 
+  /** Once per attempt. */
+  async #tellLong(now: number): Promise<void> {
+    const { node, startedAt } = this.input;
+    const known = this.ports.view.nodes.get(node);
+    const isLong = now - Date.parse(startedAt) >= LONG_DRAIN_MS;
+    if (this.#isToldLong || !isLong || known === undefined) return;
+    this.#isToldLong = true;
+    const blockers = this.#pods.blockers().map(({ blocker }) => blocker);
+    const message = `node ${node} is not drained after ${LONG_DRAIN_MS / 1000} s: ${fewSentences(blockers, { most: NAMED })}`;
+    await tell(this.ports, known, 'Warning', 'DrainThresholdExceeded', message);
+  }
+
   #reportProgress(): void {
     const now = this.run.temporalNow();
     if (now - this.#heartbeatAt < HEARTBEAT_MS - 500) return;
     this.#heartbeatAt = now;
     this.run.heartbeat(this.#pods.progress());
+    void this.#tellLong(now);
     this.#showBlockers(now);
   }
 

@@ -196,14 +196,19 @@ export interface RolloutWaker {
 
 /** A failed write is only logged. */
 interface EventWriter {
-  onNode(
-    node: { readonly name: string; readonly uid: string },
-    event: {
-      readonly type: 'Normal' | 'Warning';
-      readonly reason: string;
-      readonly message: string;
-    },
-  ): Promise<void>;
+  onNode(about: EventSubject, event: ClusterEvent): Promise<void>;
+  onPool(about: EventSubject, event: ClusterEvent): Promise<void>;
+}
+
+interface EventSubject {
+  readonly name: string;
+  readonly uid: string;
+}
+
+export interface ClusterEvent {
+  readonly type: 'Normal' | 'Warning';
+  readonly reason: string;
+  readonly message: string;
 }
 
 /** One attempt of one activity, as the SDK runs it. */

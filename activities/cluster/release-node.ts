@@ -9,7 +9,7 @@ import { unlessGone } from './known-node';
 import { hasTaken, isOutOfService, releaseChange, type Turned } from './node-changes';
 import { showPhase } from './show-phase';
 import { whileAwaited, whileWanted } from './still-wanted';
-import { tell } from './node-events';
+import { tell } from './tell';
 
 /**
  * Returns a node to service after a failed or cancelled update, with the reason. Safe to run twice.
@@ -55,7 +55,8 @@ export function createReleaseNode(ports: ClusterPorts): ClusterActivities['relea
       config: input.config,
       reason,
     });
-    if (hasFailed) await tell(ports, node, 'Warning', 'UpdateFailed', reason);
+    const failure = input.unreconcilable ? 'FailedToReconcile' : 'UpdateFailed';
+    if (hasFailed) await tell(ports, node, 'Warning', failure, reason);
   };
 }
 

@@ -263,6 +263,18 @@ export class EventWriter {
     await this.on({ apiVersion: 'v1', kind: 'Node', name: node.name, uid: node.name }, event);
   }
 
+  async onPool(
+    { name, uid }: { readonly name: string; readonly uid: string },
+    event: {
+      readonly type: 'Normal' | 'Warning';
+      readonly reason: string;
+      readonly message: string;
+    },
+  ): Promise<void> {
+    const { kind } = MACHINE_CONFIG_POOLS;
+    await this.on({ apiVersion: apiVersionOf(MACHINE_CONFIG_POOLS), kind, name, uid }, event);
+  }
+
   async on(
     involvedObject: {
       readonly apiVersion: string;

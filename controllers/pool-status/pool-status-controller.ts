@@ -92,7 +92,10 @@ export class PoolStatusController {
     const membership = assignNodes(nodes, pools);
     const problems = findProblems(nodes, pools, membership);
     this.#tellProblems(problems, membership);
-    metrics.poolsObserved(pools, nodes, membership);
+    metrics.poolsObserved(pools, nodes, membership, {
+      machineConfigNode: (name) => picture.machineConfigNodes.get(name),
+      policy: (name) => picture.policies.get(name),
+    });
     const controlPlane = controlPlaneOf(nodes).length;
     const config = picture.controllerConfigs.get(CONTROLLER_CONFIG);
     const own = this.#deps.ownCertificates.bundles();

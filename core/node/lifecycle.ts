@@ -22,6 +22,9 @@ export const NodePhase = {
 } as const;
 export type NodePhase = (typeof NodePhase)[keyof typeof NodePhase];
 
+/** Histogram of how long each phase took, by pool and phase. */
+export const PHASE_METRIC = 'slipway_node_phase_duration_seconds';
+
 /**
  * Allowed next phases, from which the diagram in docs/ is drawn. `Gone` may follow every phase that
  * is no end.

@@ -2,6 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { messageOf } from '../../core/errors';
 import { fewLines } from '../../core/few';
 import { installTemporalRuntime } from '../temporal/runtime';
+import { addHostMetrics } from './metrics';
 import { withoutNoise } from './without-noise';
 import type { Logger } from '../logging';
 
@@ -84,7 +85,7 @@ async function serve(
   { retryMs = RETRY_MS, installRuntime = installTemporalRuntime }: WatchOptions,
 ): Promise<{ restarted(): void; close(): Promise<void> } | undefined> {
   if (metrics === undefined) return undefined;
-  const { collectDefaultMetrics, Counter, Gauge, Registry } = await import('prom-client');
+  const client = await import('prom-client');
   const { freeLoopbackPort, startHealthServer } = await import('../health-server.js');
   const core = `127.0.0.1:${await freeLoopbackPort()}`;
   try {
@@ -93,21 +94,9 @@ async function serve(
     log.warn({ reason: messageOf(error) }, 'metrics of Temporal are missing');
     installRuntime(withoutNoise(log));
   }
-  const registry = new Registry();
-  collectDefaultMetrics({ register: registry });
-  const reboots = new Counter({
-    name: 'slipway_host_worker_restarts_total',
-    help: 'How often a host served its queue again, after a reboot or a lost connection',
-    registers: [registry],
-  });
-  new Gauge({
-    name: 'slipway_host_worker_hosts',
-    help: 'Hosts in this process that have served their queue',
-    registers: [registry],
-    collect() {
-      this.set(count - starting.size);
-    },
-  });
+  const registry = new client.Registry();
+  client.collectDefaultMetrics({ register: registry });
+  const { restarted } = addHostMetrics(client, registry, () => count - starting.size);
   const start = async (): Promise<Closing> => {
     const health = await startHealthServer({
       ...metrics,
@@ -124,7 +113,7 @@ async function serve(
     return health;
   };
   const health = kind === 'simulated' ? await start() : await sometime(start, retryMs, log);
-  return { restarted: () => reboots.inc(), close: () => health.close() };
+  return { restarted, close: () => health.close() };
 }
 
 interface Closing {

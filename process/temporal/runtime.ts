@@ -2,12 +2,13 @@
 
 import { IllegalStateError } from '@temporalio/common';
 import { makeTelemetryFilterString, Runtime } from '@temporalio/worker';
+import { PHASE_METRIC } from '../../core/node/lifecycle';
 import { temporalLogger, type Logger } from '../logging';
 
 /** For metrics of the workflows. */
 const BUCKETS = {
   histogramBucketOverrides: {
-    slipway_node_phase_duration_seconds: [1, 2, 5, 10, 30, 60, 120, 300, 600, 1200, 3600],
+    [PHASE_METRIC]: [1, 2, 5, 10, 30, 60, 120, 300, 600, 1200, 3600],
   },
 };
 

@@ -70,6 +70,11 @@ describe('renders the same objects as Kustomize', () => {
       flags: ['--set', 'serviceMonitor.enabled=true'],
     },
     {
+      name: 'with alerts and a dashboard',
+      components: ['monitoring'],
+      flags: ['--set', 'monitoring.enabled=true'],
+    },
+    {
       name: "where OpenShift's definitions are another owner's",
       components: ['foreign-crds'],
       flags: ['--set', 'crds.machineConfig=false'],
@@ -99,7 +104,9 @@ function overlay(components: readonly string[]): string {
   const name = ['overlay', ...components].join('-');
   const text = {
     resources: ['../deploy'],
-    components: components.map((component) => `../deploy/components/${component}`),
+    components: components.map((component) =>
+      component === 'monitoring' ? '../deploy/monitoring' : `../deploy/components/${component}`,
+    ),
   };
   mkdirSync(join(installer.root, name), { recursive: true });
   writeFileSync(join(installer.root, name, 'kustomization.yaml'), JSON.stringify(text));

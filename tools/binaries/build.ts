@@ -31,7 +31,8 @@ export async function buildFromSource(
   const linker = ['-s', '-w', ...variables].join(' ');
   // The linker drops debugging data.
   const compiler = '-gcflags=all=-dwarf=false';
-  const flags = ['-trimpath', compiler, `-ldflags=${linker}`];
+  const tags = source.goTags === undefined ? [] : [`-tags=${source.goTags.join()}`];
+  const flags = ['-trimpath', compiler, ...tags, `-ldflags=${linker}`];
   const args = ['build', ...flags, '-o', output, source.goPackage];
   const cgo = source.needsC === undefined ? '0' : '1';
   const environment = { ...COMPILER_MEMORY, ...settings.environment, CGO_ENABLED: cgo };

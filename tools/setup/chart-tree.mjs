@@ -11,6 +11,6 @@ if (out === undefined) throw new Error('name the directory: node tools/setup/cha
 
 rmSync(out, { recursive: true, force: true });
 cpSync(join(deploy, 'chart'), out, { recursive: true });
-for (const part of ['crds', 'rbac', 'base', 'components']) {
+for (const part of ['crds', 'rbac', 'base', 'components', 'monitoring']) {
   cpSync(join(deploy, part), join(out, 'files', part), { recursive: true });
 }

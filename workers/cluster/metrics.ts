@@ -42,10 +42,12 @@ export function createWorkerMetrics(caches: ClusterCaches): WorkerMetrics {
       }
     },
   });
-  const drains = countDrains(registry);
-  const ended = countEnds(registry);
+  const pools = (): readonly string[] => caches.pools.list().map(({ metadata }) => metadata.name);
+  const drains = countDrains(registry, pools);
+  const ended = countEnds(registry, pools);
   const timed = (activity: string, run: Activity): Activity => {
     underWay.set({ activity }, 0);
+    for (const outcome of ['completed', 'failed']) durations.zero({ activity, outcome });
     if (activity === 'drainNode') run = drains.counted(run);
     return async (...args) => {
       const stop = durations.startTimer({ activity });
@@ -77,20 +79,23 @@ interface OpenDrain {
   waiting: number;
 }
 
-function countDrains(registry: Registry): {
+function countDrains(
+  registry: Registry,
+  pools: () => readonly string[],
+): {
   readonly counted: (run: Activity) => Activity;
   readonly watched: WorkerMetrics['watched'];
 } {
   const open = new Set<OpenDrain>();
   const mine = new AsyncLocalStorage<OpenDrain>();
-  const pools = new Set<string>();
   new Gauge({
     name: 'slipway_drain_waiting_pods',
     help: 'Pods that have to leave and have not yet, on the nodes that are being drained',
     labelNames: ['pool'],
     registers: [registry],
     collect() {
-      for (const pool of pools) this.set({ pool }, 0);
+      this.reset();
+      for (const pool of pools()) this.set({ pool }, 0);
       for (const { pool, waiting } of open) this.inc({ pool }, waiting);
     },
   });
@@ -99,7 +104,6 @@ function countDrains(registry: Registry): {
       const { pool } = input as NodeStep;
       const drain: OpenDrain = { pool, waiting: 0 };
       open.add(drain);
-      pools.add(pool);
       try {
         return await mine.run(drain, () => run(input, more));
       } finally {
@@ -121,19 +125,33 @@ function countDrains(registry: Registry): {
   };
 }
 
-function countEnds(registry: Registry): (activity: string, input: unknown) => void {
+const OUTCOMES = ['updated', 'failed', 'cancelled', 'stuck'] as const;
+
+/** Both begin at 0 for every pool: the first one would be no increase otherwise. */
+function countEnds(
+  registry: Registry,
+  pools: () => readonly string[],
+): (activity: string, input: unknown) => void {
   const registers = [registry];
   const updates = new Counter({
     name: 'slipway_node_updates_total',
     help: 'Updates of nodes that disturbed them, by how they ended',
     labelNames: ['pool', 'outcome'],
     registers,
+    collect() {
+      for (const pool of pools()) {
+        for (const outcome of OUTCOMES) this.inc({ pool, outcome }, 0);
+      }
+    },
   });
   const rollbacks = new Counter({
     name: 'slipway_node_rollbacks_total',
     help: 'How often a host began to roll back to its previous config',
     labelNames: ['pool'],
     registers,
+    collect() {
+      for (const pool of pools()) this.inc({ pool }, 0);
+    },
   });
   return (activity, input) => {
     if (activity === 'completeNode') {

@@ -1,7 +1,7 @@
 /** What a node update knows about itself: its phase, how long each took, and what it waits for. */
 
 import { log, metricMeter, setCurrentDetails, setHandler } from '@temporalio/workflow';
-import { mayFollow, type NodePhase } from '../../core/node/lifecycle';
+import { mayFollow, PHASE_METRIC, type NodePhase } from '../../core/node/lifecycle';
 import type { UpdatePlan } from '../../core/node/plan-types';
 import { blockerOf, isPastReturn, planOf, shownPhase } from '../../core/node/update-shown';
 import { BEGIN, type Ending, type UpdateState } from '../../core/node/update-states';
@@ -13,9 +13,6 @@ import {
 } from '../contracts/update';
 
 const REASON_AT_MOST = 1000;
-
-/** Its buckets are those of the process, see `process/temporal/runtime.ts`. */
-const PHASE_METRIC = 'slipway_node_phase_duration_seconds';
 
 /** Bookkeeping of one node update. Decides nothing. */
 export class NodeProgress {

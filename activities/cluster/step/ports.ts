@@ -4,7 +4,7 @@ import type { ClusterPorts } from '../ports';
 
 export type StepPorts = Pick<
   ClusterPorts,
-  'nodes' | 'pools' | 'configs' | 'poolRollouts' | 'nodeUpdates' | 'run' | 'now'
+  'nodes' | 'pools' | 'configs' | 'poolRollouts' | 'nodeUpdates' | 'events' | 'run' | 'now'
 > & {
   readonly view: Pick<
     ClusterPorts['view'],

@@ -6,6 +6,7 @@ import type { OpenUpdates } from '../../../core/rollout/picture';
 import type { PoolRollout } from '../../../core/rollout/pool-rollout';
 import type { StepInput, StepResult } from '../../../workflows/contracts/rollout';
 import type { PoolRolloutStore } from '../ports';
+import { tellGranted } from '../tell';
 import { Actions } from './actions';
 import { keepHistory } from './keep-history';
 import { Look, type SeenPool } from './look';
@@ -35,6 +36,7 @@ export function createStep(ports: StepPorts): (input: StepInput) => Promise<Step
     const { pool, decision, open, isWritten, before } = written;
     const isFinished = await actions.follow(decision, open.updates, { ...seen, pool });
     await keepHistory(ports, pool, { decision, before, now: seen.observation.now });
+    if (isWritten) await tellGranted(ports, pool, decision.granted, decision.status.config ?? '');
     return resultOf(decision, seen, isWritten && isFinished);
   };
 }

@@ -138,3 +138,17 @@ spec:
     kind: {{ .certManager.kind | default "Issuer" }}
     name: {{ .certManager.issuer }}
 {{- end }}
+
+{{- /* As deploy/monitoring/kustomization.yaml makes it. */ -}}
+{{- define "slipway.dashboard" -}}
+apiVersion: v1
+kind: ConfigMap
+metadata:
+  name: slipway-dashboard
+  namespace: slipway
+  labels:
+    app.kubernetes.io/part-of: slipway
+    grafana_dashboard: "1"
+data:
+  slipway.json: {{ .Files.Get "files/monitoring/dashboard.json" | toJson }}
+{{- end }}

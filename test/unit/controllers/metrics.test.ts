@@ -1,6 +1,9 @@
 import { createMetrics } from '../../../controllers/metrics';
+import type { KnownOfPools } from '../../../controllers/pool-progress';
+import { ANNOTATION } from '../../../core/names';
 import type { Node } from '../../../core/node/types';
 import { assignNodes } from '../../../core/pool/membership';
+import type { MachineConfigPool } from '../../../core/pool/types';
 import { aNode, aPool, PREFIX } from './objects';
 
 const failed = aNode({ name: 'bad', current: 'a', desired: 'b', state: 'Degraded' });
@@ -14,6 +17,8 @@ const bad = {
 const done = aNode({ name: 'good', current: 'b', desired: 'b', state: 'Done' });
 const torn = aNode({ name: 'torn', roles: ['infra', 'gpu'] });
 const master = aNode({ name: 'boss', roles: ['master', 'infra'] });
+
+const MANUAL = { metadata: { name: 'worker' }, spec: { trigger: 'Manual' as const } };
 
 const pools = [
   aPool('master', { configuration: { name: 'b' } }),
@@ -48,6 +53,51 @@ it('forgets pools and nodes that are gone', async () => {
 
   expect(text).not.toContain('pool="worker"');
   expect(text).not.toContain('node="torn"');
+});
+
+it('shows a failed drain until its node is updated', async () => {
+  const metrics = createMetrics();
+  const slow = aNode({ name: 'slow', current: 'a', desired: 'a' });
+  const annotations = { ...slow.metadata.annotations, [ANNOTATION.DRAIN_TIMED_OUT]: 'then' };
+  const timedOut = { ...slow, metadata: { ...slow.metadata, annotations } };
+  const drainErrors = (): Promise<string> =>
+    metrics.registry.getSingleMetricAsString('mcc_drain_err');
+
+  metrics.poolsObserved(pools, [timedOut, done], assignNodes([timedOut, done], pools));
+  expect(await drainErrors()).toMatch(/\nmcc_drain_err\{node="slow"\} 1$/);
+
+  metrics.poolsObserved(pools, [slow, done], assignNodes([slow, done], pools));
+  expect(await drainErrors()).not.toContain('{');
+});
+
+it('shows which conditions of a pool are True, and whether it is paused', async () => {
+  const metrics = createMetrics();
+  const of = (type: string, status: 'True' | 'False') => ({
+    ...{ type, status, reason: '', message: '' },
+  });
+  const conditions = [of('Degraded', 'True'), of('RenderDegraded', 'True'), of('Updated', 'False')];
+  const worker = aPool('worker', { paused: true }, { status: { conditions } });
+
+  metrics.poolsObserved([worker], [done], assignNodes([done], [worker]));
+  const text = await metrics.registry.metrics();
+
+  expect(text).toContain('slipway_pool_condition{pool="worker",condition="RenderDegraded"} 1');
+  expect(text).toContain('slipway_pool_condition{pool="worker",condition="Updated"} 0');
+  expect(text).toContain('slipway_pool_condition{pool="worker",condition="NodeDegraded"} 0');
+  expect(text).toContain('slipway_pool_paused{pool="worker"} 1');
+});
+
+it('shows an overridden image only for pools that it leads', async () => {
+  const metrics = createMetrics();
+  metrics.osImageOverridden('worker', true);
+  const overrides = (): Promise<string> =>
+    metrics.registry.getSingleMetricAsString('os_image_url_override');
+
+  metrics.poolsObserved(pools, [done], assignNodes([done], pools));
+  expect(await overrides()).toContain('os_image_url_override{pool="worker"} 1');
+
+  metrics.poolsObserved([], [], assignNodes([], []));
+  expect(await overrides()).not.toContain('{');
 });
 
 describe('what a pool waits for', () => {
@@ -113,6 +163,54 @@ describe('what a pool waits for', () => {
     expect(age(await shown([behind('old', 90)]))).toBe(30 * 60);
     expect(age(await shown([behind('young', 4)]))).toBe(4 * 60);
     expect(age(await shown([done, behind('skipped', 90, { held: 'b' })]))).toBe(0);
+  });
+
+  describe('the progress of a rollout', () => {
+    const progressAge = async (
+      nodes: readonly Node[],
+      options: { readonly worker?: MachineConfigPool; readonly known?: Partial<KnownOfPools> } = {},
+    ): Promise<number> => {
+      const { worker = pool(), known } = options;
+      const metrics = createMetrics();
+      metrics.poolsObserved([worker], nodes, assignNodes(nodes, [worker]), {
+        ...{ machineConfigNode: () => undefined, policy: () => undefined },
+        ...known,
+      });
+      const text = await metrics.registry.metrics();
+      const [, seconds] =
+        /slipway_pool_progress_age_seconds\{pool="worker"\} (\S+)/.exec(text) ?? [];
+      return Number(seconds);
+    };
+    const changed = (type: string, minutesAgo: number) => () => ({
+      metadata: { name: 'n' },
+      spec: { node: { name: 'n' }, pool: { name: 'worker' }, configVersion: { desired: 'b' } },
+      status: {
+        conditions: [
+          {
+            ...{ type, status: 'True' as const, reason: '', message: '' },
+            lastTransitionTime: at(minutesAgo),
+          },
+        ],
+      },
+    });
+
+    it('ages from when the pool fell behind, or from the last step of an update', async () => {
+      const nodes = [behind('a', 90)];
+
+      expect(await progressAge(nodes)).toBe(30 * 60);
+      const drained = { machineConfigNode: changed('Drained', 2) };
+      expect(await progressAge(nodes, { known: drained })).toBe(2 * 60);
+      const drifted = { machineConfigNode: changed('Drifted', 2) };
+      expect(await progressAge(nodes, { known: drifted })).toBe(30 * 60);
+    });
+
+    it.each([
+      ['the pool is paused', [behind('a', 90)], { worker: pool({ paused: true }) }],
+      ['it waits for a person', [behind('a', 90)], { known: { policy: () => MANUAL } }],
+      ['no node is left that it could update', [done, bad], {}],
+    ])('has no age while %s', async (_why, nodes, options) => {
+      expect(await progressAge(nodes, options)).toBe(0);
+    });
   });
 
   describe('idle slots', () => {

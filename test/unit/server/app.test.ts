@@ -59,6 +59,7 @@ interface Seen {
   /** The nodes in the API server; default: as in the cache. */
   readonly nodesNow?: readonly Node[];
   readonly pools?: readonly string[];
+  readonly wallClock?: () => number;
   /** By pool; default: `rendered-<pool>-1`. */
   readonly targets?: Readonly<Record<string, string>>;
   /** The pools in the API server; default: as in the cache. */
@@ -117,12 +118,31 @@ function aServer(options: Seen = {}) {
     logger: pino({ level: 'debug' }, { write: (line: string) => lines.push(line) }),
     identify: () => state.peer,
     clock: () => state.now,
+    ...(options.wallClock === undefined ? {} : { wallClock: options.wallClock }),
     alsoMissing: () => options.alsoMissing ?? [],
   });
   const get = (name: string, headers: Record<string, string> = {}) =>
     server.host.inject({ url: `/host/configs/${name}`, headers });
   return { ...server, state, lines, get, configs };
 }
+
+it('shows when a node was last heard, as long as there is such a node', async () => {
+  const nodes = [aNode('worker-1', 'worker')];
+  const wallClock = (): number => 7_000;
+  const { get, plain, state } = aServer({ nodes, wallClock });
+  const heard = async (): Promise<readonly string[]> =>
+    (await plain.inject('/metrics')).body
+      .split('\n')
+      .filter((line) => line.startsWith('slipway_server_host_heard_timestamp_seconds'));
+
+  expect(await heard()).toEqual([]);
+  await get('rendered-worker-1');
+  state.peer = peer('unknown');
+  await get('rendered-worker-1');
+  expect(await heard()).toEqual(['slipway_server_host_heard_timestamp_seconds{node="worker-1"} 7']);
+  nodes.pop();
+  expect(await heard()).toEqual([]);
+});
 
 describe('the host endpoint', () => {
   it('answers a node that asks in a loop with 429 and when to ask again, and other nodes as ever', async () => {

@@ -93,6 +93,7 @@ function start(
   const beganAt = performance.now();
   const heartbeats: DrainProgress[] = [];
   const shown: string[] = [];
+  const reasons: string[] = [];
   const logged: unknown[] = [];
   const ports = {
     view: {
@@ -105,13 +106,14 @@ function start(
     nodes: { read },
     pods,
     events: {
-      onNode: (_node: unknown, event: { readonly message: string }) => {
-        shown.push(event.message);
+      onNode: (_node: unknown, event: { readonly reason: string; readonly message: string }) => {
+        reasons.push(event.reason);
+        if (event.reason === 'FailedToDrain') shown.push(event.message);
         return Promise.resolve();
       },
     },
     run: () => ({
-      signal: new AbortController().signal,
+      ...{ attempt: 1, signal: new AbortController().signal },
       temporalNow: () => START + performance.now() - beganAt,
       log: {
         ...{ debug: ignored, warn: ignored },
@@ -123,7 +125,7 @@ function start(
   };
   const drainNode = createDrainNode(ports as unknown as ClusterPorts);
   const drained = drainNode({ ...INPUT, startedAt, drain: { ...INPUT.drain, ...drain } });
-  return { drained, heartbeats, shown, logged };
+  return { drained, heartbeats, shown, reasons, logged };
 }
 
 const neverCalls = () => ignored;
@@ -318,7 +320,7 @@ it('says why it does not know the pods of the node, all the time and at its end'
   const client = { list: () => Promise.reject(refused) };
   const log = { debug: ignored, info: ignored, warn: ignored, error: ignored };
   const pods = new NodePods(client as unknown as KubeClient, log);
-  const { drained, heartbeats, shown } = start(pods, () => Promise.resolve(cordoned()));
+  const { drained, heartbeats, shown, reasons } = start(pods, () => Promise.resolve(cordoned()));
   const blocker = 'the pods of node n cannot be listed: list pods: pods is forbidden';
   const message = `node n was not drained within 3600 s: ${blocker}`;
   const timedOut = expect(drained).rejects.toMatchObject({ name: 'DrainTimedOut', message });
@@ -329,4 +331,5 @@ it('says why it does not know the pods of the node, all the time and at its end'
 
   await timedOut;
   expect(shown).toContain(message);
+  expect(reasons).toEqual(['Drain', 'DrainThresholdExceeded', 'FailedToDrain']);
 });

@@ -32,6 +32,7 @@ class World {
   readonly started: string[] = [];
   readonly cancelled: string[] = [];
   readonly marks: string[] = [];
+  readonly events: string[] = [];
   readonly poolChanges: unknown[] = [];
   readonly warnings: string[] = [];
   /** Called before each write of the pool. */
@@ -126,6 +127,13 @@ class World {
           const mark = decide(node)?.annotations?.[ANNOTATION.UPDATE_RUN];
           if (mark) this.marks.push(`${name} ${mark}`);
           return Promise.resolve(node);
+        },
+      },
+      events: {
+        onNode: () => Promise.reject(new Error('a step tells of no node')),
+        onPool: ({ name }, { reason, message }) => {
+          this.events.push(`${name}: ${reason}: ${message}`);
+          return Promise.resolve();
         },
       },
       pools: {
@@ -391,6 +399,16 @@ describe('a step', () => {
 
     expect(world.granted()).toEqual(['a:r1']);
     expect(world.rollout?.metadata.ownerReferences?.map(({ uid }) => uid)).toEqual(['p2']);
+  });
+
+  it('tells on the pool whom it has granted, in one Event', async () => {
+    const world = new World([old('a'), old('b')], [waits('a'), waits('b')]);
+    await step(world);
+    await step(world);
+
+    expect(world.events).toEqual([
+      `worker: SetDesiredConfig: Set target for 2 nodes to MachineConfig: ${B}`,
+    ]);
   });
 
   describe('the history on the pool', () => {

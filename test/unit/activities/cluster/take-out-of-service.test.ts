@@ -94,9 +94,10 @@ async function takeOut(scene: Scene = {}) {
 
 describe('a node whose update has its grant, and for which there is room', () => {
   it('is targeted and cordoned in one write, and shown as being drained', async () => {
-    const { result, written, conditions } = await takeOut();
+    const { result, written, conditions, events } = await takeOut();
 
     expect(result).toEqual({ cordoned: true });
+    expect(events).toEqual(['Cordon']);
     expect(written).toEqual([{ ...TAKEN, unschedulable: true }]);
     expect(conditions).toMatchObject({ Cordoned: 'True', Drained: 'Unknown' });
   });
@@ -108,11 +109,11 @@ describe('a node whose update has its grant, and for which there is room', () =>
   });
 
   it('is written once, also when the answer was lost', async () => {
-    const { result, written } = await takeOut({
+    const { result, written, events } = await takeOut({
       node: cordoned('n', 'r1', { annotations: { [ANNOTATION.REASON]: '' } }),
     });
 
-    expect([result, written]).toEqual([{ cordoned: true }, []]);
+    expect([result, written, events]).toEqual([{ cordoned: true }, [], []]);
   });
 
   it('is targeted only, as the only node of its cluster', async () => {
