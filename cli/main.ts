@@ -27,7 +27,7 @@ async function main(argv: readonly string[]): Promise<ExitCode> {
 
 /** The clients of Kubernetes and Temporal are loaded only for commands. */
 async function runCommand(argv: readonly string[], signal: AbortSignal): Promise<ExitCode> {
-  const [{ buildProgram }, { openConnections, userName }, { openTerminal }] = await Promise.all([
+  const [{ buildProgram }, { openConnections }, { openTerminal }] = await Promise.all([
     import('./program.js'),
     import('./connections.js'),
     import('./terminal.js'),
@@ -48,7 +48,7 @@ async function runCommand(argv: readonly string[], signal: AbortSignal): Promise
         ),
         now: Date.now,
         signal,
-        user: userName(),
+        user: () => opened.user(),
         cluster: () => opened.cluster(),
         temporal: () => opened.temporal(),
         temporalSetup: () => opened.temporalSetup(),

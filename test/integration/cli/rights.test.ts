@@ -7,6 +7,7 @@ import {
   type KubeObject,
   type Resource,
 } from '../../../adapters/kube/resources';
+import { whoAmI } from '../../../adapters/kube/reviews';
 import { kubeCluster } from '../../../cli/kube-cluster';
 import type { CliCluster, ClusterView } from '../../../cli/ports';
 import { failureName } from '../../../core/errors';
@@ -39,6 +40,7 @@ const OPERATE = 'slipway-operate';
 let fixture: KubeFixture;
 const clients: KubeClient[] = [];
 const as = new Map<string, CliCluster>();
+const clientAs = new Map<string, KubeClient>();
 
 beforeAll(async () => {
   fixture = await startKubeFixture();
@@ -50,6 +52,7 @@ beforeAll(async () => {
     const kubeconfig = await fixture.cluster.kubeconfigFor({ commonName: user });
     const client = await connectKube({ kubeconfig, userAgent: 'slipway-tests', log: fixture.log });
     clients.push(client);
+    clientAs.set(role, client);
     as.set(role, kubeCluster(client, fixture.log));
   }
 });
@@ -107,6 +110,12 @@ it.each<[string, (cluster: CliCluster) => Promise<unknown>, string, string]>([
     [VIEW]: await outcome(attempt(clusterAs(VIEW))),
     [OPERATE]: await outcome(attempt(clusterAs(OPERATE))),
   }).toEqual({ [VIEW]: ofView, [OPERATE]: ofOperate });
+});
+
+it('a person is who the API server says', async () => {
+  for (const [role, client] of clientAs) {
+    expect(await whoAmI(client)).toMatchObject({ user: `person-with-${role}` });
+  }
 });
 
 function clusterAs(role: string): CliCluster {

@@ -37,7 +37,8 @@ export async function runCli(
       };
       return {
         terminal: openTerminal(sinks, { color: false, env: {} }),
-        ...{ now: Date.now, signal, user: 'tests' },
+        ...{ now: Date.now, signal },
+        user: () => connections.user(),
         cluster: () => connections.cluster(),
         temporal: () => connections.temporal(),
         temporalSetup: () => connections.temporalSetup(),
