@@ -6,6 +6,7 @@ import {
   defaultGrpcRetryOptions,
   makeGrpcRetryInterceptor,
 } from '@temporalio/client';
+import type { PayloadCodec } from '@temporalio/common';
 import { connectKube, type KubeClient } from '../adapters/kube/client';
 import { whoAmI } from '../adapters/kube/reviews';
 import type { Log } from '../adapters/kube/transport';
@@ -13,8 +14,10 @@ import { messageOf } from '../core/errors';
 import { readSettings, TemporalSettings } from '../process/settings';
 import { VERSION } from '../process/version';
 import { type ConnectionOptions, connectionOptions } from '../process/temporal/connection-options';
+import { dataConverter } from '../process/temporal/payload-codec';
 import { cliError, EXIT } from './exit-codes';
 import { kubeCluster } from './kube-cluster';
+import { codecOfPerson } from './payload-keys';
 import { doctorCluster } from './doctor/cluster-facts';
 import { doctorTemporal } from './doctor/temporal-facts';
 import type {
@@ -48,18 +51,23 @@ type Environment = Readonly<Record<string, string | undefined>>;
  * Flags precede the environment.
  *
  * @param signal - ends calls to Temporal
+ * @param warn - for people
  */
 export function openConnections(
   options: GlobalOptions,
   env: Environment,
   signal: AbortSignal,
+  warn: (text: string) => void = () => undefined,
 ): Connections {
   let kube: Promise<KubeClient> | undefined;
   let connection: Promise<TemporalConnection> | undefined;
   let user: Promise<string | undefined> | undefined;
   const openedKube = (): Promise<KubeClient> => (kube ??= openKube(options, env));
   const openedTemporal = (): Promise<TemporalConnection> =>
-    (connection ??= openTemporal(temporalSettings(options, env), signal));
+    (connection ??= openTemporal(temporalSettings(options, env), {
+      codec: codecOfPerson(openedKube, warn),
+      signal,
+    }));
   const knownUser = (): Promise<string | undefined> => (user ??= userOf(openedKube()));
   const temporal = async (): Promise<CliTemporal> => {
     const { client, calls } = await openedTemporal();
@@ -139,7 +147,7 @@ const RETRY = makeGrpcRetryInterceptor(defaultGrpcRetryOptions({ maxAttempts: 4 
 
 async function openTemporal(
   settings: TemporalSettings,
-  signal: AbortSignal,
+  { codec, signal }: { readonly codec: PayloadCodec; readonly signal: AbortSignal },
 ): Promise<TemporalConnection> {
   const target = temporalTarget(settings);
   const { address } = target;
@@ -149,7 +157,7 @@ async function openTemporal(
     connection,
     address,
     namespace,
-    client: new Client({ connection, namespace }),
+    client: new Client({ connection, namespace, dataConverter: dataConverter(codec) }),
     calls: new TemporalCalls({ connection, address, namespace, signal }),
   };
 }

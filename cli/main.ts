@@ -39,7 +39,8 @@ async function runCommand(argv: readonly string[], signal: AbortSignal): Promise
       code = result;
     },
     context: (options: GlobalOptions) => {
-      const opened = openConnections(options, process.env, signal);
+      const warn = (text: string): void => void process.stderr.write(`slipway: ${text}\n`);
+      const opened = openConnections(options, process.env, signal, warn);
       connections.push(opened);
       return {
         terminal: openTerminal(

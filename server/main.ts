@@ -38,6 +38,7 @@ import { followStatements } from './order-statements';
 import { followAuthority } from './own-authority';
 import { followTls, type HostTls, readTls } from './tls';
 import { createTokensNow } from './stored-tokens';
+import { PayloadKeyFiles } from '../process/temporal/payload-keys';
 import { whenAborted } from '../process/when-aborted';
 
 export interface RunningServer {
@@ -194,7 +195,8 @@ async function startInCluster(context: Context): Promise<Urls> {
   opened.push({ name: 'hosts', close: () => host.close(), cut: cutOffHosts });
   await listenAt(host, { host: address, port, setting: 'hostPort, --host-port' });
   followTls(host.server as unknown as HttpsServer, settings, { tls, signal, log: logger });
-  const gateway = await startGatewayIfSet(context, tls);
+  const payloadKeys = payloadKeysOf(settings, logger);
+  const gateway = await startGatewayIfSet(context, tls, payloadKeys);
   await listenPlain(context, plain);
   watching.push(watch.run(client, signal), bundles.run(client, signal));
   watching.push(orderKeys.run(client, signal));
@@ -210,9 +212,17 @@ async function startInCluster(context: Context): Promise<Urls> {
   return urls;
 }
 
-async function startGatewayIfSet(context: Context, tls: HostTls) {
+function payloadKeysOf({ payloadKeys }: ServerSettings, log: Logger): PayloadKeyFiles | undefined {
+  return payloadKeys === undefined ? undefined : new PayloadKeyFiles(payloadKeys, { log });
+}
+
+async function startGatewayIfSet(
+  context: Context,
+  tls: HostTls,
+  payloadKeys: PayloadKeyFiles | undefined,
+) {
   const { settings, logger, metrics, signal, opened } = context;
-  const { temporalAddress, payloadKeys } = settings;
+  const { temporalAddress } = settings;
   if (temporalAddress === undefined || payloadKeys === undefined) {
     logger.info('hosts have no gateway to Temporal: temporalAddress is not set');
     return undefined;
@@ -221,7 +231,10 @@ async function startGatewayIfSet(context: Context, tls: HostTls) {
   const { startGateway } = await import('./gateway/start.js');
   const place = { ...settings, temporalAddress };
   const { registry } = metrics;
-  return startGateway({ settings, place, payloadKeys, tls, registry, signal, log: logger, opened });
+  return startGateway({
+    ...{ settings, place, payloadKeys, tls, registry, signal, opened },
+    log: logger,
+  });
 }
 
 async function startBootstrap(context: Context, directory: string): Promise<Urls> {

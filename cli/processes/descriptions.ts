@@ -39,7 +39,8 @@ export const DESCRIPTIONS: Readonly<Record<string, string>> = {
   address: 'address of the endpoints for machines; default 0.0.0.0',
   hostPort: 'port of the host endpoint (mutual TLS); default 22624',
   gatewayPort: 'port of the gateway to Temporal for hosts (mutual TLS); default 22625',
-  payloadKeys: 'directory with the keys of payloads, which also sign the tasks of hosts',
+  payloadKeys:
+    'directory with the keys of payloads, by which all that enters Temporal is encoded; for the server required with --temporal-address, for the others optional',
   plainAddress: 'address of /healthz, /readyz and /metrics; default 0.0.0.0',
   plainPort: 'port of /healthz, /readyz and /metrics; default 8080',
   certificateFile:

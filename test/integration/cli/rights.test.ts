@@ -6,11 +6,14 @@ import {
   MACHINE_CONFIGS,
   type KubeObject,
   type Resource,
+  SECRETS,
 } from '../../../adapters/kube/resources';
 import { whoAmI } from '../../../adapters/kube/reviews';
 import { kubeCluster } from '../../../cli/kube-cluster';
 import type { CliCluster, ClusterView } from '../../../cli/ports';
+import { firstPayloadKeys } from '../../../controllers/payload-keys';
 import { failureName } from '../../../core/errors';
+import { NAMESPACE, PAYLOAD_KEYS_SECRET } from '../../../core/names';
 import { aConfig, aPool } from '../controllers/fixture';
 import { startKubeFixture, type KubeFixture } from '../kube/fixture';
 import { until } from '../tools/until';
@@ -110,6 +113,22 @@ it.each<[string, (cluster: CliCluster) => Promise<unknown>, string, string]>([
     [VIEW]: await outcome(attempt(clusterAs(VIEW))),
     [OPERATE]: await outcome(attempt(clusterAs(OPERATE))),
   }).toEqual({ [VIEW]: ofView, [OPERATE]: ofOperate });
+});
+
+it('who may read what is in Temporal', async () => {
+  const secret = firstPayloadKeys(NAMESPACE, new Date());
+  await fixture.admin.create(SECRETS, secret);
+  await fixture.admin.create(SECRETS, { metadata: { namespace: NAMESPACE, name: 'another' } });
+  const found: Record<string, readonly string[]> = {};
+  for (const [role, client] of clientAs) {
+    const read = (name: string) => outcome(client.get(SECRETS, { namespace: NAMESPACE, name }));
+    found[role] = [await read(PAYLOAD_KEYS_SECRET), await read('another')];
+  }
+
+  expect(found).toEqual({
+    [VIEW]: [FORBIDDEN, FORBIDDEN],
+    [OPERATE]: [ALLOWED, FORBIDDEN],
+  });
 });
 
 it('a person is who the API server says', async () => {
