@@ -6,7 +6,7 @@
 import type { Server as HttpsServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import type { FastifyInstance } from 'fastify';
-import { connectKube } from '../adapters/kube';
+import { connectKube, type KubeClient } from '../adapters/kube';
 import { readJoinTokens, watchJoinTokens, writeJoinTokenUse } from '../adapters/kube/join-tokens';
 import { FIELD_MANAGER } from '../core/names';
 import { createLogger, type Logger } from '../process/logging';
@@ -47,6 +47,8 @@ export interface RunningServer {
   readonly hostUrl?: string;
   /** The gateway to Temporal; absent without one. */
   readonly gatewayUrl?: string;
+  /** For the Temporal UI; absent without one. */
+  readonly codecUrl?: string;
   readonly plainUrl: string;
   /** After the signal, when every connection is closed. */
   readonly stopped: Promise<void>;
@@ -197,6 +199,7 @@ async function startInCluster(context: Context): Promise<Urls> {
   followTls(host.server as unknown as HttpsServer, settings, { tls, signal, log: logger });
   const payloadKeys = payloadKeysOf(settings, logger);
   const gateway = await startGatewayIfSet(context, tls, payloadKeys);
+  const codec = await startCodecIfSet(context, client, payloadKeys);
   await listenPlain(context, plain);
   watching.push(watch.run(client, signal), bundles.run(client, signal));
   watching.push(orderKeys.run(client, signal));
@@ -206,6 +209,7 @@ async function startInCluster(context: Context): Promise<Urls> {
     ignitionUrl: urlOf('https', ignition),
     hostUrl: urlOf('https', host.server),
     ...(gateway === undefined ? {} : { gatewayUrl: urlOf('https', gateway) }),
+    ...(codec === undefined ? {} : { codecUrl: urlOf('https', codec.server) }),
     plainUrl: urlOf('http', plain.server),
   };
   logger.info(urls, 'listening');
@@ -235,6 +239,17 @@ async function startGatewayIfSet(
     ...{ settings, place, payloadKeys, tls, registry, signal, opened },
     log: logger,
   });
+}
+
+async function startCodecIfSet(
+  { settings, logger, signal, opened }: Context,
+  client: KubeClient,
+  payloadKeys: PayloadKeyFiles | undefined,
+) {
+  const { codecOrigin: origin } = settings;
+  if (origin === undefined || payloadKeys === undefined) return undefined;
+  const { startCodec } = await import('./codec/start.js');
+  return startCodec({ settings, client, payloadKeys, origin, signal, logger, opened });
 }
 
 async function startBootstrap(context: Context, directory: string): Promise<Urls> {

@@ -26,6 +26,10 @@ const registryAuthority = z.string().superRefine((entry, context) => {
   if (problem !== undefined) context.addIssue({ code: 'custom', message: problem });
 });
 
+const origin = z.url({ protocol: /^https?$/ }).refine((text) => new URL(text).origin === text, {
+  error: 'expected scheme and host, such as https://temporal.example.com, without a path',
+});
+
 /** Port 0 = any free one. */
 export const ServerSettings = z
   .object({
@@ -39,6 +43,9 @@ export const ServerSettings = z
     address: z.string().min(1).default('0.0.0.0'),
     hostPort: port.default(22_624),
     gatewayPort: port.default(22_625),
+    codecPort: port.default(22_626),
+    /** Of the Temporal UI; absent = it has no codec. */
+    codecOrigin: origin.optional(),
     ignitionPort: port.default(22_623),
     plainAddress: z.string().min(1).default('0.0.0.0'),
     plainPort: port.default(8_080),
@@ -78,6 +85,13 @@ export const ServerSettings = z
     {
       path: ['payloadKeys'],
       error: 'is missing; only without temporalAddress hosts have no gateway to Temporal',
+    },
+  )
+  .refine(
+    ({ codecOrigin, payloadKeys }) => codecOrigin === undefined || payloadKeys !== undefined,
+    {
+      path: ['payloadKeys'],
+      error: 'is missing; the codec for the Temporal UI reads with them',
     },
   )
   .refine(

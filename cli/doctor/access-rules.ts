@@ -99,6 +99,8 @@ export const RULES = {
     'list,watch rolloutpolicies.slipway.dev',
     'list,watch poolrollouts.slipway.dev',
     'list,watch machineconfigurations.operator.openshift.io',
+    'create tokenreviews.authentication.k8s.io',
+    'create subjectaccessreviews.authorization.k8s.io',
     'list,watch,patch secrets -n slipway-join',
     'list,watch secrets pull-secret -n slipway',
   ],

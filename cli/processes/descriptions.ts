@@ -39,6 +39,9 @@ export const DESCRIPTIONS: Readonly<Record<string, string>> = {
   address: 'address of the endpoints for machines; default 0.0.0.0',
   hostPort: 'port of the host endpoint (mutual TLS); default 22624',
   gatewayPort: 'port of the gateway to Temporal for hosts (mutual TLS); default 22625',
+  codecPort: 'port of the codec for the Temporal UI (TLS); default 22626',
+  codecOrigin:
+    'origin of the Temporal UI, such as https://temporal.example.com: turns its codec on',
   payloadKeys:
     'directory with the keys of payloads, by which all that enters Temporal is encoded; for the server required with --temporal-address, for the others optional',
   plainAddress: 'address of /healthz, /readyz and /metrics; default 0.0.0.0',

@@ -8,7 +8,7 @@ import {
   type Resource,
   SECRETS,
 } from '../../../adapters/kube/resources';
-import { whoAmI } from '../../../adapters/kube/reviews';
+import { mayDo, whoAmI } from '../../../adapters/kube/reviews';
 import { kubeCluster } from '../../../cli/kube-cluster';
 import type { CliCluster, ClusterView } from '../../../cli/ports';
 import { firstPayloadKeys } from '../../../controllers/payload-keys';
@@ -121,13 +121,19 @@ it('who may read what is in Temporal', async () => {
   await fixture.admin.create(SECRETS, { metadata: { namespace: NAMESPACE, name: 'another' } });
   const found: Record<string, readonly string[]> = {};
   for (const [role, client] of clientAs) {
+    const person = { username: `person-with-${role}` };
+    const access = { group: 'slipway.dev', resource: 'payloads', verb: 'get' };
     const read = (name: string) => outcome(client.get(SECRETS, { namespace: NAMESPACE, name }));
-    found[role] = [await read(PAYLOAD_KEYS_SECRET), await read('another')];
+    found[role] = [
+      await read(PAYLOAD_KEYS_SECRET),
+      await read('another'),
+      (await mayDo(fixture.admin, person, access)) ? ALLOWED : FORBIDDEN,
+    ];
   }
 
   expect(found).toEqual({
-    [VIEW]: [FORBIDDEN, FORBIDDEN],
-    [OPERATE]: [ALLOWED, FORBIDDEN],
+    [VIEW]: [FORBIDDEN, FORBIDDEN, FORBIDDEN],
+    [OPERATE]: [ALLOWED, FORBIDDEN, ALLOWED],
   });
 });
 
