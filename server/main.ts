@@ -228,7 +228,7 @@ async function startGatewayIfSet(
   const { settings, logger, metrics, signal, opened } = context;
   const { temporalAddress } = settings;
   if (temporalAddress === undefined || payloadKeys === undefined) {
-    logger.info('hosts have no gateway to Temporal: temporalAddress is not set');
+    logger.info('hosts have no gateway to Temporal: temporalAddress or payloadKeys is not set');
     return undefined;
   }
   // Loaded only when it runs: the messages of Temporal take memory.

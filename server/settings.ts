@@ -36,7 +36,7 @@ export const ServerSettings = z
     ...TemporalSettings.shape,
     /** Absent = hosts have no gateway to Temporal. */
     temporalAddress: z.string().min(1).optional(),
-    /** Directory. */
+    /** Directory; absent = hosts have no gateway to Temporal. */
     payloadKeys: z.string().min(1).optional(),
     /** Absent = the pod's service account. */
     kubeconfig: z.string().min(1).optional(),
@@ -77,14 +77,6 @@ export const ServerSettings = z
     {
       path: ['clientAuthorityFile'],
       error: 'is missing; only with bootstrapDir there is no host endpoint',
-    },
-  )
-  .refine(
-    ({ bootstrapDir, temporalAddress, payloadKeys }) =>
-      bootstrapDir !== undefined || temporalAddress === undefined || payloadKeys !== undefined,
-    {
-      path: ['payloadKeys'],
-      error: 'is missing; only without temporalAddress hosts have no gateway to Temporal',
     },
   )
   .refine(

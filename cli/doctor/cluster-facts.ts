@@ -57,7 +57,11 @@ const CRDS: Resource<Crd> = {
 interface Service extends KubeObject {
   readonly spec?: {
     readonly type?: string;
-    readonly ports?: readonly { readonly port: number; readonly nodePort?: number }[];
+    readonly ports?: readonly {
+      readonly name?: string;
+      readonly port: number;
+      readonly nodePort?: number;
+    }[];
   };
 }
 
@@ -115,7 +119,10 @@ export function doctorCluster(client: KubeClient): DoctorCluster {
         name: 'slipway-server',
         namespace: NAMESPACE,
       });
-      const { type, ports = [] } = service?.spec ?? {};
+      const settings = await storedIn(client, CONFIG_MAPS, 'slipway-settings');
+      const hasGateway = (settings?.[variableOf('payloadKeys')] ?? '') !== '';
+      const { type, ports: all = [] } = service?.spec ?? {};
+      const ports = all.filter(({ name }) => name !== 'gateway' || hasGateway);
       if (type === 'LoadBalancer') return ports.map(({ port }) => port);
       return ports.flatMap(({ nodePort }) => nodePort ?? []);
     },

@@ -43,7 +43,7 @@ export const DESCRIPTIONS: Readonly<Record<string, string>> = {
   codecOrigin:
     'origin of the Temporal UI, such as https://temporal.example.com: turns its codec on',
   payloadKeys:
-    'directory with the keys of payloads, by which all that enters Temporal is encoded; for the server required with --temporal-address, for the others optional',
+    'directory with the keys of payloads, by which all that enters Temporal is encoded; without it, nothing is, and the server has no gateway',
   plainAddress: 'address of /healthz, /readyz and /metrics; default 0.0.0.0',
   plainPort: 'port of /healthz, /readyz and /metrics; default 8080',
   certificateFile:
