@@ -100,7 +100,7 @@ describe('a host worker at the gateway', () => {
       });
     });
     await held.cancel('not needed');
-    await expect(held.result()).rejects.toThrow(/cancel/i);
+    await expect(held.result()).rejects.toMatchObject({ cause: { name: 'CancelledFailure' } });
 
     await stop();
     // All that a worker calls, from its start to its end.
