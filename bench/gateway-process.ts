@@ -2,6 +2,7 @@
 
 import { Registry } from 'prom-client';
 import { createLogger } from '../process/logging';
+import { PayloadKeyFiles } from '../process/temporal/payload-keys';
 import type { Opened } from '../server/closing';
 import { startGateway } from '../server/gateway/start';
 import { readServerSettings, type ServerOptions } from '../server/settings';
@@ -32,15 +33,17 @@ function figures(): GatewayFigures {
 
 async function start(options: ServerOptions): Promise<number> {
   const settings = readServerSettings(options);
-  const { temporalAddress = '', payloadKeys = '', clientAuthorityFile = '' } = settings;
+  const { temporalAddress = '', clientAuthorityFile = '' } = settings;
   const opened: Opened[] = [];
+  const log = createLogger({ process: 'gateway', level: 'info' });
+  const payloadKeys = new PayloadKeyFiles(settings.payloadKeys ?? '', { log });
   const listening = await startGateway({
     ...{ settings, payloadKeys, opened },
     place: { temporalAddress },
     tls: await readTls({ ...settings, clientAuthorityFile }),
     registry: new Registry(),
     signal: new AbortController().signal,
-    log: createLogger({ process: 'gateway', level: 'info' }),
+    log,
   });
   return (listening.address() as AddressInfo).port;
 }

@@ -6,15 +6,18 @@ import {
   defaultGrpcRetryOptions,
   makeGrpcRetryInterceptor,
 } from '@temporalio/client';
+import type { PayloadCodec } from '@temporalio/common';
 import { connectKube, type KubeClient } from '../adapters/kube/client';
+import { whoAmI } from '../adapters/kube/reviews';
 import type { Log } from '../adapters/kube/transport';
 import { messageOf } from '../core/errors';
-import { userInfo } from 'node:os';
 import { readSettings, TemporalSettings } from '../process/settings';
 import { VERSION } from '../process/version';
 import { type ConnectionOptions, connectionOptions } from '../process/temporal/connection-options';
+import { dataConverter } from '../process/temporal/payload-codec';
 import { cliError, EXIT } from './exit-codes';
 import { kubeCluster } from './kube-cluster';
+import { codecOfPerson } from './payload-keys';
 import { doctorCluster } from './doctor/cluster-facts';
 import { doctorTemporal } from './doctor/temporal-facts';
 import type {
@@ -30,6 +33,8 @@ import { temporalRollouts } from './temporal-rollouts';
 import { temporalSetup } from './temporal-setup';
 
 export interface Connections {
+  /** The name by which the API server knows the person; recorded with what they ask for. */
+  user(): Promise<string | undefined>;
   cluster(): Promise<CliCluster>;
   temporal(): Promise<CliTemporal>;
   temporalSetup(): Promise<CliTemporalSetup>;
@@ -46,29 +51,39 @@ type Environment = Readonly<Record<string, string | undefined>>;
  * Flags precede the environment.
  *
  * @param signal - ends calls to Temporal
+ * @param warn - for people
  */
 export function openConnections(
   options: GlobalOptions,
   env: Environment,
   signal: AbortSignal,
+  warn: (text: string) => void = () => undefined,
 ): Connections {
   let kube: Promise<KubeClient> | undefined;
   let connection: Promise<TemporalConnection> | undefined;
-  const openedTemporal = (): Promise<TemporalConnection> =>
-    (connection ??= openTemporal(temporalSettings(options, env), signal));
+  let user: Promise<string | undefined> | undefined;
   const openedKube = (): Promise<KubeClient> => (kube ??= openKube(options, env));
+  const openedTemporal = (): Promise<TemporalConnection> =>
+    (connection ??= openTemporal(temporalSettings(options, env), {
+      codec: codecOfPerson(openedKube, warn),
+      signal,
+    }));
+  const knownUser = (): Promise<string | undefined> => (user ??= userOf(openedKube()));
+  const temporal = async (): Promise<CliTemporal> => {
+    const { client, calls } = await openedTemporal();
+    const person = await knownUser();
+    return temporalRollouts(inNameOf(client, person), calls, person);
+  };
   return {
+    user: knownUser,
     cluster: async () => kubeCluster(await openedKube(), QUIET),
     support: { kube: openedKube, temporal: openedTemporal },
-    temporal: async () => {
-      const { client, calls } = await openedTemporal();
-      return temporalRollouts(client, calls, userName());
-    },
+    temporal,
     doctor: {
       cluster: async () => doctorCluster(await openedKube()),
       temporal: async () => {
         const opened = await openedTemporal();
-        const rollouts = temporalRollouts(opened.client, opened.calls, userName());
+        const rollouts = temporalRollouts(opened.client, opened.calls, undefined);
         return doctorTemporal({ ...opened, rollouts });
       },
     },
@@ -132,7 +147,7 @@ const RETRY = makeGrpcRetryInterceptor(defaultGrpcRetryOptions({ maxAttempts: 4 
 
 async function openTemporal(
   settings: TemporalSettings,
-  signal: AbortSignal,
+  { codec, signal }: { readonly codec: PayloadCodec; readonly signal: AbortSignal },
 ): Promise<TemporalConnection> {
   const target = temporalTarget(settings);
   const { address } = target;
@@ -142,7 +157,7 @@ async function openTemporal(
     connection,
     address,
     namespace,
-    client: new Client({ connection, namespace }),
+    client: new Client({ connection, namespace, dataConverter: dataConverter(codec) }),
     calls: new TemporalCalls({ connection, address, namespace, signal }),
   };
 }
@@ -191,14 +206,20 @@ function isAddress(text: string): boolean {
   return match !== null && port >= 1 && port <= 65_535;
 }
 
-/** Recorded with a pause or a skip. */
-export function userName(): string | undefined {
+/** Undefined = the API server does not say. Where it cannot be asked at all, the command fails by its other questions. */
+async function userOf(kube: Promise<KubeClient>): Promise<string | undefined> {
   try {
-    return userInfo().username;
+    return (await whoAmI(await kube))?.user;
   } catch {
-    // A user ID may have no passwd entry, as in many containers.
     return undefined;
   }
+}
+
+/** Temporal records it with what this client asks for. */
+function inNameOf({ options, connection }: Client, user: string | undefined): Client {
+  const { namespace, dataConverter } = options;
+  const identity = user === undefined ? {} : { identity: user };
+  return new Client({ connection, namespace, dataConverter, ...identity });
 }
 
 /** Log lines would disturb the tree. */

@@ -27,7 +27,7 @@ async function main(argv: readonly string[]): Promise<ExitCode> {
 
 /** The clients of Kubernetes and Temporal are loaded only for commands. */
 async function runCommand(argv: readonly string[], signal: AbortSignal): Promise<ExitCode> {
-  const [{ buildProgram }, { openConnections, userName }, { openTerminal }] = await Promise.all([
+  const [{ buildProgram }, { openConnections }, { openTerminal }] = await Promise.all([
     import('./program.js'),
     import('./connections.js'),
     import('./terminal.js'),
@@ -39,7 +39,8 @@ async function runCommand(argv: readonly string[], signal: AbortSignal): Promise
       code = result;
     },
     context: (options: GlobalOptions) => {
-      const opened = openConnections(options, process.env, signal);
+      const warn = (text: string): void => void process.stderr.write(`slipway: ${text}\n`);
+      const opened = openConnections(options, process.env, signal, warn);
       connections.push(opened);
       return {
         terminal: openTerminal(
@@ -48,7 +49,7 @@ async function runCommand(argv: readonly string[], signal: AbortSignal): Promise
         ),
         now: Date.now,
         signal,
-        user: userName(),
+        user: () => opened.user(),
         cluster: () => opened.cluster(),
         temporal: () => opened.temporal(),
         temporalSetup: () => opened.temporalSetup(),

@@ -158,7 +158,8 @@ export interface CliContext {
   readonly terminal: Terminal;
   readonly now: () => number;
   readonly signal: AbortSignal;
-  readonly user: string | undefined;
+  /** As the API server knows the person. */
+  user(): Promise<string | undefined>;
   cluster(): Promise<CliCluster>;
   temporal(): Promise<CliTemporal>;
   temporalSetup(): Promise<CliTemporalSetup>;

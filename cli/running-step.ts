@@ -1,6 +1,7 @@
 import type { WorkflowExecutionDescription } from '@temporalio/client';
 import { defaultPayloadConverter } from '@temporalio/common';
 import { optionalTsToMs } from '@temporalio/common/lib/time';
+import { isRecord } from '../core/is-record';
 import { HOST_STEPS } from '../workflows/contracts/host';
 
 export interface RunningStep {
@@ -31,7 +32,7 @@ export function stepOf({ raw, status }: Described, nowMs: number): RunningStep |
     return isPaused ? { attempt: 1, blocker: UPDATE_PAUSED } : undefined;
   }
   const says = joined(activities, (one) => heartbeatText(one.heartbeatDetails?.payloads?.[0]));
-  const lastFailure = joined(activities, (one) => one.lastFailure?.message);
+  const lastFailure = joined(activities, (one) => failureText(one.lastFailure));
   const blocker = isPaused ? UPDATE_PAUSED : joined(activities, (one) => blockerOf(one, nowMs));
   return {
     attempt: Math.max(...activities.map(({ attempt }) => attempt ?? 1)),
@@ -96,6 +97,14 @@ export function stepText({ says, attempt, lastFailure, blocker }: RunningStep): 
 }
 
 type Payload = Parameters<typeof defaultPayloadConverter.fromPayload>[0];
+
+/** Where it was encoded, the message is among the attributes. */
+function failureText(failure: Activity['lastFailure']): string | null | undefined {
+  const attributes = failure?.encodedAttributes;
+  if (attributes == null) return failure?.message;
+  const said = decoded(attributes);
+  return isRecord(said) && typeof said['message'] === 'string' ? said['message'] : undefined;
+}
 
 /** Only heartbeats of this project can be shown: `HostHeartbeat`, and those that name a blocker. */
 function heartbeatText(payload: Payload | null | undefined): string | undefined {

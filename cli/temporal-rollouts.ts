@@ -10,6 +10,7 @@ import {
 import { hostQueue, poolRolloutId, SIMULATED_HOST, updateNodeId } from '../core/names';
 import { messageOf } from '../core/errors';
 import { NodeUpdates } from '../process/temporal/node-updates';
+import { withOpenPayloads } from '../process/temporal/open-payloads';
 import { POOL_ROLLOUT, rolloutStart, startByPerson } from '../process/temporal/start-rollout';
 import { isOpenStatus } from '../process/temporal/open-updates';
 import {
@@ -136,9 +137,11 @@ async function findOpen(
   id: string,
 ): Promise<OpenWorkflow | undefined> {
   const handle = client.workflow.getHandle(id);
-  const description = await ifFound(() => calls.ofServer(() => handle.describe()));
-  if (description === undefined || !isOpenStatus(description.status.name)) return undefined;
-  return { id, handle, description };
+  const described = await ifFound(() => calls.ofServer(() => handle.describe()));
+  if (described === undefined || !isOpenStatus(described.status.name)) return undefined;
+  const { payloadCodecs } = client.options.loadedDataConverter;
+  const raw = await withOpenPayloads(described.raw, payloadCodecs);
+  return { id, handle, description: { ...described, raw } };
 }
 
 function openRolloutOf({ description }: OpenWorkflow): OpenRollout {

@@ -31,6 +31,7 @@ import { kubeletConfigController } from './kubelet-config';
 import { runForLeader, type Leadership } from './leader';
 import { MachineConfigurationController } from './machine-configuration';
 import { createMetrics, type ControllerMetrics } from './metrics';
+import { makePayloadKeys } from './payload-keys';
 import { NodeController, TaintController } from './nodes';
 import { OperatorStatusController } from './operator-status';
 import { PoolStatusController } from './pool-status';
@@ -165,6 +166,10 @@ async function lead(standing: Standing, leadership: Leadership): Promise<void> {
   const shared = { picture: caches, writer, events, metrics, now };
   const of = (controller: string): Logger => log.child({ controller });
   metrics.setLeader(true);
+  const keysMade =
+    settings.payloadKeys === undefined
+      ? Promise.resolve()
+      : makePayloadKeys({ kube, namespace: settings.namespace, log }, leading);
   const kubelets = kubeletConfigController(
     { ...shared, log: of('kubelet-config'), version },
     leading,
@@ -236,7 +241,7 @@ async function lead(standing: Standing, leadership: Leadership): Promise<void> {
   ];
   await whenAborted(leading);
   metrics.setLeader(false);
-  await Promise.all(controllers.map((controller) => controller.idle()));
+  await Promise.all([keysMade, ...controllers.map((controller) => controller.idle())]);
   // The gauges would go stale; the next leader shows the pools.
   metrics.poolsObserved([], [], assignNodes([], []));
   metrics.certificatesObserved([]);

@@ -31,6 +31,8 @@ export const ControllerSettings = z.object({
   ...KubeFileSettings.shape,
   ...ProcessSettings.shape,
   namespace: z.string().min(1).default('slipway'),
+  /** Directory; absent = payloads are readable in Temporal. Their Secret is made here. */
+  payloadKeys: z.string().min(1).optional(),
   leaseName: z.string().min(1).default('slipway-controllers'),
   /** Absent = host name, process id and a random part. */
   identity: z.string().min(1).optional(),

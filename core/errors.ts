@@ -99,6 +99,12 @@ export const FAILURES = {
     means: 'the Temporal server does not answer',
     next: 'nothing at first; if it lasts, check the Temporal server',
   },
+  PayloadUnreadable: {
+    kind: 'stalled',
+    means:
+      'what is in Temporal was encoded with a key that is not among the known keys of payloads',
+    next: 'put the key that the message names back into the Secret slipway-payload-keys (docs/security.md)',
+  },
   DrainBlocked: {
     kind: 'waiting',
     means: 'a disruption budget or an admission policy refuses an eviction, or a pod does not end',

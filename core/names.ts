@@ -99,6 +99,8 @@ export const NAMESPACE = 'slipway';
 /** The key by which the cluster workers sign orders, and what everybody may know of it. */
 export const ORDER_KEY_SECRET = 'slipway-order-key';
 export const ORDER_KEYS_CONFIG_MAP = 'slipway-order-keys';
+/** The keys by which all that enters Temporal is encoded. */
+export const PAYLOAD_KEYS_SECRET = 'slipway-payload-keys';
 
 /**
  * Holds join tokens and nothing else, so that readers of its Secrets see no keys of the processes.

@@ -6,7 +6,7 @@
 import type { Server as HttpsServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import type { FastifyInstance } from 'fastify';
-import { connectKube } from '../adapters/kube';
+import { connectKube, type KubeClient } from '../adapters/kube';
 import { readJoinTokens, watchJoinTokens, writeJoinTokenUse } from '../adapters/kube/join-tokens';
 import { FIELD_MANAGER } from '../core/names';
 import { createLogger, type Logger } from '../process/logging';
@@ -39,6 +39,7 @@ import { followStatements } from './order-statements';
 import { followAuthority } from './own-authority';
 import { followTls, type HostTls, readTls } from './tls';
 import { createTokensNow } from './stored-tokens';
+import { PayloadKeyFiles } from '../process/temporal/payload-keys';
 import { whenAborted } from '../process/when-aborted';
 
 export interface RunningServer {
@@ -47,6 +48,8 @@ export interface RunningServer {
   readonly hostUrl?: string;
   /** The gateway to Temporal; absent without one. */
   readonly gatewayUrl?: string;
+  /** For the Temporal UI; absent without one. */
+  readonly codecUrl?: string;
   readonly plainUrl: string;
   /** After the signal, when every connection is closed. */
   readonly stopped: Promise<void>;
@@ -196,7 +199,9 @@ async function startInCluster(context: Context): Promise<Urls> {
   opened.push({ name: 'hosts', close: () => host.close(), cut: cutOffHosts });
   await listenAt(host, { host: address, port, setting: 'hostPort, --host-port' });
   followTls(host.server as unknown as HttpsServer, settings, { tls, signal, log: logger });
-  const gateway = await startGatewayIfSet(context, tls);
+  const payloadKeys = payloadKeysOf(settings, logger);
+  const gateway = await startGatewayIfSet(context, tls, payloadKeys);
+  const codec = await startCodecIfSet(context, client, payloadKeys);
   await listenPlain(context, plain);
   watching.push(watch.run(client, signal), bundles.run(client, signal));
   watching.push(orderKeys.run(client, signal));
@@ -206,24 +211,47 @@ async function startInCluster(context: Context): Promise<Urls> {
     ignitionUrl: urlOf('https', ignition),
     hostUrl: urlOf('https', host.server),
     ...(gateway === undefined ? {} : { gatewayUrl: urlOf('https', gateway) }),
+    ...(codec === undefined ? {} : { codecUrl: urlOf('https', codec.server) }),
     plainUrl: urlOf('http', plain.server),
   };
   logger.info(urls, 'listening');
   return urls;
 }
 
-async function startGatewayIfSet(context: Context, tls: HostTls) {
+function payloadKeysOf({ payloadKeys }: ServerSettings, log: Logger): PayloadKeyFiles | undefined {
+  return payloadKeys === undefined ? undefined : new PayloadKeyFiles(payloadKeys, { log });
+}
+
+async function startGatewayIfSet(
+  context: Context,
+  tls: HostTls,
+  payloadKeys: PayloadKeyFiles | undefined,
+) {
   const { settings, logger, metrics, signal, opened } = context;
-  const { temporalAddress, payloadKeys } = settings;
+  const { temporalAddress } = settings;
   if (temporalAddress === undefined || payloadKeys === undefined) {
-    logger.info('hosts have no gateway to Temporal: temporalAddress is not set');
+    logger.info('hosts have no gateway to Temporal: temporalAddress or payloadKeys is not set');
     return undefined;
   }
   // Loaded only when it runs: the messages of Temporal take memory.
   const { startGateway } = await import('./gateway/start.js');
   const place = { ...settings, temporalAddress };
   const { registry } = metrics;
-  return startGateway({ settings, place, payloadKeys, tls, registry, signal, log: logger, opened });
+  return startGateway({
+    ...{ settings, place, payloadKeys, tls, registry, signal, opened },
+    log: logger,
+  });
+}
+
+async function startCodecIfSet(
+  { settings, logger, signal, opened }: Context,
+  client: KubeClient,
+  payloadKeys: PayloadKeyFiles | undefined,
+) {
+  const { codecOrigin: origin } = settings;
+  if (origin === undefined || payloadKeys === undefined) return undefined;
+  const { startCodec } = await import('./codec/start.js');
+  return startCodec({ settings, client, payloadKeys, origin, signal, logger, opened });
 }
 
 async function startBootstrap(context: Context, directory: string): Promise<Urls> {

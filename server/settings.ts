@@ -26,19 +26,26 @@ const registryAuthority = z.string().superRefine((entry, context) => {
   if (problem !== undefined) context.addIssue({ code: 'custom', message: problem });
 });
 
+const origin = z.url({ protocol: /^https?$/ }).refine((text) => new URL(text).origin === text, {
+  error: 'expected scheme and host, such as https://temporal.example.com, without a path',
+});
+
 /** Port 0 = any free one. */
 export const ServerSettings = z
   .object({
     ...TemporalSettings.shape,
     /** Absent = hosts have no gateway to Temporal. */
     temporalAddress: z.string().min(1).optional(),
-    /** Directory. */
+    /** Directory; absent = hosts have no gateway to Temporal. */
     payloadKeys: z.string().min(1).optional(),
     /** Absent = the pod's service account. */
     kubeconfig: z.string().min(1).optional(),
     address: z.string().min(1).default('0.0.0.0'),
     hostPort: port.default(22_624),
     gatewayPort: port.default(22_625),
+    codecPort: port.default(22_626),
+    /** Of the Temporal UI; absent = it has no codec. */
+    codecOrigin: origin.optional(),
     ignitionPort: port.default(22_623),
     plainAddress: z.string().min(1).default('0.0.0.0'),
     plainPort: port.default(8_080),
@@ -73,11 +80,10 @@ export const ServerSettings = z
     },
   )
   .refine(
-    ({ bootstrapDir, temporalAddress, payloadKeys }) =>
-      bootstrapDir !== undefined || temporalAddress === undefined || payloadKeys !== undefined,
+    ({ codecOrigin, payloadKeys }) => codecOrigin === undefined || payloadKeys !== undefined,
     {
       path: ['payloadKeys'],
-      error: 'is missing; only without temporalAddress hosts have no gateway to Temporal',
+      error: 'is missing; the codec for the Temporal UI reads with them',
     },
   )
   .refine(

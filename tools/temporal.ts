@@ -1,8 +1,10 @@
 import { Client, Connection } from '@temporalio/client';
+import type { PayloadCodec } from '@temporalio/common';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { ConnectionOptions } from '../process/temporal/connection-options';
+import { dataConverter } from '../process/temporal/payload-codec';
 import { TEMPORAL_NAMESPACE } from '../core/names';
 import { SEARCH_ATTRIBUTE } from '../workflows/contracts/search-attributes';
 import { ensureBinary } from './binaries';
@@ -232,16 +234,21 @@ function serverArguments(options: TemporalOptions, placement: Placement): readon
   ];
 }
 
-/** The caller closes its connection. */
-export async function temporalClient({ address, namespace }: TemporalPlace): Promise<Client> {
-  return new Client({ connection: await Connection.connect({ address }), namespace });
+/** The caller closes its connection. @param codec - of a server whose payloads are encoded */
+export async function temporalClient(
+  { address, namespace }: TemporalPlace,
+  codec?: PayloadCodec,
+): Promise<Client> {
+  const connection = await Connection.connect({ address });
+  return new Client({ connection, namespace, dataConverter: dataConverter(codec) });
 }
 
 export async function withTemporalClient<T>(
   server: TemporalPlace,
   use: (client: Client) => Promise<T>,
+  codec?: PayloadCodec,
 ): Promise<T> {
-  const client = await temporalClient(server);
+  const client = await temporalClient(server, codec);
   try {
     return await use(client);
   } finally {

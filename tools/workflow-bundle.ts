@@ -23,6 +23,7 @@ export async function bundleWorkflows(out: string): Promise<boolean> {
   if (existsSync(out) && (await contentOf(record)) === inputs) return false;
   const { code } = await bundleWorkflowCode({
     workflowsPath: join(repositoryRoot(), 'workflows', 'index.ts'),
+    failureConverterPath: join(repositoryRoot(), 'workflows', 'failure-converter.ts'),
     webpackConfigHook: (config) => ({ ...config, mode: 'production' }),
     logger: QUIET,
   });

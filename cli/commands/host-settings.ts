@@ -4,7 +4,8 @@ import { cliError, EXIT } from '../exit-codes';
 import { readInput, type ReadText } from './server-place';
 
 const FLAG = '--host-settings';
-const REQUIRED = ['temporalAddress', 'serverUrl'];
+/** One of each. */
+const REQUIRED = [['gatewayAddress', 'temporalAddress'], ['serverUrl']];
 
 /**
  * A `host.yaml` for new machines.
@@ -18,7 +19,9 @@ export async function readHostSettings(path: string, read: ReadText): Promise<st
   const all = [
     ...problems,
     ...unknownSettings(values),
-    ...REQUIRED.filter((name) => (values[name] ?? '') === '').map((name) => `${name}: is missing`),
+    ...REQUIRED.filter((names) => names.every((name) => (values[name] ?? '') === '')).map(
+      (names) => `${names.join(' or ')}: is missing`,
+    ),
     ...(values['temporalApiKey'] === undefined
       ? []
       : ['temporalApiKey: user data keeps no secret; name a file in temporalApiKeyFile']),

@@ -195,10 +195,11 @@ export async function nodeRequest(
   const cluster = await context.cluster();
   const { node, pool } = findNode(await cluster.read(), name);
   const temporal = await context.temporal();
+  const user = await context.user();
   const request = {
     node: name,
     ...(reason === undefined ? {} : { reason }),
-    ...(context.user === undefined ? {} : { by: context.user }),
+    ...(user === undefined ? {} : { by: user }),
   };
   await refuseTooLate(context, verb, { node, pool });
   const answer = await awaitAnswer(

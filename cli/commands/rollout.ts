@@ -65,7 +65,8 @@ export async function rolloutPause(
   }
   const temporal = await context.temporal();
   const answer = await awaitAnswer(context, WORKER, temporal.pause(poolName, reason));
-  if (answer === undefined) await cluster.setPaused(poolName, true, { reason, ...by(context) });
+  if (answer === undefined)
+    await cluster.setPaused(poolName, true, { reason, ...(await by(context)) });
   const blocker = answer?.blocker === undefined ? '' : `${answer.blocker}\n`;
   context.terminal.err.write(`pool ${poolName} paused\n${blocker}`);
   return EXIT.OK;
@@ -84,12 +85,14 @@ export async function rolloutResume(
   }
   const temporal = await context.temporal();
   const answer = await awaitAnswer(context, WORKER, temporal.resume(poolName, reason));
-  if (answer === undefined) await cluster.setPaused(poolName, false, { reason, ...by(context) });
+  if (answer === undefined)
+    await cluster.setPaused(poolName, false, { reason, ...(await by(context)) });
   context.terminal.err.write(`pool ${poolName} resumed\n`);
   return EXIT.OK;
 }
 
-function by({ user }: CliContext): { readonly by?: string } {
+async function by(context: CliContext): Promise<{ readonly by?: string }> {
+  const user = await context.user();
   return user === undefined ? {} : { by: user };
 }
 

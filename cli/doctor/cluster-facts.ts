@@ -1,5 +1,6 @@
 import type { KubeClient } from '../../adapters/kube/client';
 import { findMco } from '../../adapters/kube/mco-presence';
+import { mayDo, whoAmI } from '../../adapters/kube/reviews';
 import {
   CLUSTER_OPERATORS,
   CONFIG_MAPS,
@@ -56,7 +57,11 @@ const CRDS: Resource<Crd> = {
 interface Service extends KubeObject {
   readonly spec?: {
     readonly type?: string;
-    readonly ports?: readonly { readonly port: number; readonly nodePort?: number }[];
+    readonly ports?: readonly {
+      readonly name?: string;
+      readonly port: number;
+      readonly nodePort?: number;
+    }[];
   };
 }
 
@@ -73,7 +78,8 @@ export function doctorCluster(client: KubeClient): DoctorCluster {
         ? answer['gitVersion']
         : '';
     },
-    whoAmI: () => whoAmI(client),
+    whoAmI: async () =>
+      (await whoAmI(client)) ?? { user: 'somebody', at: new Date().toISOString() },
     crds: async () => (await client.list(CRDS)).items.map(installedCrd),
     deployments: async () => {
       const { items } = await client.list(DEPLOYMENTS, {
@@ -82,7 +88,7 @@ export function doctorCluster(client: KubeClient): DoctorCluster {
       });
       return items.map(installedDeployment);
     },
-    mayDo: (user, access) => mayDo(client, user, access),
+    mayDo: (username, access) => mayDo(client, { username, groups: PROCESS_GROUPS }, access),
     nodeLeases: async () => {
       const { items } = await client.list(LEASES, { namespace: 'kube-node-lease' });
       return items.flatMap(({ metadata: { name: node }, spec }) =>
@@ -113,7 +119,10 @@ export function doctorCluster(client: KubeClient): DoctorCluster {
         name: 'slipway-server',
         namespace: NAMESPACE,
       });
-      const { type, ports = [] } = service?.spec ?? {};
+      const settings = await storedIn(client, CONFIG_MAPS, 'slipway-settings');
+      const hasGateway = (settings?.[variableOf('payloadKeys')] ?? '') !== '';
+      const { type, ports: all = [] } = service?.spec ?? {};
+      const ports = all.filter(({ name }) => name !== 'gateway' || hasGateway);
       if (type === 'LoadBalancer') return ports.map(({ port }) => port);
       return ports.flatMap(({ nodePort }) => nodePort ?? []);
     },
@@ -151,40 +160,7 @@ function installedDeployment({
   };
 }
 
-/** Its answer has the time of the API server. */
-async function whoAmI(client: KubeClient): Promise<{ readonly user: string; readonly at: string }> {
-  const answer = await review(client, 'authentication.k8s.io', 'selfsubjectreviews', {
-    kind: 'SelfSubjectReview',
-  });
-  const user = valueAt(answer, 'status', 'userInfo', 'username');
-  const time = valueAt(answer, 'metadata', 'creationTimestamp');
-  return {
-    user: typeof user === 'string' ? user : 'somebody',
-    at: typeof time === 'string' ? time : new Date().toISOString(),
-  };
-}
-
-async function mayDo(client: KubeClient, user: string, access: ServerAccess): Promise<boolean> {
-  const answer = await review(client, 'authorization.k8s.io', 'subjectaccessreviews', {
-    kind: 'SubjectAccessReview',
-    spec: {
-      user,
-      groups: ['system:serviceaccounts', `system:serviceaccounts:${NAMESPACE}`],
-      resourceAttributes: access,
-    },
-  });
-  return valueAt(answer, 'status', 'allowed') === true;
-}
-
-async function review(
-  client: KubeClient,
-  group: string,
-  plural: string,
-  body: { readonly kind: string; readonly spec?: object },
-): Promise<unknown> {
-  const path = `/apis/${group}/v1/${plural}`;
-  return client.ask(path, { apiVersion: `${group}/v1`, ...body }, `create ${plural}.${group}`);
-}
+const PROCESS_GROUPS = ['system:serviceaccounts', `system:serviceaccounts:${NAMESPACE}`];
 
 /** Undefined = there is no such object. */
 async function storedIn(

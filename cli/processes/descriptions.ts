@@ -39,7 +39,11 @@ export const DESCRIPTIONS: Readonly<Record<string, string>> = {
   address: 'address of the endpoints for machines; default 0.0.0.0',
   hostPort: 'port of the host endpoint (mutual TLS); default 22624',
   gatewayPort: 'port of the gateway to Temporal for hosts (mutual TLS); default 22625',
-  payloadKeys: 'directory with the keys of payloads, which also sign the tasks of hosts',
+  codecPort: 'port of the codec for the Temporal UI (TLS); default 22626',
+  codecOrigin:
+    'origin of the Temporal UI, such as https://temporal.example.com: turns its codec on',
+  payloadKeys:
+    'directory with the keys of payloads, by which all that enters Temporal is encoded; without it, nothing is, and the server has no gateway',
   plainAddress: 'address of /healthz, /readyz and /metrics; default 0.0.0.0',
   plainPort: 'port of /healthz, /readyz and /metrics; default 8080',
   certificateFile:

@@ -3,6 +3,7 @@
 import type { Client } from '@temporalio/client';
 import { CLUSTER_QUEUE, STEP_QUEUE } from '../../core/names';
 import { UPDATE_NODE } from '../../process/temporal/node-updates';
+import { withOpenPayloads } from '../../process/temporal/open-payloads';
 import { POOL_ROLLOUT } from '../../process/temporal/start-rollout';
 import type { TemporalCalls } from '../temporal-calls';
 import type { Bundle } from './bundle';
@@ -120,7 +121,9 @@ async function history(
       `only its last ${EVENTS} events are here`,
     );
   }
-  const events = [...(answer.history?.events ?? [])].reverse();
+  const { payloadCodecs } = client.options.loadedDataConverter;
+  const history = await withOpenPayloads(answer.history?.events ?? [], payloadCodecs);
+  const events = [...history].reverse();
   await bundle.lines(`temporal/histories/${which}/${name}.jsonl`, events.map(plainHistory));
 }
 

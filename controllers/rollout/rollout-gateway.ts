@@ -3,6 +3,8 @@ import { FIELD_MANAGER, poolRolloutId } from '../../core/names';
 import type { SeenVersions } from '../../workflows/contracts/rollout';
 import { SEARCH_ATTRIBUTE_NAMES } from '../../workflows/contracts/search-attributes';
 import type { TemporalSettings } from '../../process/settings';
+import { dataConverter, payloadCodec } from '../../process/temporal/payload-codec';
+import { PayloadKeyFiles } from '../../process/temporal/payload-keys';
 import { RolloutWaker } from '../../process/temporal/rollout-waker';
 import type { Logger } from '../../process/logging';
 import { isOpenStatus } from '../../process/temporal/open-updates';
@@ -48,7 +50,10 @@ export interface RolloutConnection {
  *
  * @throws an `Error` that names a certificate file that cannot be read
  */
-export function connectRollouts(settings: TemporalSettings, log: Logger): RolloutConnection {
+export function connectRollouts(
+  settings: TemporalSettings & { readonly payloadKeys?: string | undefined },
+  log: Logger,
+): RolloutConnection {
   const target = connectionOptions(settings);
   const options = {
     address: settings.temporalAddress,
@@ -59,14 +64,21 @@ export function connectRollouts(settings: TemporalSettings, log: Logger): Rollou
     log,
   };
   const link = new TemporalConnection(options, target, Connection.lazy(patient(target)));
+  const { payloadKeys } = settings;
+  // The leader makes their Secret, and the kubelet mounts it a minute later.
+  const keys =
+    payloadKeys === undefined
+      ? undefined
+      : new PayloadKeyFiles(payloadKeys, { log, mayCome: true });
   const client = new Client({
     connection: link,
     namespace: settings.temporalNamespace,
     identity: FIELD_MANAGER.CONTROLLERS,
+    dataConverter: dataConverter(keys && payloadCodec(keys)),
   });
   return {
     gateway: createRolloutGateway(client),
-    waitingFor: () => link.waitingFor(),
+    waitingFor: () => [...link.waitingFor(), ...(keys?.waitingFor() ?? [])],
     deathSentence: () => link.deathSentence(),
     watch: async (signal) => {
       const setUp = link.untilSetUp(signal).catch((error: unknown) => {

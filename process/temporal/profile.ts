@@ -36,7 +36,7 @@ const SETTINGS: Readonly<Record<string, string>> = {
   'tls.server_name': 'temporalTlsServerName',
 };
 
-/** Slipway has no codec: workflows carry names and digests, and no secrets. */
+/** A codec of the Temporal CLI: Slipway encodes and decodes by itself. */
 const IGNORED = /^codec(\.|$)/;
 
 /** Keys that the Temporal CLI knows and Slipway refuses → what to do instead. */

@@ -29,9 +29,7 @@ export interface PayloadGate {
   encodeFailure(failure: ProtoFailure | null | undefined): Promise<ProtoFailure | null>;
 }
 
-/** @param codec - absent = nothing is encoded */
-export function payloadGate(codec: PayloadCodec | undefined): PayloadGate {
-  if (codec === undefined) return OPEN;
+export function payloadGate(codec: PayloadCodec): PayloadGate {
   const encode = async (payloads: Payloads | null | undefined): Promise<Payloads | null> =>
     payloads?.payloads ? { payloads: await codec.encode(payloads.payloads) } : null;
   return {
@@ -41,12 +39,6 @@ export function payloadGate(codec: PayloadCodec | undefined): PayloadGate {
     encodeFailure: (failure) => encodedFailure(failure, encode, MAX_CAUSES),
   };
 }
-
-const OPEN: PayloadGate = {
-  decode: async (payloads) => payloads ?? null,
-  encode: async (payloads) => payloads ?? null,
-  encodeFailure: async (failure) => failure ?? null,
-};
 
 type Encode = (payloads: Payloads | null | undefined) => Promise<Payloads | null>;
 

@@ -1,10 +1,11 @@
 /** Makes the gateway listen. */
 
 import type { AddressInfo } from 'node:net';
-import type { PayloadCodec } from '@temporalio/common';
 import type { Registry } from 'prom-client';
 import type { Logger } from '../../process/logging';
 import type { TemporalPlace } from '../../process/temporal/connection-options';
+import { payloadCodec } from '../../process/temporal/payload-codec';
+import type { PayloadKeyFiles } from '../../process/temporal/payload-keys';
 import { listenAt, type Opened } from '../closing';
 import type { ServerSettings } from '../settings';
 import { followTls, type HostTls } from '../tls';
@@ -13,20 +14,18 @@ import { methodsOfHosts } from './methods';
 import { addGatewayMetrics } from './metrics';
 import { payloadGate } from './payloads';
 import { connectTemporal } from './temporal';
-import { openTokenKeys } from './token-keys';
+import { tokenKeys } from './token-keys';
 
 interface Starting {
   readonly settings: ServerSettings;
   readonly place: TemporalPlace;
-  readonly payloadKeys: string;
+  readonly payloadKeys: PayloadKeyFiles;
   readonly tls: HostTls;
   readonly registry: Registry;
   /** Fires when this process ends. */
   readonly signal: AbortSignal;
   readonly log: Logger;
   readonly opened: Opened[];
-  /** Absent = payloads are readable. */
-  readonly codec?: PayloadCodec;
 }
 
 /**
@@ -36,9 +35,8 @@ interface Starting {
 export async function startGateway(
   input: Starting,
 ): Promise<{ address(): AddressInfo | string | null }> {
-  const { settings, place, tls, registry, signal, log, opened } = input;
+  const { settings, place, payloadKeys, tls, registry, signal, log, opened } = input;
   const { temporalNamespace: namespace, address: host, gatewayPort: port } = settings;
-  const keys = openTokenKeys(input.payloadKeys, { log });
   const ended = new AbortController();
   const { link, closed } = connectTemporal(
     { ...place, temporalNamespace: namespace },
@@ -49,8 +47,8 @@ export async function startGateway(
     methods: methodsOfHosts({
       temporal: link,
       namespace,
-      keys,
-      payloads: payloadGate(input.codec),
+      keys: tokenKeys(payloadKeys),
+      payloads: payloadGate(payloadCodec(payloadKeys)),
     }),
     maxConnections: settings.maxGatewayConnections,
     metrics: (now) => addGatewayMetrics(registry, now),

@@ -124,7 +124,12 @@ it('puts every value where it belongs', async () => {
     imagePullSecrets: [{ name: 'pull' }],
   };
   const image = `registry.example.net/slipway:1.0@${ALL_VALUES.image.digest}`;
-  const mounted = ['temporal-api-key', 'temporal-authority', 'temporal-client'];
+  const mounted = ['payload-keys', 'temporal-api-key', 'temporal-authority', 'temporal-client'];
+  const ofTemporal = [
+    { name: 'temporal-api-key', secret: { secretName: 'key' } },
+    { name: 'temporal-authority', secret: { secretName: 'authority' } },
+    { name: 'temporal-client', secret: { secretName: 'client' } },
+  ];
   for (const [name, replicas] of [
     ['controllers', 3],
     ['cluster-worker', 4],
@@ -147,9 +152,8 @@ it('puts every value where it belongs', async () => {
               },
             ],
             volumes: [
-              { name: 'temporal-api-key', secret: { secretName: 'key' } },
-              { name: 'temporal-authority', secret: { secretName: 'authority' } },
-              { name: 'temporal-client', secret: { secretName: 'client' } },
+              { name: 'payload-keys', secret: { secretName: 'slipway-payload-keys' } },
+              ...ofTemporal,
             ],
           },
         },
@@ -167,12 +171,15 @@ it('puts every value where it belongs', async () => {
               image,
               env: expect.arrayContaining([
                 { name: 'SLIPWAY_ALLOW_NETWORK', value: '10.0.0.0/8,fd00::/8' },
+                { name: 'SLIPWAY_CODEC_ORIGIN', value: 'https://temporal.example.net' },
               ]) as unknown,
             },
           ],
           volumes: [
             { name: 'tls', secret: { secretName: 'certificate' } },
             { name: 'client-ca', configMap: { name: 'kubelets' } },
+            { name: 'payload-keys', secret: { secretName: 'slipway-payload-keys' } },
+            ...ofTemporal,
           ],
         },
       },
@@ -189,6 +196,7 @@ it('puts every value where it belongs', async () => {
       TEMPORAL_API_KEY_FILE: '/etc/slipway/temporal-api-key/api-key',
       SLIPWAY_SERVER_NAMES: 'slipway.example.net,10.0.0.5',
       SLIPWAY_ISSUE_CERTIFICATES: 'false',
+      SLIPWAY_PAYLOAD_KEYS: '',
     },
   });
   expect(objects.get('Certificate slipway/slipway-server')).toMatchObject({
@@ -204,7 +212,7 @@ it('puts every value where it belongs', async () => {
     spec: {
       type: 'LoadBalancer',
       externalTrafficPolicy: 'Local',
-      ports: [{ nodePort: 30001 }, { nodePort: 30002 }],
+      ports: [{ nodePort: 30001 }, { nodePort: 30002 }, { nodePort: 30003 }],
     },
   });
   expect(objects.get('NetworkPolicy slipway/slipway-controllers')).toMatchObject({
@@ -231,6 +239,7 @@ const ALL_VALUES = {
   temporal: {
     address: 'temporal.example.net:443',
     namespace: 'other',
+    encoded: false,
     apiKeySecret: 'key',
     tls: { authoritySecret: 'authority', clientSecret: 'client', serverName: 'temporal' },
   },
@@ -244,11 +253,13 @@ const ALL_VALUES = {
     certificateSecret: 'certificate',
     clientAuthority: 'kubelets',
     allowedNetworks: ['10.0.0.0/8', 'fd00::/8'],
+    codecOrigin: 'https://temporal.example.net',
     service: {
       type: 'LoadBalancer',
       annotations: { balancer: 'internal' },
       ignitionNodePort: 30001,
       hostsNodePort: 30002,
+      gatewayNodePort: 30003,
     },
   },
   priorityClassName: 'high',

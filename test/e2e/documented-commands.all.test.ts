@@ -78,7 +78,7 @@ it('each command of README.md and of the pages for newcomers does what it says',
   // The last page uninstalls everything.
   expect(await leftOn(WORKERS)).toEqual(WORKERS.map(() => []));
   expect(machineSettings(clone)).toMatchObject({
-    temporalAddress: temporal.address,
+    gatewayAddress: 'localhost:32625',
     serverUrl: 'https://localhost:32624',
     // The simulated machines get the same authority through a flag.
     authorityFile: '/etc/slipway/server-ca.crt',
@@ -146,7 +146,7 @@ async function playCluster(clone: string, signal: AbortSignal) {
       // As the installer would bring it.
       ...['--order-keys-file', join(clone, 'site/installer/order-keys.json')],
       ...['--api-server', cluster.server, '--api-server-authority-file', cluster.caFile],
-      ...['--temporal-address', temporal.address, '--reboot-seconds', '2'],
+      ...['--gateway-address', pods.gateway, '--reboot-seconds', '2'],
     ],
     logFile: logOf('machines'),
   });

@@ -1,8 +1,10 @@
 /** Hosts that fail are rolled back byte for byte, return to service, and are retried by a person. */
 
+import { randomBytes } from 'node:crypto';
 import { machineConfig, plainFile } from './support/configs';
 import { differences, pictureOf } from './support/host-disk';
 import { cordonedBySlipway, markOf, rebootsOf, wasEverCordoned } from './support/judgements';
+import { inTemporal, placesOf, toldBy } from './support/secrecy';
 import {
   CURRENT_CONFIG,
   POOL,
@@ -21,11 +23,14 @@ const FAILS_WRITING = 'worker-3';
 /** Boots another deployment than the armed one. */
 const FAILS_BOOT = 'worker-1';
 
+const SECRET = `password-${randomBytes(12).toString('base64url')}`;
+
 let world: World;
 
 beforeAll(async () => {
   world = await startWorld({
     nodes: { master: 1, worker: 6 },
+    encodesPayloads: true,
     simulation: {
       stageSeconds: 0.1,
       applySeconds: 0.1,
@@ -67,7 +72,7 @@ test(
       machineConfig('50-change', {
         kernelArguments: ['nosmt'],
         files: [
-          plainFile('/etc/change.conf', 'on\n'),
+          plainFile('/etc/change.conf', `on ${SECRET}\n`),
           plainFile('/etc/sysctl.d/90-inotify.conf', 'a\n'),
         ],
         units: [{ name: 'change.service', enabled: false, contents: '[Service]\nExecStart=/a\n' }],
@@ -135,6 +140,25 @@ test(
     }
     expect(world.record.violations).toEqual([]);
     expect(cordonedBySlipway(world.record)).toEqual([]);
+  },
+  STORY_MS,
+);
+
+test(
+  'their errors tell nobody what is in the config, and Temporal knows who asked for the retry',
+  async () => {
+    expect(placesOf([SECRET], await toldBy(world))).toEqual([]);
+    const { told, readable } = await inTemporal(world);
+    expect(readable).toEqual([]);
+    const { status } = await world.api.call<{ status: { userInfo: { username: string } } }>(
+      'POST',
+      '/apis/authentication.k8s.io/v1/selfsubjectreviews',
+      { apiVersion: 'authentication.k8s.io/v1', kind: 'SelfSubjectReview' },
+    );
+    const rollout = told.filter(([name]) => name.startsWith(`pool-rollout/${POOL}`));
+    expect(rollout.some(([, text]) => text.includes(`"by":"${status.userInfo.username}"`))).toBe(
+      true,
+    );
   },
   STORY_MS,
 );

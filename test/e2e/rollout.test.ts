@@ -1,5 +1,6 @@
 /** The main story: configs roll through a pool, and every promise holds. */
 
+import { randomBytes } from 'node:crypto';
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
@@ -8,6 +9,7 @@ import type { RolloutSnapshot } from '../../cli/snapshot';
 import { SHOP } from '../../tools/stack/workloads';
 import { base64File, machineConfig, plainFile } from './support/configs';
 import { differences, pictureOf } from './support/host-disk';
+import { inTemporal, placesOf, toldBy } from './support/secrecy';
 import {
   changesOf,
   cordonedBySlipway,
@@ -35,20 +37,26 @@ import {
 const MOTD = '/etc/motd';
 const FACTORY_MOTD = 'as the machine came\n';
 const KEY = 'ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIJ3pDMjTQZTBtl1RH1FjAnfT1uGfIG2oV7rqzW3UyDkS ops';
-const SCRIPT = Buffer.from('#!/bin/sh\nprintf "\\377\\000"\n\u00e9\n');
+/** One for each way in which a config holds contents. */
+const SECRETS = ['plain', 'base64', 'unit', 'dropin'].map(
+  (where) => `password-in-${where}-${randomBytes(12).toString('base64url')}`,
+);
+const [IN_FILE = '', IN_SCRIPT = '', IN_UNIT = '', IN_DROPIN = ''] = SECRETS;
+const SCRIPT = Buffer.from(`#!/bin/sh\n# ${IN_SCRIPT}\nprintf "\\377\\000"\n\u00e9\n`);
 const REPORT_UNIT = {
   name: 'report.service',
   enabled: true,
-  contents:
-    '[Unit]\nDescription=Report\n\n[Service]\nType=oneshot\nExecStart=/usr/bin/true\n\n[Install]\nWantedBy=multi-user.target\n',
-  dropins: [{ name: '10-nice.conf', contents: '[Service]\nNice=10\n' }],
+  contents: `[Unit]\nDescription=Report\n\n[Service]\nType=oneshot\nEnvironment=KEY=${IN_UNIT}\nExecStart=/usr/bin/true\n\n[Install]\nWantedBy=multi-user.target\n`,
+  dropins: [
+    { name: '10-nice.conf', contents: `[Service]\nNice=10\nEnvironment=TOKEN=${IN_DROPIN}\n` },
+  ],
 };
 
 /** All parts of a MachineConfig, and a kernel argument, so that the machines reboot. */
 const EVERYTHING = machineConfig('50-everything', {
   kernelArguments: ['nosmt', 'audit=1'],
   files: [
-    plainFile('/etc/sysctl.d/99-story.conf', 'net.core.somaxconn = 4096 # 100 %\n'),
+    plainFile('/etc/sysctl.d/99-story.conf', `net.core.somaxconn = 4096 # 100 % ${IN_FILE}\n`),
     base64File('/usr/local/bin/report', SCRIPT, 0o755),
     {
       path: '/etc/story/big.txt',
@@ -62,10 +70,13 @@ const EVERYTHING = machineConfig('50-everything', {
   sshKeys: [KEY],
 });
 
+const MACHINE_CONFIGS = '/apis/machineconfiguration.openshift.io/v1/machineconfigs';
+
 let world: World;
 
 beforeAll(async () => {
   world = await startWorld({
+    encodesPayloads: true,
     workloads: SHOP.map((workload) => ({ ...workload, terminationMs: 200 })),
   });
 }, START_MS);
@@ -278,6 +289,25 @@ test(
       { config: first, outcome: 'Retargeted', counts: { machines: world.workers.length } },
       { config: before, outcome: 'Completed' },
     ]);
+  },
+  STORY_MS,
+);
+
+test(
+  'nothing in the configs was told to anybody but the hosts, and nothing in Temporal can be read',
+  async () => {
+    const { text } = await world.api.send('GET', MACHINE_CONFIGS);
+    expect(SECRETS.map((secret) => placesOf([secret], new Map([['configs', text]])))).toEqual(
+      SECRETS.map(() => ['configs']),
+    );
+
+    const told = await toldBy(world);
+
+    expect(
+      [...told.keys()].filter((name) => name.startsWith('update-node/')).length,
+    ).toBeGreaterThan(world.workers.length);
+    expect(placesOf(SECRETS, told)).toEqual([]);
+    expect((await inTemporal(world)).readable).toEqual([]);
   },
   STORY_MS,
 );

@@ -2,6 +2,8 @@
 
 import { Client, Connection, type WorkflowExecutionDescription } from '@temporalio/client';
 import { setTimeout as delay } from 'node:timers/promises';
+import { dataConverter, payloadCodec } from '../../process/temporal/payload-codec';
+import { PayloadKeyFiles } from '../../process/temporal/payload-keys';
 import type { RolloutRecord } from './record';
 import type { Sight } from './sight';
 import { Silence, type OpenWorkflows, type Word } from './silence';
@@ -14,6 +16,8 @@ export interface TemporalPlace {
   readonly namespace: string;
   /** For one answer; absent = 5 s, so that an absent server is soon given up. */
   readonly patienceMs?: number;
+  /** Directory; absent = payloads are readable. */
+  readonly payloadKeys?: string;
 }
 
 /** Looks now and then, and reports silent waits. */
@@ -82,7 +86,7 @@ class Server {
   readonly #client: Client;
   readonly #patienceMs: number;
 
-  constructor({ address, namespace, patienceMs = PATIENCE_MS }: TemporalPlace) {
+  constructor({ address, namespace, patienceMs = PATIENCE_MS, payloadKeys }: TemporalPlace) {
     this.#patienceMs = patienceMs;
     this.#connection = Connection.lazy({
       address,
@@ -92,7 +96,12 @@ class Server {
         'grpc.max_reconnect_backoff_ms': 1_000,
       },
     });
-    this.#client = new Client({ connection: this.#connection, namespace });
+    const keys =
+      payloadKeys && new PayloadKeyFiles(payloadKeys, { log: { warn: () => undefined } });
+    const codec = keys ? payloadCodec(keys) : undefined;
+    this.#client = new Client({
+      ...{ connection: this.#connection, namespace, dataConverter: dataConverter(codec) },
+    });
   }
 
   openWorkflows(): Promise<OpenWorkflows> {

@@ -11,6 +11,7 @@ import { repositoryRoot } from '../repository-root';
 import type { TemporalServer } from '../temporal';
 import type { ServerCertificates } from './mounted-certificates';
 import { installOrderKey } from './order-key';
+import type { InstalledPayloadKeys } from './payload-keys';
 
 /** workers/host/worker.ts logs this line. */
 const ALL_SERVE = 'all simulated hosts serve their queues';
@@ -93,6 +94,8 @@ interface ProductContext {
   readonly environment?: Environment;
   /** Absent: of the authority of the cluster. */
   readonly certificates?: ServerCertificates;
+  /** Payloads are encoded, and hosts reach Temporal through the gateway. */
+  readonly payloadKeys?: Pick<InstalledPayloadKeys, 'directory'> | undefined;
 }
 
 const READY_TIMEOUT_MS = 120_000;
@@ -104,7 +107,8 @@ export async function createProduct(context: ProductContext): Promise<Product> {
   const [controllersPort = 0, workerPort = 0, serverPort = 0, hostPort = 0, ignitionPort = 0] =
     await freePorts(5);
   const second = await freePorts(5);
-  const { address = '127.0.0.1' } = context;
+  const gatewayPorts = await freePorts(2);
+  const { address = '127.0.0.1', payloadKeys } = context;
   const names = [...new Set(['127.0.0.1', 'localhost', address])];
   const certificates = context.certificates ?? (await ofCluster(cluster, names));
   const orderKeys = await installOrderKey(cluster.admin, directory);
@@ -116,17 +120,30 @@ export async function createProduct(context: ProductContext): Promise<Product> {
   // The address changes when Temporal moves.
   const temporalFlags = () =>
     flags({ 'temporal-address': temporal.address, 'temporal-namespace': temporal.namespace });
+  const keyFlags =
+    payloadKeys === undefined ? [] : flags({ 'payload-keys': payloadKeys.directory });
+  const hostTemporalFlags = () =>
+    payloadKeys === undefined
+      ? temporalFlags()
+      : flags({
+          'gateway-address': `${address}:${gatewayPorts[0] ?? 0}`,
+          'temporal-namespace': temporal.namespace,
+        });
   const argumentsOf = (
     name: ProductName,
     port: number,
-    endpoints: readonly number[] = [hostPort, ignitionPort],
+    endpoints: readonly number[] = [hostPort, ignitionPort, ...gatewayPorts.slice(0, 1)],
   ): readonly string[] => {
     const common = { kubeconfig: kubeconfig[name] };
     if (name !== 'server') {
       const own = name === 'controllers' ? { 'server-names': names.join(',') } : {};
-      return [...flags({ ...common, ...own, 'metrics-port': port }), ...temporalFlags()];
+      return [
+        ...flags({ ...common, ...own, 'metrics-port': port }),
+        ...[...temporalFlags(), ...keyFlags],
+      ];
     }
-    return flags({
+    const gateway = payloadKeys === undefined ? [] : [...temporalFlags(), ...keyFlags];
+    const served = flags({
       ...common,
       address,
       'host-port': endpoints[0] ?? 0,
@@ -137,7 +154,9 @@ export async function createProduct(context: ProductContext): Promise<Product> {
       'key-file': certificates.keyFile,
       'client-authority-file': certificates.clientAuthorityFile,
       'authority-file': certificates.ownAuthorityFile,
+      'gateway-port': endpoints[2] ?? 0,
     });
+    return [...served, ...gateway];
   };
   const ports = { controllers: controllersPort, 'cluster-worker': workerPort, server: serverPort };
   const processes = new Processes(
@@ -155,7 +174,7 @@ export async function createProduct(context: ProductContext): Promise<Product> {
     hostAuthorityFile: certificates.hostAuthorityFile,
     orderKeysFile: orderKeys.file,
   };
-  const endpointsOfSecond = second.slice(PRODUCT_NAMES.length);
+  const endpointsOfSecond = [...second.slice(PRODUCT_NAMES.length), ...gatewayPorts.slice(1)];
 
   const startHosts = async (
     group: HostGroup,
@@ -167,7 +186,7 @@ export async function createProduct(context: ProductContext): Promise<Product> {
     const linesBefore = countReadyLines(processes.logFile(name));
     await processes.start(
       name,
-      ['host-worker', ...hostFlags(context, group, place), ...temporalFlags()],
+      ['host-worker', ...hostFlags(context, group, place), ...hostTemporalFlags()],
       () => Promise.resolve(countReadyLines(processes.logFile(name)) > linesBefore),
       { environment, timeoutMs: READY_TIMEOUT_MS + HOST_READY_MS * group.nodes.length },
     );
@@ -208,7 +227,7 @@ export async function createProduct(context: ProductContext): Promise<Product> {
       const name = `host-worker/${pool}-2`;
       const place = { ...hostPlace, serverUrl };
       const args = hostFlags(context, groupOf(pool), place);
-      await processes.start(name, ['host-worker', ...args, ...temporalFlags()], () =>
+      await processes.start(name, ['host-worker', ...args, ...hostTemporalFlags()], () =>
         Promise.resolve(existsSync(processes.logFile(name))),
       );
       return name;

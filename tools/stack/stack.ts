@@ -17,6 +17,7 @@ import { startTemporalOnPostgres } from '../temporal-postgres';
 import type { Manifests } from './manifests';
 import { manifestsWith } from './manifests';
 import { mountCertificates, type MountedCertificates } from './mounted-certificates';
+import { type InstalledPayloadKeys, installPayloadKeys } from './payload-keys';
 import type { Product, ProductName, SimulationOptions } from './product';
 import { createProduct } from './product';
 import { renderedConfigOf } from './readiness';
@@ -38,6 +39,8 @@ export interface StackOptions {
   readonly build?: string;
   /** The server has the certificates that the controllers issue. */
   readonly issuedCertificates?: boolean;
+  /** Payloads are encoded, and hosts reach Temporal through the gateway. */
+  readonly encodesPayloads?: boolean;
   readonly environment?: Readonly<Record<string, string>>;
   readonly manifests?: readonly string[];
   readonly onStep?: (text: string) => void;
@@ -50,6 +53,8 @@ export interface Stack {
   readonly manifests: Manifests;
   readonly product: Product;
   readonly cliEnvironment: Readonly<Record<string, string>>;
+  /** Absent = payloads are readable. */
+  readonly payloadKeys?: InstalledPayloadKeys;
   nodesOf(pool: string): readonly string[];
   /** Its `/`. */
   hostRoot(node: string): string;
@@ -146,8 +151,12 @@ async function assemble(assembly: Assembly): Promise<Omit<Stack, 'stop'>> {
     await manifests.applyObject(rolloutPolicy(pool, assembly.policy));
   }
 
+  const payloadKeys =
+    assembly.encodesPayloads === true
+      ? await installPayloadKeys(cluster.admin, directory)
+      : undefined;
   const product = await createProduct({
-    directory,
+    ...{ directory, payloadKeys },
     cluster,
     temporal,
     simulation: assembly.simulation,
@@ -187,6 +196,7 @@ async function assemble(assembly: Assembly): Promise<Omit<Stack, 'stop'>> {
     temporal,
     manifests,
     product,
+    ...(payloadKeys === undefined ? {} : { payloadKeys }),
     get cliEnvironment() {
       return {
         KUBECONFIG: cluster.adminKubeconfig,

@@ -19,6 +19,8 @@ export const ClusterWorkerSettings = z.object({
   ...ProcessSettings.shape,
   /** Holds the key of orders. */
   namespace: z.string().min(1).default(NAMESPACE),
+  /** Directory; absent = payloads are readable in Temporal. */
+  payloadKeys: z.string().min(1).optional(),
   /** Without it, workflows are bundled from the sources. */
   workflowBundle: z.string().min(1).optional(),
   /** A drain is one long activity, and must not delay the short steps of other nodes. */

@@ -7,7 +7,7 @@ import { existsSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { join, resolve } from 'node:path';
 import { Client } from '@temporalio/client';
-import type { PayloadCodec } from '@temporalio/common';
+import type { DataConverter, PayloadCodec } from '@temporalio/common';
 import { bundleWorkflowCode, NativeConnection, Worker } from '@temporalio/worker';
 import {
   clusterActivitiesForWorker,
@@ -42,6 +42,12 @@ import { createLogger, type Logger } from '../../process/logging';
 import { NodeUpdates } from '../../process/temporal/node-updates';
 import { RolloutWaker } from '../../process/temporal/rollout-waker';
 import { TemporalConnection, tellSilence } from '../../process/temporal/connection';
+import {
+  dataConverter,
+  FAILURE_CONVERTER,
+  payloadCodec,
+} from '../../process/temporal/payload-codec';
+import { PayloadKeyFiles } from '../../process/temporal/payload-keys';
 import { installTemporalRuntime } from '../../process/temporal/runtime';
 import {
   type ConnectionOptions,
@@ -146,6 +152,7 @@ async function serve(
   { signal, watching, sdkMetrics, onReady }: Serving,
 ): Promise<void> {
   const { kube, caches, log, waitingFor } = state;
+  const codec = codecOf(settings, log);
   become(waitingFor, 'the Kubernetes API');
   if (!settings.allowMco) await refuseBesideMco(kube, log, signal);
   const watches = runCaches(caches, kube, watching.signal);
@@ -172,12 +179,14 @@ async function serve(
       connection: link,
       namespace: settings.temporalNamespace,
       identity,
+      dataConverter: dataConverter(codec),
     });
     const ports = portsOf(state, client);
     await pollUntilAborted(settings, {
       activities: state.metrics.timed(clusterActivitiesForWorker(ports)),
       stepActivities: state.metrics.timed(stepActivitiesForWorker(ports)),
-      payloadCodecs: [orderCodec(state, ports, orderKey)],
+      signing: orderCodec(state, ports, orderKey),
+      converter: dataConverter(codec),
       identity,
       link,
       log,
@@ -192,6 +201,12 @@ async function serve(
   }
   watching.abort();
   await Promise.all([watches, keeping.ended]);
+}
+
+function codecOf({ payloadKeys }: ClusterWorkerSettings, log: Logger): PayloadCodec | undefined {
+  if (payloadKeys !== undefined) return payloadCodec(new PayloadKeyFiles(payloadKeys, { log }));
+  log.info({}, 'payloads are readable in Temporal: payloadKeys is not set');
+  return undefined;
 }
 
 function orderCodec(
@@ -241,7 +256,8 @@ interface Polling {
   readonly activities: object;
   readonly stepActivities: object;
   /** Of what workflows hand over. */
-  readonly payloadCodecs: PayloadCodec[];
+  readonly signing: PayloadCodec;
+  readonly converter: DataConverter;
   readonly identity: string;
   readonly link: TemporalConnection<NativeConnection>;
   readonly log: Logger;
@@ -312,6 +328,7 @@ async function workflowCode(settings: ClusterWorkerSettings, log: Logger): Promi
   }
   const { code } = await bundleWorkflowCode({
     workflowsPath: require.resolve('../../workflows'),
+    failureConverterPath: FAILURE_CONVERTER,
     logger: silent(),
   });
   return { code };
@@ -321,7 +338,7 @@ async function workflowCode(settings: ClusterWorkerSettings, log: Logger): Promi
 async function createWorkers(
   settings: ClusterWorkerSettings,
   workflowBundle: WorkflowCode,
-  { activities, stepActivities, payloadCodecs, identity, link }: Polling,
+  { activities, stepActivities, signing, converter, identity, link }: Polling,
 ): Promise<readonly Worker[]> {
   const common = {
     connection: link.connection,
@@ -336,7 +353,11 @@ async function createWorkers(
     ...common,
     workflowBundle,
     activities,
-    dataConverter: { payloadCodecs },
+    // Orders are signed, and then encoded.
+    dataConverter: {
+      ...converter,
+      payloadCodecs: [signing, ...(converter.payloadCodecs ?? [])],
+    },
     taskQueue: CLUSTER_QUEUE,
     maxConcurrentActivityTaskExecutions: settings.maxActivities,
     maxConcurrentLocalActivityExecutions: settings.maxActivities,
@@ -349,6 +370,7 @@ async function createWorkers(
   const steps = await Worker.create({
     ...common,
     activities: stepActivities,
+    dataConverter: converter,
     taskQueue: STEP_QUEUE,
     maxConcurrentActivityTaskExecutions: STEPS_AT_ONCE,
   });

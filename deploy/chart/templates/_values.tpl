@@ -23,8 +23,8 @@
 {{- $certificate := toJson (pick $values.server "names" "certManager") | sha256sum -}}
 {{- $_ := set .object.spec.template.metadata.annotations "slipway.dev/certificate" $certificate -}}
 {{- end -}}
-{{- if eq $key "server" }}{{ include "slipway.server" (dict "pod" $pod "own" $own) }}
-{{- else }}{{ include "slipway.temporal" (dict "template" .object.spec.template "temporal" $values.temporal) }}{{ end -}}
+{{- if eq $key "server" }}{{ include "slipway.server" (dict "pod" $pod "own" $own) }}{{ end -}}
+{{- include "slipway.temporal" (dict "template" .object.spec.template "temporal" $values.temporal) -}}
 {{- end }}
 
 {{- define "slipway.image" -}}
@@ -41,9 +41,13 @@
 {{- if and (eq $volume.name "tls") $own.certificateSecret }}{{ $_ := set $volume.secret "secretName" $own.certificateSecret }}{{ end -}}
 {{- if and (eq $volume.name "client-ca") $own.clientAuthority }}{{ $_ := set $volume.configMap "name" $own.clientAuthority }}{{ end -}}
 {{- end -}}
+{{- $container := first .pod.containers -}}
 {{- with $own.allowedNetworks -}}
-{{- $container := first $.pod.containers -}}
 {{- $variable := dict "name" "SLIPWAY_ALLOW_NETWORK" "value" (join "," .) -}}
+{{- $_ := set $container "env" (append $container.env $variable) -}}
+{{- end -}}
+{{- with $own.codecOrigin -}}
+{{- $variable := dict "name" "SLIPWAY_CODEC_ORIGIN" "value" . -}}
 {{- $_ := set $container "env" (append $container.env $variable) -}}
 {{- end -}}
 {{- end }}
@@ -73,6 +77,7 @@
 {{- $_ := set $data "TEMPORAL_TLS_CERT" "/etc/slipway/temporal-client/tls.crt" -}}
 {{- $_ := set $data "TEMPORAL_TLS_KEY" "/etc/slipway/temporal-client/tls.key" -}}
 {{- end -}}
+{{- if hasKey $temporal "encoded" }}{{ if not $temporal.encoded }}{{ $_ := set $data "SLIPWAY_PAYLOAD_KEYS" "" }}{{ end }}{{ end -}}
 {{- if $temporal.apiKeySecret }}{{ $_ := set $data "TEMPORAL_API_KEY_FILE" "/etc/slipway/temporal-api-key/api-key" }}{{ end -}}
 {{- end }}
 

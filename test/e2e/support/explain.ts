@@ -18,12 +18,12 @@ export async function explain(world: Pick<World, 'api' | 'record' | 'slipway' | 
   const unfinished = world.record.nodes.filter((node) => !isAtRest(node)).slice(0, NODES);
   const parts = await Promise.all([
     said(world.slipway(['rollout', 'status', 'worker'])),
-    said(rolloutHistory(world.stack.temporal, 'worker')),
+    said(rolloutHistory(world.stack, 'worker')),
     ...unfinished.map(async ({ name }) => {
       const [node, status, updates] = await Promise.all([
         said(readNode(world, name)),
         said(world.slipway(['node', 'status', name])),
-        said(updateHistory(world.stack.temporal, name)),
+        said(updateHistory(world.stack, name)),
       ]);
       const words = lastWords(world, name);
       return [`${name} at the API server: ${node}`, status, updates, ...words].join('\n');

@@ -1,9 +1,12 @@
 /** The histories of a pool's rollouts in Temporal, for the message of a failed wait. */
 
 import type { Client, WorkflowExecutionInfo } from '@temporalio/client';
+import { defaultPayloadConverter, type ProtoFailure } from '@temporalio/common';
 import type { temporal } from '@temporalio/proto';
 import { poolRolloutId, updateNodeId } from '../../../core/names';
-import { type TemporalServer, withTemporalClient } from '../../../tools/temporal';
+import { withOpenPayloads } from '../../../process/temporal/open-payloads';
+import type { Stack } from '../../../tools/stack/stack';
+import { withTemporalClient } from '../../../tools/temporal';
 
 type HistoryEvent = temporal.api.history.v1.IHistoryEvent;
 
@@ -13,35 +16,38 @@ const EVENTS = 60;
 const SILENT = /^(workflowTask|activityTaskStarted|upsertWorkflow|markerRecorded)/;
 
 /** The last runs of the pool's rollout, latest first, with the last events of each. */
-export function rolloutHistory(temporal: Server, pool: string): Promise<string> {
-  return historyOf(temporal, poolRolloutId(pool));
+export function rolloutHistory(stack: Server, pool: string): Promise<string> {
+  return historyOf(stack, poolRolloutId(pool));
 }
 
-export function updateHistory(temporal: Server, node: string): Promise<string> {
-  return historyOf(temporal, updateNodeId(node));
+export function updateHistory(stack: Server, node: string): Promise<string> {
+  return historyOf(stack, updateNodeId(node));
 }
 
-type Server = Pick<TemporalServer, 'address' | 'namespace'>;
+type Server = Pick<Stack, 'temporal' | 'payloadKeys'>;
 
-function historyOf(temporal: Server, workflowId: string): Promise<string> {
-  return withTemporalClient(temporal, async (client) => {
+function historyOf({ temporal, payloadKeys }: Server, workflowId: string): Promise<string> {
+  const read = async (client: Client): Promise<string> => {
     const runs: string[] = [];
     for await (const run of client.workflow.list({ query: `WorkflowId = '${workflowId}'` })) {
       runs.push(await toldOf(client, run));
       if (runs.length === RUNS) break;
     }
     return runs.join('\n');
-  });
+  };
+  return withTemporalClient(temporal, read, payloadKeys?.codec);
 }
 
 async function toldOf(
   client: Client,
   { workflowId, runId, status, startTime, closeTime }: WorkflowExecutionInfo,
 ): Promise<string> {
-  const { events } = await client.workflow.getHandle(workflowId, runId).fetchHistory();
+  const { events: sent } = await client.workflow.getHandle(workflowId, runId).fetchHistory();
+  const { payloadCodecs } = client.options.loadedDataConverter;
+  const events = await withOpenPayloads(sent ?? [], payloadCodecs);
   const ended = closeTime === undefined ? '' : `, ended ${closeTime.toISOString()}`;
   const head = `${workflowId} ${runId}: ${status.name}, began ${startTime.toISOString()}${ended}`;
-  const told = (events ?? []).map(lineOf).filter((line) => line !== undefined);
+  const told = events.map(lineOf).filter((line) => line !== undefined);
   return [head, ...told.slice(-EVENTS)].join('\n');
 }
 
@@ -67,7 +73,7 @@ function detailOf(attributes: unknown): string {
       readonly activityType?: { readonly name?: string };
       readonly workflowId?: string;
       readonly workflowExecution?: { readonly workflowId?: string };
-      readonly failure?: { readonly message?: string };
+      readonly failure?: ProtoFailure;
       readonly acceptedRequest?: { readonly input?: { readonly name?: string } };
     };
   return [
@@ -75,8 +81,13 @@ function detailOf(attributes: unknown): string {
     activityType?.name,
     workflowId ?? workflowExecution?.workflowId,
     acceptedRequest?.input?.name,
-    failure?.message,
+    failure && messageOf(failure),
   ]
     .filter((part) => part !== undefined && part !== '')
     .join(' ');
+}
+
+function messageOf({ message, encodedAttributes }: ProtoFailure): string {
+  const said = encodedAttributes && defaultPayloadConverter.fromPayload(encodedAttributes);
+  return (said as { readonly message?: string } | null | undefined)?.message ?? message ?? '';
 }

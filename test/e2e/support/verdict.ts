@@ -9,6 +9,8 @@ import type { TemporalServer } from '../../../tools/temporal';
 interface Judged extends Pick<Assignment, 'nodeSelector' | 'pool' | 'minAvailable'> {
   readonly cluster: Pick<Cluster, 'adminKubeconfig' | 'auditLog'>;
   readonly temporal: Pick<TemporalServer, 'address' | 'namespace'>;
+  /** Directory; absent = payloads are readable. */
+  readonly payloadKeys?: string | undefined;
   /** Time limit for one answer of Temporal; absent = long enough for suites that stop Temporal. */
   readonly patienceMs?: number;
   readonly maxUnavailable: number;
@@ -18,6 +20,7 @@ export function startJudge({
   cluster,
   temporal,
   patienceMs,
+  payloadKeys,
   ...rest
 }: Judged): Promise<ObserverProcess> {
   const { adminKubeconfig, auditLog } = cluster;
@@ -25,7 +28,11 @@ export function startJudge({
   return observeInOwnProcess({
     ...rest,
     kubeconfig: adminKubeconfig,
-    temporal: { address, namespace, ...(patienceMs === undefined ? {} : { patienceMs }) },
+    temporal: {
+      ...{ address, namespace },
+      ...(patienceMs === undefined ? {} : { patienceMs }),
+      ...(payloadKeys === undefined ? {} : { payloadKeys }),
+    },
     ...(auditLog === undefined ? {} : { auditLog }),
   });
 }

@@ -259,7 +259,10 @@ async function writeDifferences(
     ...(replicas === undefined ? [] : [{ op: 'add', path: '/spec/replicas', value: replicas }]),
   ];
   // Those of the Service, which would lead to the usual ones.
-  const ofServer = variables({ SLIPWAY_HOST_PORT: '32624', SLIPWAY_IGNITION_PORT: '32623' });
+  const ofServer = variables({
+    ...{ SLIPWAY_HOST_PORT: '32624', SLIPWAY_IGNITION_PORT: '32623' },
+    SLIPWAY_GATEWAY_PORT: '32625',
+  });
   const namespace = 'slipway';
   const patches = [
     { target: { kind: 'Deployment', namespace }, patch: JSON.stringify(ofAll) },

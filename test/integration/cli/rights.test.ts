@@ -6,10 +6,14 @@ import {
   MACHINE_CONFIGS,
   type KubeObject,
   type Resource,
+  SECRETS,
 } from '../../../adapters/kube/resources';
+import { mayDo, whoAmI } from '../../../adapters/kube/reviews';
 import { kubeCluster } from '../../../cli/kube-cluster';
 import type { CliCluster, ClusterView } from '../../../cli/ports';
+import { firstPayloadKeys } from '../../../controllers/payload-keys';
 import { failureName } from '../../../core/errors';
+import { NAMESPACE, PAYLOAD_KEYS_SECRET } from '../../../core/names';
 import { aConfig, aPool } from '../controllers/fixture';
 import { startKubeFixture, type KubeFixture } from '../kube/fixture';
 import { until } from '../tools/until';
@@ -39,6 +43,7 @@ const OPERATE = 'slipway-operate';
 let fixture: KubeFixture;
 const clients: KubeClient[] = [];
 const as = new Map<string, CliCluster>();
+const clientAs = new Map<string, KubeClient>();
 
 beforeAll(async () => {
   fixture = await startKubeFixture();
@@ -50,6 +55,7 @@ beforeAll(async () => {
     const kubeconfig = await fixture.cluster.kubeconfigFor({ commonName: user });
     const client = await connectKube({ kubeconfig, userAgent: 'slipway-tests', log: fixture.log });
     clients.push(client);
+    clientAs.set(role, client);
     as.set(role, kubeCluster(client, fixture.log));
   }
 });
@@ -107,6 +113,34 @@ it.each<[string, (cluster: CliCluster) => Promise<unknown>, string, string]>([
     [VIEW]: await outcome(attempt(clusterAs(VIEW))),
     [OPERATE]: await outcome(attempt(clusterAs(OPERATE))),
   }).toEqual({ [VIEW]: ofView, [OPERATE]: ofOperate });
+});
+
+it('who may read what is in Temporal', async () => {
+  const secret = firstPayloadKeys(NAMESPACE, new Date());
+  await fixture.admin.create(SECRETS, secret);
+  await fixture.admin.create(SECRETS, { metadata: { namespace: NAMESPACE, name: 'another' } });
+  const found: Record<string, readonly string[]> = {};
+  for (const [role, client] of clientAs) {
+    const person = { username: `person-with-${role}` };
+    const access = { group: 'slipway.dev', resource: 'payloads', verb: 'get' };
+    const read = (name: string) => outcome(client.get(SECRETS, { namespace: NAMESPACE, name }));
+    found[role] = [
+      await read(PAYLOAD_KEYS_SECRET),
+      await read('another'),
+      (await mayDo(fixture.admin, person, access)) ? ALLOWED : FORBIDDEN,
+    ];
+  }
+
+  expect(found).toEqual({
+    [VIEW]: [FORBIDDEN, FORBIDDEN, FORBIDDEN],
+    [OPERATE]: [ALLOWED, FORBIDDEN, ALLOWED],
+  });
+});
+
+it('a person is who the API server says', async () => {
+  for (const [role, client] of clientAs) {
+    expect(await whoAmI(client)).toMatchObject({ user: `person-with-${role}` });
+  }
 });
 
 function clusterAs(role: string): CliCluster {

@@ -11,6 +11,8 @@ import { hostQueue } from '../../../core/names';
 import { freeLoopbackPort } from '../../../process/health-server';
 import { createLogger, type Logger } from '../../../process/logging';
 import { connectionOptions } from '../../../process/temporal/connection-options';
+import { payloadCodec } from '../../../process/temporal/payload-codec';
+import { PayloadKeyFiles } from '../../../process/temporal/payload-keys';
 import { closeAll, type Opened } from '../../../server/closing';
 import { startGateway } from '../../../server/gateway/start';
 import { readServerSettings } from '../../../server/settings';
@@ -37,8 +39,10 @@ export interface RunningGateway {
 
 export interface GatewayFixture {
   readonly temporal: TemporalServer;
+  /** Of the keys of the gateway. */
+  readonly codec: PayloadCodec;
   /** The same port and keys each time. */
-  start(codec?: PayloadCodec): Promise<RunningGateway>;
+  start(): Promise<RunningGateway>;
   /** Of the certificate of a kubelet, or of another client of the cluster. */
   filesOf(node: string | Subject): Promise<ClientFiles>;
   stop(): Promise<void>;
@@ -58,15 +62,16 @@ export async function startGatewayFixture(): Promise<GatewayFixture> {
       addresses: ['127.0.0.1'],
     }),
   );
-  const payloadKeys = join(directory, 'keys');
-  await mkdir(payloadKeys);
-  await writeFile(join(payloadKeys, '20260101T000000Z'), randomBytes(32));
+  const keysDirectory = join(directory, 'keys');
+  await mkdir(keysDirectory);
+  await writeFile(join(keysDirectory, '20260101T000000Z'), randomBytes(32));
+  const payloadKeys = new PayloadKeyFiles(keysDirectory, { log: recordingLog().log });
   const temporal = await startTemporal({ ui: false, database: true });
   const gatewayPort = await freeLoopbackPort();
   return {
     temporal,
-    start: (codec) =>
-      start({ temporal, serverFiles, payloadKeys, gatewayPort, ...(codec && { codec }) }),
+    codec: payloadCodec(payloadKeys),
+    start: () => start({ temporal, serverFiles, payloadKeys, gatewayPort }),
     async filesOf(node) {
       const subject =
         typeof node === 'string'
@@ -96,13 +101,12 @@ async function write(at: string, caFile: string, of: Credentials): Promise<Clien
 interface Starting {
   readonly temporal: TemporalServer;
   readonly serverFiles: ClientFiles;
-  readonly payloadKeys: string;
+  readonly payloadKeys: PayloadKeyFiles;
   readonly gatewayPort: number;
-  readonly codec?: PayloadCodec;
 }
 
 async function start(input: Starting): Promise<RunningGateway> {
-  const { temporal, serverFiles, payloadKeys, codec } = input;
+  const { temporal, serverFiles, payloadKeys } = input;
   const settings = readServerSettings({
     address: '127.0.0.1',
     gatewayPort: input.gatewayPort,
@@ -111,7 +115,7 @@ async function start(input: Starting): Promise<RunningGateway> {
     clientAuthorityFile: serverFiles.caFile,
     temporalAddress: temporal.address,
     temporalNamespace: temporal.namespace,
-    payloadKeys,
+    payloadKeys: 'given below',
   });
   const { lines, log } = recordingLog();
   const registry = new Registry();
@@ -122,7 +126,6 @@ async function start(input: Starting): Promise<RunningGateway> {
     place: { temporalAddress: temporal.address },
     tls: await readTls({ ...settings, clientAuthorityFile: serverFiles.caFile }),
     signal: ending.signal,
-    ...(codec === undefined ? {} : { codec }),
   });
   const linesOf = async () => (await registry.metrics()).split('\n');
   return {

@@ -122,7 +122,7 @@ async function run(line: readonly string[], view: Partial<ClusterView> = VIEW) {
     terminal: openTerminal(sinks, { color: false, env: {} }),
     now: () => NOW,
     signal: new AbortController().signal,
-    user: undefined,
+    user: () => Promise.resolve(undefined),
     cluster: async () => cluster as CliCluster,
     temporal: () => Promise.reject(new Error('nobody asks Temporal')),
     temporalSetup: () => Promise.reject(new Error('nobody sets up')),

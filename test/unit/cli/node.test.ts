@@ -66,7 +66,7 @@ function given(
     terminal: openTerminal(streams, { color: false, env: {} }),
     now: () => 0,
     signal: new AbortController().signal,
-    user: undefined,
+    user: () => Promise.resolve(undefined),
     cluster: () => Promise.resolve(cluster as CliCluster),
     temporal: () => Promise.resolve(temporal as CliTemporal),
     temporalSetup: () => Promise.reject(new Error('nobody sets up')),

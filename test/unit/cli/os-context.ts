@@ -19,7 +19,7 @@ export function aContext(
     terminal: openTerminal(streams, { color: false, env: {} }),
     now: () => 0,
     signal: new AbortController().signal,
-    user: undefined,
+    user: () => Promise.resolve(undefined),
     cluster: () => Promise.resolve(cluster as CliCluster),
     temporal: () => Promise.reject(new Error('nobody asks Temporal')),
     temporalSetup: () => Promise.reject(new Error('nobody sets up')),

@@ -77,7 +77,7 @@ async function printed(...line: readonly string[]): Promise<string> {
     terminal: openTerminal({ out, err }, { color: false, env: {} }),
     now: () => NOW,
     signal: new AbortController().signal,
-    user: undefined,
+    user: () => Promise.resolve(undefined),
     cluster: async () => cluster as CliCluster,
     temporal: async () => temporal as CliTemporal,
     temporalSetup: () => Promise.reject(new Error('nobody sets up')),

@@ -81,7 +81,7 @@ function given(
     terminal: openTerminal({ out: sink('out'), err: sink('err') }, { color: false, env: {} }),
     now: () => 0,
     signal: ctrlC.signal,
-    user: undefined,
+    user: () => Promise.resolve(undefined),
     cluster: () => Promise.resolve(cluster as CliCluster),
     temporal: () => Promise.resolve(temporal as CliTemporal),
     temporalSetup: () => Promise.reject(new Error('nobody sets up')),

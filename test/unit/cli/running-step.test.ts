@@ -60,6 +60,19 @@ describe('the running step of a node update', () => {
     );
   });
 
+  it('finds that among the attributes of a failure that was encoded', () => {
+    const attributes = { message: 'pull registry/os: connection refused', stack_trace: '' };
+    const encodedAttributes = defaultPayloadConverter.toPayload(attributes);
+    const lastFailure = { message: 'Encoded failure', encodedAttributes };
+    const foreign = { metadata: { encoding: new TextEncoder().encode('binary/encrypted') } };
+    const closed = { message: 'Encoded failure', encodedAttributes: foreign };
+
+    expect(textOf(pending({ attempt: 4, lastFailure }))).toBe(
+      'attempt 4, pull registry/os: connection refused',
+    );
+    expect(textOf(pending({ attempt: 4, lastFailure: closed }))).toBe('attempt 4');
+  });
+
   it.each([
     {
       name: 'that its host worker has not picked up',

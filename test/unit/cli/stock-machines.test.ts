@@ -124,7 +124,7 @@ describe('user data that installs the host worker', () => {
         '--host-settings host.yaml:',
         'host.yaml: line 3: expected "setting: value", not "- a"',
         'serverURL: no such setting; see slipway host-worker --help',
-        'temporalAddress: is missing',
+        'gatewayAddress or temporalAddress: is missing',
         'serverUrl: is missing',
         'temporalApiKey: user data keeps no secret; name a file in temporalApiKeyFile',
       ].join('\n  '),

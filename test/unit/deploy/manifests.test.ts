@@ -3,7 +3,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseAllDocuments, parseDocument } from 'yaml';
 import { ControllerSettings } from '../../../controllers/settings';
-import { isOwnService } from '../../../core/names';
+import { isOwnService, PAYLOAD_KEYS_SECRET } from '../../../core/names';
 import { ServerSettings } from '../../../server/settings';
 import { variableOf } from '../../../process/settings';
 import { ClusterWorkerSettings } from '../../../workers/cluster/settings';
@@ -28,7 +28,13 @@ interface Deployment extends Manifest {
       readonly metadata: { readonly labels: Readonly<Record<string, string>> };
       readonly spec: {
         readonly serviceAccountName: string;
+        readonly volumes?: readonly {
+          readonly name: string;
+          readonly secret?: { readonly secretName: string; readonly optional?: boolean };
+        }[];
         readonly containers: readonly {
+          readonly envFrom?: readonly object[];
+          readonly volumeMounts?: readonly { readonly name: string }[];
           readonly command: readonly string[];
           readonly env?: readonly { readonly name: string; readonly value: string }[];
           readonly ports: readonly { readonly name: string; readonly containerPort: number }[];
@@ -97,6 +103,48 @@ describe('the version of the chart, and of its image,', () => {
   });
 });
 
+describe('what enters Temporal', () => {
+  const [settings] = read<Manifest & { data: Record<string, string> }>('base/settings.yaml');
+  const directory = settings?.data[variableOf('payloadKeys')];
+
+  it.each(deployments)('is encoded by $metadata.name, with the keys of one Secret', ({ spec }) => {
+    const { containers, volumes } = spec.template.spec;
+
+    expect(containers[0]?.volumeMounts).toContainEqual({
+      ...{ name: 'payload-keys', mountPath: directory, readOnly: true },
+    });
+    expect(volumes).toContainEqual({
+      name: 'payload-keys',
+      secret: expect.objectContaining({ secretName: PAYLOAD_KEYS_SECRET }) as unknown,
+    });
+    expect(containers[0]?.envFrom).toEqual([{ configMapRef: { name: 'slipway-settings' } }]);
+  });
+
+  it('keeps nobody from starting who makes its keys', () => {
+    const optional = deployments.flatMap(({ metadata: { name }, spec }) =>
+      spec.template.spec.volumes?.some(({ secret }) => secret?.optional === true) ? [name] : [],
+    );
+
+    expect(optional).toEqual(['slipway-controllers']);
+  });
+
+  it('is read by machines through the gateway', () => {
+    const { values } = parseConfig(
+      readFileSync(join(DEPLOY, 'host', 'host.yaml'), 'utf8'),
+      'host.yaml',
+    );
+    const [, , service] = read<Manifest & { readonly spec: object }>('base/server.yaml');
+    const nodePort = Number(values['gatewayAddress']?.split(':')[1]);
+
+    expect(values).not.toHaveProperty('temporalAddress');
+    expect(service?.spec).toMatchObject({
+      ports: expect.arrayContaining([
+        { name: 'gateway', port: 22_625, targetPort: 'gateway', nodePort },
+      ]) as unknown,
+    });
+  });
+});
+
 describe('the CustomResourceDefinitions', () => {
   const NOTES = {
     labels: { 'app.kubernetes.io/part-of': 'slipway' },
@@ -147,6 +195,7 @@ describe('what is optional', () => {
     expect(out.map(({ metadata }) => metadata.name).sort()).toEqual([
       'slipway-cluster-worker',
       'slipway-controllers',
+      'slipway-server',
     ]);
   });
 

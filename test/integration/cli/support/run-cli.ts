@@ -29,7 +29,7 @@ export async function runCli(
   const program = buildProgram({
     exit: (result) => (code = result),
     context: (options: GlobalOptions) => {
-      const connections = openConnections(options, {}, signal);
+      const connections = openConnections(options, {}, signal, (text) => (err += text));
       opened.push(connections);
       const sinks = {
         out: { write: (text: string) => (out += text) },
@@ -37,7 +37,8 @@ export async function runCli(
       };
       return {
         terminal: openTerminal(sinks, { color: false, env: {} }),
-        ...{ now: Date.now, signal, user: 'tests' },
+        ...{ now: Date.now, signal },
+        user: () => connections.user(),
         cluster: () => connections.cluster(),
         temporal: () => connections.temporal(),
         temporalSetup: () => connections.temporalSetup(),

@@ -6,12 +6,14 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { ConnectionLike, WorkflowService } from '@temporalio/client';
+import type { PayloadCodec } from '@temporalio/common';
 import { Registry } from 'prom-client';
 import { createGateway, type Gateway } from '../../../../server/gateway/endpoint';
 import { methodsOfHosts } from '../../../../server/gateway/methods';
 import { addGatewayMetrics } from '../../../../server/gateway/metrics';
 import { payloadGate } from '../../../../server/gateway/payloads';
-import { openTokenKeys } from '../../../../server/gateway/token-keys';
+import { tokenKeys } from '../../../../server/gateway/token-keys';
+import { PayloadKeyFiles } from '../../../../process/temporal/payload-keys';
 import { readTls } from '../../../../server/tls';
 import {
   CertificateUse,
@@ -23,6 +25,11 @@ import {
 import type { ClientFiles } from '../../../integration/server/grpc-client';
 
 export const NAMESPACE = 'slipway';
+
+const READABLE: PayloadCodec = {
+  encode: async (payloads) => payloads,
+  decode: async (payloads) => payloads,
+};
 
 export interface GatewayHere {
   readonly url: string;
@@ -70,8 +77,8 @@ export async function gatewayHere(
     methods: methodsOfHosts({
       temporal: fakeLink(service),
       namespace: NAMESPACE,
-      keys: openTokenKeys(keys, { log: { info: note, warn: note } }),
-      payloads: payloadGate(undefined),
+      keys: tokenKeys(new PayloadKeyFiles(keys, { log: { warn: note } })),
+      payloads: payloadGate(READABLE),
       awayMs: 20,
     }),
     maxConnections: 100,

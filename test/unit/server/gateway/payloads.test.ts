@@ -88,12 +88,4 @@ describe('payloads at the gateway', () => {
     expect(failure).not.toHaveProperty('serverFailureInfo');
     expect(texts(failure).filter((text) => text === 'Encoded failure')).toHaveLength(21);
   });
-
-  it('pass as they are without a codec', async () => {
-    const open = payloadGate(undefined);
-    const failure = aFailure(null);
-
-    expect(await open.encodeFailure(failure)).toEqual(failure);
-    expect(texts(await open.encode({ payloads: [payload('one')] }))).toEqual(['one']);
-  });
 });

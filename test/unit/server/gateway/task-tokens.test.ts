@@ -3,7 +3,8 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { unwrapToken, wrapToken } from '../../../../server/gateway/task-tokens';
-import { openTokenKeys, type TokenKeys } from '../../../../server/gateway/token-keys';
+import { tokenKeys, type TokenKeys } from '../../../../server/gateway/token-keys';
+import { PayloadKeyFiles } from '../../../../process/temporal/payload-keys';
 
 const NOVEMBER = Date.UTC(2026, 10, 30, 12);
 const TOKEN = Buffer.from('a token of Temporal');
@@ -27,8 +28,8 @@ function addKey(name: string, bytes: Buffer = randomBytes(32)): void {
 }
 
 function open(): TokenKeys {
-  const log = { info: () => undefined, warn: (fields: object) => void warnings.push(fields) };
-  return openTokenKeys(directory, { log, now: () => nowMs });
+  const log = { warn: (fields: object) => void warnings.push(fields) };
+  return tokenKeys(new PayloadKeyFiles(directory, { log, now: () => nowMs }));
 }
 
 describe('a task token', () => {
