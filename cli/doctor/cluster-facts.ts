@@ -22,9 +22,7 @@ import { failureName } from '../../core/errors';
 import { isRecord } from '../../core/is-record';
 import { NAMESPACE, ORDER_KEYS_CONFIG_MAP } from '../../core/names';
 import { CLUSTER_OPERATOR, SLIPWAY } from '../../core/operator-status';
-import { valueAt } from '../../core/values-at';
 import { variableOf } from '../../process/settings';
-import type { ServerAccess } from './access-rules';
 import { refusalOf } from './server';
 import type { DoctorCluster, InstalledCrd, InstalledDeployment } from './ports';
 

@@ -103,11 +103,18 @@ function textOf(value: unknown): string {
   return Object.values(value).map(textOf).join('\n');
 }
 
-/** Temporal has to know search attributes. Its own failures, such as timeouts, have a message of its own. */
+/**
+ * Temporal has to know search attributes, its own failures, such as timeouts, have a message of its own, and the SDK
+ * notes name, attempt and times of local activities, past any codec.
+ */
 function readableIn(value: unknown, field = ''): readonly string[] {
   if (field === 'searchAttributes' || value instanceof Uint8Array) return [];
   if (Array.isArray(value)) return value.flatMap((one) => readableIn(one, field));
   if (!isRecord(value)) return [];
+  if (value['markerName'] === 'core_local_activity') {
+    const details = { ...(value['details'] as object), data: null };
+    return readableIn({ ...value, markerName: '', details });
+  }
   if (isPayload(value)) return isSealed(value) ? [] : [`${field}: ${textOf(value)}`];
   const isFailure = value['source'] === 'TypeScriptSDK' && 'message' in value;
   const message = isFailure && value['message'] !== 'Encoded failure' ? [textOf(value)] : [];

@@ -1,6 +1,5 @@
 import { Context } from '@temporalio/activity';
-import { Client } from '@temporalio/client';
-import type { Payload, PayloadCodec } from '@temporalio/common';
+import type { Client } from '@temporalio/client';
 import { installTemporalRuntime } from '../../../process/temporal/runtime';
 import { createLogger } from '../../../process/logging';
 import { hostQueue } from '../../../core/names';
