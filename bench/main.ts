@@ -25,6 +25,7 @@ interface RolloutFlags {
   readonly nodeTime: number;
   readonly canary: number;
   readonly temporal: TemporalKind;
+  readonly encoded: boolean;
   readonly json: boolean;
 }
 
@@ -156,6 +157,7 @@ function simulatedPool(command: Command, nodes = 200, atOnce = 20): Command {
         .choices(TEMPORAL_KINDS)
         .default('memory'),
     )
+    .option('--encoded', 'with encoded payloads, and hosts at the gateway', false)
     .option('--json', 'one JSON object on standard output', false);
 }
 
@@ -202,6 +204,7 @@ function poolOptions(flags: RolloutFlags): SimulatedPoolOptions {
     nodeTimeSeconds: flags.nodeTime,
     canaryNodes: flags.canary,
     temporal: flags.temporal,
+    encodesPayloads: flags.encoded,
     onStep: (text) => process.stderr.write(`bench: ${text}\n`),
   };
 }

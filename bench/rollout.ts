@@ -43,6 +43,7 @@ interface RolloutBenchResult extends Observed {
   readonly nodeTimeSeconds: number;
   readonly canaryNodes: number;
   readonly temporal: TemporalKind;
+  readonly encoded: boolean;
   /** First cordon to last uncordon, divided by ceil(nodes / maxUnavailable) × node time. */
   readonly makespanRatio: number;
   readonly makespanSeconds: number;
@@ -249,6 +250,7 @@ function result(
     nodeTimeSeconds,
     canaryNodes,
     temporal: options.temporal,
+    encoded: options.encodesPayloads,
     makespanRatio: round(makespanSeconds / ideal, 2),
     makespanSeconds: round(makespanSeconds, 1),
     ...refillFigures(refillTimes(cordons, uncordons)),

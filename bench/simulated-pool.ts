@@ -28,6 +28,8 @@ export interface SimulatedPoolOptions {
   readonly prepareAhead?: number;
   readonly environment?: Readonly<Record<string, string>>;
   readonly temporal: TemporalKind;
+  /** As in production: hosts reach Temporal through the gateway. */
+  readonly encodesPayloads: boolean;
   readonly onStep: (text: string) => void;
 }
 
@@ -53,6 +55,7 @@ export async function startSimulatedPool(options: SimulatedPoolOptions): Promise
     workloads: [],
     temporalUi: false,
     temporalDatabase: options.temporal === 'postgres' && 'postgres',
+    encodesPayloads: options.encodesPayloads,
     audit: true,
     onStep: options.onStep,
     ...(options.environment === undefined ? {} : { environment: options.environment }),

@@ -86,6 +86,7 @@ function stackOptions(options: DemoOptions, step: (text: string) => void) {
       failures: [`node=${failingNode(options.nodes)},at=verify,times=1`],
     },
     workloads: SHOP,
+    encodesPayloads: options.encoded,
     temporalUi: true,
     onStep: step,
   };
