@@ -36,8 +36,7 @@ import type {
   ReadMachineConfig,
   ReadNode,
   ReadPools,
-  WriteBundle,
-  WritePinned,
+  WriteConditions,
   WriteDrift,
 } from './ports';
 import { knownHost } from './known-host';
@@ -54,9 +53,9 @@ export interface ServerDependencies {
   readonly writeDrift: WriteDrift;
   /** Both absent = hosts get no bundles. */
   readonly bundles?: BundleSource;
-  readonly writeBundle?: WriteBundle;
+  readonly writeBundle?: WriteConditions;
   /** Absent = hosts get no pinned images. */
-  readonly writePinned?: WritePinned;
+  readonly writePinned?: WriteConditions;
   /** How long an answer about a bundle waits, ms. For tests. */
   readonly holdMs?: number;
   readonly logger: FastifyBaseLogger;

@@ -34,9 +34,8 @@ import type {
   ReadMachineConfig,
   ReadNode,
   ReadPools,
-  WriteBundle,
+  WriteConditions,
   WriteDrift,
-  WritePinned,
 } from './ports';
 
 interface ClusterWatch {
@@ -146,26 +145,14 @@ export function driftWriter(client: KubeClient): WriteDrift {
   };
 }
 
-/** By a field manager of its own: another writer of conditions would take it away. */
-export function bundleWriter(client: KubeClient): WriteBundle {
-  return async (name, condition) =>
-    trimMachineConfigNode(
-      await client.apply(
-        MACHINE_CONFIG_NODES,
-        { metadata: { name }, status: { conditions: [condition] } },
-        { fieldManager: FIELD_MANAGER.SERVER_BUNDLE, subresource: 'status' },
-      ),
-    );
-}
-
-/** By a field manager of its own, as `bundleWriter`. */
-export function pinnedWriter(client: KubeClient): WritePinned {
+/** @param fieldManager - of this writer alone: another one would take its conditions away */
+export function conditionWriter(client: KubeClient, fieldManager: string): WriteConditions {
   return async (name, conditions) =>
     trimMachineConfigNode(
       await client.apply(
         MACHINE_CONFIG_NODES,
         { metadata: { name }, status: { conditions } },
-        { fieldManager: FIELD_MANAGER.SERVER_PINNED, subresource: 'status' },
+        { fieldManager, subresource: 'status' },
       ),
     );
 }

@@ -13,9 +13,8 @@ import { createLogger, type Logger } from '../process/logging';
 import { buildPlain, buildServer } from './app';
 import { followBundles } from './bundles/source';
 import {
-  bundleWriter,
-  pinnedWriter,
   clusterQuestion,
+  conditionWriter,
   driftWriter,
   machineConfigReader,
   nodeReader,
@@ -167,8 +166,8 @@ async function startInCluster(context: Context): Promise<Urls> {
     readPools: poolReader(client),
     writeDrift: driftWriter(client),
     bundles,
-    writeBundle: bundleWriter(client),
-    writePinned: pinnedWriter(client),
+    writeBundle: conditionWriter(client, FIELD_MANAGER.SERVER_BUNDLE),
+    writePinned: conditionWriter(client, FIELD_MANAGER.SERVER_PINNED),
     logger,
     tls,
     metrics,

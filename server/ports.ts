@@ -45,18 +45,11 @@ export type ReadPools = () => Promise<readonly MachineConfigPool[]>;
 export type WriteDrift = (node: string, status: DriftStatus) => Promise<MachineConfigNode>;
 
 /**
- * The condition of a MachineConfigNode that says which bundle its host has, and nothing else of it.
+ * All conditions of one writer on a MachineConfigNode, and nothing else of it.
  *
  * @throws `ApiUnavailable`, `ObjectNotFound`
  */
-export type WriteBundle = (node: string, condition: Condition) => Promise<MachineConfigNode>;
-
-/**
- * The conditions of a MachineConfigNode about pinned images, and nothing else of it.
- *
- * @throws `ApiUnavailable`, `ObjectNotFound`
- */
-export type WritePinned = (
+export type WriteConditions = (
   node: string,
   conditions: readonly Condition[],
 ) => Promise<MachineConfigNode>;

@@ -4,21 +4,26 @@
  */
 
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import type { BundleReport, HostBundle } from '../../core/host-bundle';
+import {
+  bundleCondition,
+  type BundleReport,
+  bundleShown,
+  type HostBundle,
+} from '../../core/host-bundle';
 import { bundlePool } from '../access';
+import { createConditionRecorder } from '../condition-recorder';
 import { refuseOtherMethods } from '../host-refusals';
 import { knownHost } from '../known-host';
-import type { ClusterView, PeerSubject, ReadNode, ReadPools, WriteBundle } from '../ports';
+import type { ClusterView, PeerSubject, ReadNode, ReadPools, WriteConditions } from '../ports';
 import { later, refuse } from '../refusals';
 import { type HeldAnswer, HeldAnswers } from './held-answers';
-import { createBundleRecorder } from './recorder';
 import { BUNDLE_REPORT_BYTES, readBundleReport } from './schema';
 import type { BundleSource } from './source';
 
 interface BundleDependencies {
   readonly cluster: ClusterView;
   readonly bundles: BundleSource;
-  readonly writeBundle: WriteBundle;
+  readonly writeBundle: WriteConditions;
   readonly readNode: ReadNode;
   readonly readPools: ReadPools;
   readonly identify: (request: FastifyRequest) => PeerSubject | undefined;
@@ -43,7 +48,7 @@ const SILENCE_MS = HOLD_MS + 60_000;
 /** Only the certificate says which node asks, and only its labels say which pool it is in. */
 export function serveBundles(host: FastifyInstance, dependencies: BundleDependencies): void {
   const { cluster, bundles, holdMs = HOLD_MS } = dependencies;
-  const recorder = createBundleRecorder(cluster, dependencies.writeBundle);
+  const recorder = createConditionRecorder(cluster, dependencies.writeBundle);
   const held = new HeldAnswers();
   const texts = new WeakMap<HostBundle, string>();
   bundles.onChange(() => held.change(() => true));
@@ -110,7 +115,10 @@ export function serveBundles(host: FastifyInstance, dependencies: BundleDependen
 
   function record(name: string, report: BundleReport, { pool, digest }: HostBundle) {
     const problems = bundles.contents()?.problems ?? [];
-    return recorder.record(name, report, { pool, digest, problems });
+    const given = { pool, digest, problems };
+    return recorder.record(name, (known, instant) => [
+      bundleCondition(report, given, bundleShown(known), instant),
+    ]);
   }
 
   /**

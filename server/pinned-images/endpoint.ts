@@ -4,25 +4,25 @@
  */
 
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { pinnedOfPool } from '../../core/pinned-images';
+import { pinnedConditions, pinnedOfPool } from '../../core/pinned-images';
 import { bundlePool } from '../access';
+import { createConditionRecorder } from '../condition-recorder';
 import { refuseOtherMethods } from '../host-refusals';
 import { knownHost } from '../known-host';
-import type { ClusterView, PeerSubject, WritePinned } from '../ports';
+import type { ClusterView, PeerSubject, WriteConditions } from '../ports';
 import { later, refuse } from '../refusals';
-import { createPinnedRecorder } from './recorder';
 import { PINNED_REPORT_BYTES, readPinnedReport } from './schema';
 
 interface PinnedDependencies {
   readonly cluster: ClusterView;
-  readonly writePinned: WritePinned;
+  readonly writePinned: WriteConditions;
   readonly identify: (request: FastifyRequest) => PeerSubject | undefined;
 }
 
 /** Only the certificate says which node asks, and only its labels say which pool it is in. */
 export function servePinnedImages(host: FastifyInstance, dependencies: PinnedDependencies): void {
   const { cluster } = dependencies;
-  const recorder = createPinnedRecorder(cluster, dependencies.writePinned);
+  const recorder = createConditionRecorder(cluster, dependencies.writePinned);
 
   async function receive(request: FastifyRequest, reply: FastifyReply): Promise<unknown> {
     const asking = knownHost(request, reply, dependencies);
@@ -36,11 +36,15 @@ export function servePinnedImages(host: FastifyInstance, dependencies: PinnedDep
     const pool = pools.find(({ metadata }) => metadata.name === own.pool);
     if (pool === undefined) return later(reply, `pool ${own.pool} is not known to the server`);
     const given = pinnedOfPool(pool, (set) => cluster.pinnedImageSet(set));
-    if (!(await recorder.record(name, read.report, given))) {
+    const { report } = read;
+    const isKnown = await recorder.record(name, (known, instant) =>
+      pinnedConditions(report, given, known, instant),
+    );
+    if (!isKnown) {
       return later(reply, `there is no MachineConfigNode ${name} yet`);
     }
     reply.header('cache-control', 'private, no-store');
-    if (given.pinned.digest === read.report.given) return reply.code(204).send();
+    if (given.pinned.digest === report.given) return reply.code(204).send();
     const { digest, images } = given.pinned;
     request.log.debug({ node: name, digest, images: images.length }, 'pinned images sent');
     return reply.send(given.pinned);

@@ -92,7 +92,8 @@ function aServer(holdMs = 3_600_000) {
         return () => undefined;
       },
     },
-    writeBundle: async (node, condition) => {
+    writeBundle: async (node, [condition]) => {
+      if (condition === undefined) throw new Error('nothing to write');
       if (state.away) throw fail('ApiUnavailable', 'connection refused');
       await state.writing(condition);
       const known = states.get(node);
