@@ -35,6 +35,7 @@ const RIGHTS: Readonly<Record<string, Rights>> = {
     [`containerruntimeconfigs/status.${MCO}`]: 'patch',
     [`kubeletconfigs.${MCO}`]: 'get list watch patch',
     [`kubeletconfigs/status.${MCO}`]: 'patch',
+    [`osimagestreams.${MCO}`]: 'get list watch',
     'apiservers.config.openshift.io': 'get list watch',
     'featuregates.config.openshift.io': 'get list watch',
     'images.config.openshift.io': 'get list watch',
@@ -81,6 +82,10 @@ const RIGHTS: Readonly<Record<string, Rights>> = {
     [`machineconfignodes/status.${MCO}`]: 'patch',
     [`controllerconfigs.${MCO}`]: 'list watch',
     [`machineconfigs.${MCO}`]: 'get',
+    [`pinnedimagesets.${MCO}`]: 'list watch',
+    // Who asks for payloads that are not encoded.
+    'tokenreviews.authentication.k8s.io': 'create',
+    'subjectaccessreviews.authorization.k8s.io': 'create',
     'rolloutpolicies.slipway.dev': 'list watch',
     'poolrollouts.slipway.dev': 'list watch',
     'machineconfigurations.operator.openshift.io': 'list watch',
@@ -232,7 +237,6 @@ describe.each(Object.entries(RIGHTS))('the account %s', (account, rights) => {
         'get nodes/proxy',
         'delete nodes',
         'patch certificatesigningrequests/approval.certificates.k8s.io',
-        'create tokenreviews.authentication.k8s.io',
       ]),
     );
   });
