@@ -49,6 +49,7 @@ export function addDebug(program: Command, run: Run): void {
     .option('-n, --namespace <name>', 'namespace of the pod', 'slipway')
     .option('--image <image>', "image of the pod; default: that of Slipway's cluster worker")
     .option('--no-chroot', 'run in the image, with the files of the machine at /host')
+    .option('-i, --stdin', 'pass the input to the command', false)
     .option(
       '--collect',
       'write an archive: journals of Slipway and the kubelet, state of the operating system; without secrets',

@@ -16,6 +16,8 @@ export interface DebugOptions {
   readonly image?: string;
   /** The command runs on the machine, not in the image. */
   readonly chroot: boolean;
+  /** A command gets the input, as a shell always does. */
+  readonly stdin: boolean;
 }
 
 /** Exits with 4 when the command did not end with 0. */
@@ -27,9 +29,13 @@ export async function debugNode(
 ): Promise<ExitCode> {
   const { terminal, streams } = context;
   const argv = command.length > 0 ? command : shell(streams);
+  const withInput = options.stdin || command.length === 0 || hasTerminal(streams);
   const code = await interruptible(context, (signal) =>
     inPod({ ...context, signal }, node, options, (session) =>
-      attached(context, session, { argv: options.chroot ? onHost(argv) : argv, signal }),
+      attached(context, session, {
+        ...{ argv: options.chroot ? onHost(argv) : argv, signal },
+        ...(withInput ? { input: streams.in } : {}),
+      }),
     ),
   );
   if (code === 0 || command.length === 0) return EXIT.OK;
@@ -104,14 +110,19 @@ async function interruptible<T>(
 async function attached(
   { support, streams }: CliContext,
   { pod, namespace }: DebugSession,
-  { argv, signal }: { readonly argv: readonly string[]; readonly signal: AbortSignal },
+  work: {
+    readonly argv: readonly string[];
+    readonly input?: StandardStreams['in'];
+    readonly signal: AbortSignal;
+  },
 ): Promise<number> {
+  const { argv, ...rest } = work;
   const isTerminal = hasTerminal(streams);
   if (isTerminal) streams.in.setRawMode?.(true);
   try {
     return await execInPod(await support.kube(), {
-      ...{ pod, namespace, container: CONTAINER, command: argv, signal },
-      ...{ input: streams.in, output: streams.out, errors: streams.err },
+      ...{ pod, namespace, container: CONTAINER, command: argv, ...rest },
+      ...{ output: streams.out, errors: streams.err },
       ...(isTerminal ? { terminal: terminalOf(streams) } : {}),
     });
   } finally {
