@@ -1,6 +1,7 @@
 /** The cost of a rollout for Temporal, counted in histories, whatever the load of the machine. */
 
 import { Client, Connection } from '@temporalio/client';
+import { dataConverter } from '../process/temporal/payload-codec';
 import { poolRolloutId, updateNodeId } from '../core/names';
 import type { Stack } from '../tools/stack/stack';
 
@@ -41,7 +42,11 @@ export async function countHistories(stack: Stack): Promise<HistoryCounts> {
     channelArgs: { 'grpc.max_receive_message_length': LARGEST_PAGE },
   });
   try {
-    const client = new Client({ connection, namespace: stack.temporal.namespace });
+    const { namespace } = stack.temporal;
+    const client = new Client({
+      ...{ connection, namespace },
+      dataConverter: dataConverter(stack.payloadKeys?.codec),
+    });
     let counts = NOTHING;
     for (const id of [poolRolloutId('worker'), ...stack.nodesOf('worker').map(updateNodeId)]) {
       counts = sum(counts, await countsOf(client, id));

@@ -16,11 +16,11 @@ interface EndedUpdate extends Pick<NodeReport, 'phases'> {
 }
 
 export function updatesSince(
-  { temporal }: Stack,
+  { temporal, payloadKeys }: Stack,
   pool: string,
   since: Date,
 ): Promise<readonly EndedUpdate[]> {
-  return withTemporalClient(temporal, async (client) => {
+  const read = async (client: Client): Promise<readonly EndedUpdate[]> => {
     const query = [
       `WorkflowType = 'updateNode'`,
       `${SEARCH_ATTRIBUTE.pool.name} = '${pool}'`,
@@ -29,7 +29,8 @@ export function updatesSince(
     const ends: Promise<EndedUpdate>[] = [];
     for await (const run of client.workflow.list({ query })) ends.push(endOf(client, run));
     return Promise.all(ends);
-  });
+  };
+  return withTemporalClient(temporal, read, payloadKeys?.codec);
 }
 
 async function endOf(
