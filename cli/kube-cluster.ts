@@ -28,6 +28,7 @@ import { withPerson, withWord } from '../core/history/words';
 import { ANNOTATION, FIELD_MANAGER, NAMESPACE, ORDER_KEYS_CONFIG_MAP } from '../core/names';
 import { clusterOs } from './os/cluster-os';
 import type { CliCluster, ClusterView, ServerFacts } from './ports';
+import { unlessAbsent } from './unless-absent';
 
 /** One redraw for a burst of changes. */
 const FOLD_MS = 100;
@@ -116,18 +117,6 @@ async function readServerFacts(client: KubeClient): Promise<ServerFacts> {
     ...(rootCa === undefined ? {} : { rootCa }),
     ...(internalHost === undefined ? {} : { internalHost }),
   };
-}
-
-async function unlessAbsent<T>(
-  reading: Promise<T>,
-  absent: readonly string[] = ['ObjectNotFound'],
-): Promise<T | undefined> {
-  try {
-    return await reading;
-  } catch (error) {
-    if (absent.includes(failureName(error) ?? '')) return undefined;
-    throw error;
-  }
 }
 
 async function follow(

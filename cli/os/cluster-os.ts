@@ -8,11 +8,11 @@ import {
   type KubeObject,
 } from '../../adapters/kube/resources';
 import { CONTROLLER_CONFIG } from '../../core/controller-config';
-import { failureName } from '../../core/errors';
 import type { MachineConfig } from '../../core/machine-config/types';
 import { ANNOTATION, FIELD_MANAGER } from '../../core/names';
 import { OS_IMAGE_STREAM } from '../../core/pool/image-stream';
 import { textAt } from '../../core/values-at';
+import { unlessAbsent } from '../unless-absent';
 
 export interface OsImages {
   readonly osImage: string;
@@ -58,10 +58,10 @@ export function clusterOs(client: KubeClient): CliOs {
   return {
     ofCluster: async () => {
       const reading = client.get(CONTROLLER_CONFIGS, { name: CONTROLLER_CONFIG });
-      const config = await orUndefined(reading, ['ObjectNotFound', 'ApiForbidden']);
+      const config = await unlessAbsent(reading, ['ObjectNotFound', 'ApiForbidden']);
       return config === undefined ? undefined : osOf(config);
     },
-    machineConfig: (name) => orUndefined(client.get(MACHINE_CONFIGS, { name }), ['ObjectNotFound']),
+    machineConfig: (name) => unlessAbsent(client.get(MACHINE_CONFIGS, { name })),
     setForCluster: async ({ osImage, extensionsImage, releaseImage, version }) => {
       const annotations =
         version === undefined ? {} : { [ANNOTATION.RELEASE_IMAGE_VERSION]: version };
@@ -77,13 +77,13 @@ export function clusterOs(client: KubeClient): CliOs {
     },
     hasStreams: async () => {
       const reading = client.get(OS_IMAGE_STREAMS, { name: OS_IMAGE_STREAM });
-      return (await orUndefined(reading, ['ObjectNotFound'])) !== undefined;
+      return (await unlessAbsent(reading)) !== undefined;
     },
     setStreams: async (availableStreams, defaultStream) => {
       const metadata = { name: OS_IMAGE_STREAM };
       const how = { fieldManager: FIELD_OWNER };
       const making = client.apply(OS_IMAGE_STREAMS, { metadata, spec: {} }, how);
-      if ((await orUndefined(making, ['ObjectNotFound'])) === undefined) return false;
+      if ((await unlessAbsent(making)) === undefined) return false;
       const status = { availableStreams, defaultStream };
       await client.apply(OS_IMAGE_STREAMS, { metadata, status }, { ...how, subresource: 'status' });
       return true;
@@ -107,16 +107,4 @@ function osOf(config: KubeObject): ClusterOs {
     releaseImage: spec('releaseImage'),
     version: config.metadata.annotations?.[ANNOTATION.RELEASE_IMAGE_VERSION] ?? '',
   };
-}
-
-async function orUndefined<T>(
-  reading: Promise<T>,
-  absent: readonly string[],
-): Promise<T | undefined> {
-  try {
-    return await reading;
-  } catch (error) {
-    if (absent.includes(failureName(error) ?? '')) return undefined;
-    throw error;
-  }
 }
