@@ -1,6 +1,6 @@
 import { apiVersionOf, NODES, type KubeObject, type Resource } from '../adapters/kube/resources';
 import type { Log } from '../adapters/kube/transport';
-import type { EventWriter } from '../adapters/kube/writers';
+import type { EventWriter } from '../adapters/kube/events';
 import { messageOf } from '../core/errors';
 
 type EventType = 'Normal' | 'Warning';

@@ -11,7 +11,7 @@ import {
 } from '../adapters/kube/cluster-caches';
 import { findMco } from '../adapters/kube/mco-presence';
 import { MACHINE_CONFIGS, NAMESPACES, NODES } from '../adapters/kube/resources';
-import { EventWriter } from '../adapters/kube/writers';
+import { EventWriter } from '../adapters/kube/events';
 import { shippedTemplates, WatchedTemplates } from '../adapters/templates';
 import { fail, failureName } from '../core/errors';
 import { FIELD_MANAGER } from '../core/names';

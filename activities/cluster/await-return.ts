@@ -37,10 +37,10 @@ export function createAwaitReturn(ports: ClusterPorts): ClusterActivities['await
       shown = shown.then(() => showMeanwhile(ports, input, phase));
     };
     const wait = new ReadyWait(ports, input, input.summary === undefined ? undefined : show);
-    const told = tellReboot(ports, input);
+    tellReboot(ports, input);
     try {
       const bootId = await wait.untilDecided();
-      await Promise.all([shown, told]);
+      await shown;
       return bootId === undefined ? {} : { bootId };
     } finally {
       wait.close();
@@ -48,13 +48,13 @@ export function createAwaitReturn(ports: ClusterPorts): ClusterActivities['await
   };
 }
 
-async function tellReboot(
+function tellReboot(
   ports: ClusterPorts,
   { node, config, rebootedFrom }: AwaitReturnInput,
-): Promise<void> {
+): void {
   const known = ports.view.nodes.get(node);
   if (rebootedFrom === undefined || known === undefined || ports.run().attempt > 1) return;
-  await tell(ports, known, 'Normal', 'Reboot', `Node will reboot into config ${config}`);
+  tell(ports, known, 'Normal', 'Reboot', `Node will reboot into config ${config}`);
 }
 
 interface Look {

@@ -29,18 +29,10 @@ export function createCompleteNode(ports: ClusterPorts): ClusterActivities['comp
     const node = await orDeleted(name, () => changeInTurn(ports, input, change));
     // The grant has ended: the next update need not wait for these writes.
     ports.rollouts.wake(input.pool, { nodes: versionOf(node) });
-    const [shown] = await Promise.allSettled([
-      showPhase(ports, {
-        node,
-        pool: input.pool,
-        config,
-        phase: NodePhase.UPDATED,
-        throwIfGivenUp,
-      }),
-      tell(ports, node, 'Normal', 'NodeDone', `node is on ${config}`),
-      ...(isUncordoned ? [tell(ports, node, 'Normal', 'Uncordon', uncordonedOn(config))] : []),
-    ]);
-    if (shown.status === 'rejected') throw shown.reason;
+    if (isUncordoned) tell(ports, node, 'Normal', 'Uncordon', uncordonedOn(config));
+    tell(ports, node, 'Normal', 'NodeDone', `node is on ${config}`);
+    const { pool } = input;
+    await showPhase(ports, { node, pool, config, phase: NodePhase.UPDATED, throwIfGivenUp });
     ports.run().log.info('updated node', { node: name, config });
   };
 }

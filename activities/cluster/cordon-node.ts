@@ -67,8 +67,8 @@ export function cordonerOf(ports: ClusterPorts): Cordoner {
         ],
       });
     }
-    if (isSkipping) await tell(ports, node, 'Normal', 'DrainSkipped', NO_DRAIN);
-    if (isNew) await tell(ports, node, 'Normal', 'Cordon', 'Cordoned node to apply update');
+    if (isSkipping) tell(ports, node, 'Normal', 'DrainSkipped', NO_DRAIN);
+    if (isNew) tell(ports, node, 'Normal', 'Cordon', 'Cordoned node to apply update');
     const cordoned = isCordonedBySlipway(node);
     run.log.info(cordoned ? 'cordoned node' : 'targeted node', {
       node: input.node,

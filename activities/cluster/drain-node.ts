@@ -142,7 +142,7 @@ class Drain {
   async untilEmpty(): Promise<DrainedNode> {
     const { node } = this.input;
     this.run.log.info('draining node', { node, config: this.input.config });
-    const told = this.#tellBegun();
+    this.#tellBegun();
     for (;;) {
       this.run.signal.throwIfAborted();
       if (this.#failure !== undefined) throw this.#failure;
@@ -155,7 +155,7 @@ class Drain {
       const dueMs = this.#evicting < PARALLEL_EVICTIONS ? this.#pods.nextDueMs() : HEARTBEAT_MS;
       await this.#wakeups.wait(Math.min(dueMs, HEARTBEAT_MS));
     }
-    await Promise.all([this.#showing, told]);
+    await this.#showing;
     const result = { evicted: this.#pods.evicted, left: this.#pods.left() };
     this.run.log.info('drained node', { node, config: this.input.config, ...result });
     return result;
@@ -175,14 +175,14 @@ class Drain {
     const { node, drain } = this.input;
     const blockers = this.#pods.blockers().map(({ blocker }) => blocker);
     const message = `node ${node} was not drained within ${drain.timeoutSeconds} s: ${fewSentences(blockers, { most: NAMED })}`;
-    await tell(this.ports, await knownNode(this.ports, node), 'Warning', 'FailedToDrain', message);
+    tell(this.ports, await knownNode(this.ports, node), 'Warning', 'FailedToDrain', message);
     throw fail('DrainTimedOut', message, { node, blockers: blockers.slice(0, NAMED) });
   }
 
-  async #tellBegun(): Promise<void> {
+  #tellBegun(): void {
     const known = this.ports.view.nodes.get(this.input.node);
     if (known === undefined || this.run.attempt > 1) return;
-    await tell(this.ports, known, 'Normal', 'Drain', 'Draining node to update config.');
+    tell(this.ports, known, 'Normal', 'Drain', 'Draining node to update config.');
   }
 
   #warnOnce(): void {
@@ -252,7 +252,7 @@ class Drain {
   }
 
   /** Once per attempt. */
-  async #tellLong(now: number): Promise<void> {
+  #tellLong(now: number): void {
     const { node, startedAt } = this.input;
     const known = this.ports.view.nodes.get(node);
     const isLong = now - Date.parse(startedAt) >= LONG_DRAIN_MS;
@@ -260,7 +260,7 @@ class Drain {
     this.#isToldLong = true;
     const blockers = this.#pods.blockers().map(({ blocker }) => blocker);
     const message = `node ${node} is not drained after ${LONG_DRAIN_MS / 1000} s: ${fewSentences(blockers, { most: NAMED })}`;
-    await tell(this.ports, known, 'Warning', 'DrainThresholdExceeded', message);
+    tell(this.ports, known, 'Warning', 'DrainThresholdExceeded', message);
   }
 
   #reportProgress(): void {
@@ -268,7 +268,7 @@ class Drain {
     if (now - this.#heartbeatAt < HEARTBEAT_MS - 500) return;
     this.#heartbeatAt = now;
     this.run.heartbeat(this.#pods.progress());
-    void this.#tellLong(now);
+    this.#tellLong(now);
     this.#showBlockers(now);
   }
 

@@ -194,15 +194,10 @@ export interface RolloutWaker {
   wake(pool: string, seen: SeenVersions): void;
 }
 
-/** A failed write is only logged. */
-interface EventWriter {
-  onNode(about: EventSubject, event: ClusterEvent): Promise<void>;
-  onPool(about: EventSubject, event: ClusterEvent): Promise<void>;
-}
-
-interface EventSubject {
-  readonly name: string;
-  readonly uid: string;
+/** Nothing waits for the write, and a failed one is only logged. */
+interface EventQueue {
+  onNode(about: { readonly name: string }, event: ClusterEvent): void;
+  onPool(about: { readonly name: string; readonly uid: string }, event: ClusterEvent): void;
 }
 
 export interface ClusterEvent {
@@ -253,7 +248,7 @@ export interface ClusterPorts {
   readonly nodeUpdates: NodeUpdates;
   readonly poolRollouts: PoolRolloutStore;
   readonly rollouts: RolloutWaker;
-  readonly events: EventWriter;
+  readonly events: EventQueue;
   /** The attempt that calls; `activities/cluster/activity-run.ts` in a worker. */
   readonly run: () => ActivityRun;
   /** Milliseconds since the epoch. */

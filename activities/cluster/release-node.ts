@@ -56,7 +56,7 @@ export function createReleaseNode(ports: ClusterPorts): ClusterActivities['relea
       reason,
     });
     const failure = input.unreconcilable ? 'FailedToReconcile' : 'UpdateFailed';
-    if (hasFailed) await tell(ports, node, 'Warning', failure, reason);
+    if (hasFailed) tell(ports, node, 'Warning', failure, reason);
   };
 }
 

@@ -1,53 +1,32 @@
-/**
- * Events, under MCO's reasons where MCO has the same one (pkg/daemon, pkg/controller, 7ff337a4). A
- * refused Event is only logged.
- */
+/** Events, under MCO's reasons where MCO has the same one (pkg/daemon, pkg/controller, 7ff337a4). */
 
-import { messageOf } from '../../core/errors';
 import type { Node } from '../../core/node/types';
 import type { MachineConfigPool } from '../../core/pool/types';
 import type { ClusterEvent, ClusterPorts } from './ports';
 
-type EventPorts = Pick<ClusterPorts, 'events' | 'run'>;
+type EventPorts = Pick<ClusterPorts, 'events'>;
 
-export async function tell(
-  ports: EventPorts,
-  node: Node,
+export function tell(
+  { events }: EventPorts,
+  { metadata: { name } }: Node,
   type: ClusterEvent['type'],
   reason: string,
   message: string,
-): Promise<void> {
-  const { name, uid = '' } = node.metadata;
-  await unlessRefused(ports, { node: name }, () =>
-    ports.events.onNode({ name, uid }, { type, reason, message }),
-  );
+): void {
+  events.onNode({ name }, { type, reason, message });
 }
 
 /** One for all nodes that get their grant together, as in MCO. */
-export async function tellGranted(
-  ports: EventPorts,
+export function tellGranted(
+  { events }: EventPorts,
   { metadata: { name, uid = '' } }: MachineConfigPool,
   nodes: readonly string[],
   config: string,
-): Promise<void> {
+): void {
   if (nodes.length === 0) return;
   const message =
     nodes.length === 1
       ? `Targeted node ${nodes[0]} to MachineConfig: ${config}`
       : `Set target for ${nodes.length} nodes to MachineConfig: ${config}`;
-  await unlessRefused(ports, { pool: name }, () =>
-    ports.events.onPool({ name, uid }, { type: 'Normal', reason: 'SetDesiredConfig', message }),
-  );
-}
-
-async function unlessRefused(
-  ports: EventPorts,
-  about: Record<string, string>,
-  write: () => Promise<void>,
-): Promise<void> {
-  try {
-    await write();
-  } catch (error) {
-    ports.run().log.debug('event was not written', { ...about, reason: messageOf(error) });
-  }
+  events.onPool({ name, uid }, { type: 'Normal', reason: 'SetDesiredConfig', message });
 }

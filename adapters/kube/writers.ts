@@ -1,21 +1,12 @@
 /** One request per write. The reply goes into the cache at once. */
 
-import { cut } from '../../core/encoding/one-line';
 import { fail, failureName } from '../../core/errors';
 import type { MachineConfigNode, Node, NodeTaint } from '../../core/node/types';
 import type { Condition } from '../../core/object-meta';
 import type { MachineConfigPool } from '../../core/pool/types';
-import { rfc3339 } from '../../core/rfc3339';
 import type { WatchCache } from './cache';
 import type { KubeClient } from './client';
-import {
-  apiVersionOf,
-  EVENTS,
-  MACHINE_CONFIG_NODES,
-  MACHINE_CONFIG_POOLS,
-  NODES,
-  type KubeObject,
-} from './resources';
+import { MACHINE_CONFIG_NODES, MACHINE_CONFIG_POOLS, NODES } from './resources';
 
 /** After so many attempts the caller retries. */
 const ATTEMPTS = 5;
@@ -241,73 +232,5 @@ export class PoolWriter {
         if (failureName(error) !== 'Conflict' || attempt >= ATTEMPTS) throw error;
       }
     }
-  }
-}
-
-/** Beside their objects; about cluster-scoped ones in the usual namespace `default`. */
-export class EventWriter {
-  constructor(
-    readonly client: KubeClient,
-    readonly component: string,
-  ) {}
-
-  async onNode(
-    node: { readonly name: string; readonly uid: string },
-    event: {
-      readonly type: 'Normal' | 'Warning';
-      readonly reason: string;
-      readonly message: string;
-    },
-  ): Promise<void> {
-    // `kubectl describe node` finds Events by the name in uid.
-    await this.on({ apiVersion: 'v1', kind: 'Node', name: node.name, uid: node.name }, event);
-  }
-
-  async onPool(
-    { name, uid }: { readonly name: string; readonly uid: string },
-    event: {
-      readonly type: 'Normal' | 'Warning';
-      readonly reason: string;
-      readonly message: string;
-    },
-  ): Promise<void> {
-    const { kind } = MACHINE_CONFIG_POOLS;
-    await this.on({ apiVersion: apiVersionOf(MACHINE_CONFIG_POOLS), kind, name, uid }, event);
-  }
-
-  async on(
-    involvedObject: {
-      readonly apiVersion: string;
-      readonly kind: string;
-      readonly name: string;
-      readonly uid: string;
-      readonly namespace?: string;
-    },
-    event: {
-      readonly type: 'Normal' | 'Warning';
-      readonly reason: string;
-      readonly message: string;
-    },
-  ): Promise<void> {
-    const now = new Date();
-    const suffix = `${now.getTime().toString(16)}${Math.floor(Math.random() * 0xffff).toString(16)}`;
-    const timestamp = rfc3339(now);
-    const object: KubeObject & Record<string, unknown> = {
-      apiVersion: apiVersionOf(EVENTS),
-      kind: EVENTS.kind,
-      metadata: {
-        name: `${involvedObject.name}.${suffix}`,
-        namespace: involvedObject.namespace ?? 'default',
-      },
-      involvedObject,
-      type: event.type,
-      reason: event.reason,
-      message: cut(event.message, 1024),
-      source: { component: this.component },
-      firstTimestamp: timestamp,
-      lastTimestamp: timestamp,
-      count: 1,
-    };
-    await this.client.create(EVENTS, object, { fieldManager: this.component });
   }
 }

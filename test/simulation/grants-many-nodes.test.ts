@@ -148,7 +148,7 @@ class LargePool {
       },
       run: () => unexpected('warns')() as never,
       pools: { change: () => Promise.resolve(POOL) },
-      events: { onNode: unexpected('tells of Nodes'), onPool: () => Promise.resolve() },
+      events: { onNode: unexpected('tells of Nodes'), onPool: () => undefined },
       poolRollouts: {
         read: () => Promise.resolve(this.rollout),
         create: ({ name, uid }) => {

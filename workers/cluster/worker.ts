@@ -26,12 +26,8 @@ import { findMco } from '../../adapters/kube/mco-presence';
 import { NodePods } from '../../adapters/kube/node-pods';
 import { PoolRolloutStore } from '../../adapters/kube/pool-rollouts';
 import { MACHINE_CONFIGS } from '../../adapters/kube/resources';
-import {
-  EventWriter,
-  MachineConfigNodeWriter,
-  NodeWriter,
-  PoolWriter,
-} from '../../adapters/kube/writers';
+import { EventQueue, EventWriter } from '../../adapters/kube/events';
+import { MachineConfigNodeWriter, NodeWriter, PoolWriter } from '../../adapters/kube/writers';
 import { fail, failureName, messageOf } from '../../core/errors';
 import { SEARCH_ATTRIBUTE_NAMES } from '../../workflows/contracts/search-attributes';
 import { CLUSTER_QUEUE, FIELD_MANAGER, STEP_QUEUE } from '../../core/names';
@@ -397,7 +393,7 @@ function portsOf({ kube, caches, metrics, log }: WorkerState, client: Client): C
         });
       },
     },
-    events: new EventWriter(kube, manager),
+    events: new EventQueue(new EventWriter(kube, manager), log),
     run: metrics.watched(currentRun),
     now: Date.now,
   };

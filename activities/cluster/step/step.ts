@@ -36,7 +36,7 @@ export function createStep(ports: StepPorts): (input: StepInput) => Promise<Step
     const { pool, decision, open, isWritten, before } = written;
     const isFinished = await actions.follow(decision, open.updates, { ...seen, pool });
     await keepHistory(ports, pool, { decision, before, now: seen.observation.now });
-    if (isWritten) await tellGranted(ports, pool, decision.granted, decision.status.config ?? '');
+    if (isWritten) tellGranted(ports, pool, decision.granted, decision.status.config ?? '');
     return resultOf(decision, seen, isWritten && isFinished);
   };
 }

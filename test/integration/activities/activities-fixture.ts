@@ -5,12 +5,8 @@ import type { ActivityRun, ClusterPorts } from '../../../activities/cluster/port
 import { NodePods } from '../../../adapters/kube/node-pods';
 import { PoolRolloutStore } from '../../../adapters/kube/pool-rollouts';
 import { MACHINE_CONFIGS } from '../../../adapters/kube/resources';
-import {
-  EventWriter,
-  MachineConfigNodeWriter,
-  NodeWriter,
-  PoolWriter,
-} from '../../../adapters/kube/writers';
+import { EventQueue, EventWriter } from '../../../adapters/kube/events';
+import { MachineConfigNodeWriter, NodeWriter, PoolWriter } from '../../../adapters/kube/writers';
 import { FIELD_MANAGER } from '../../../core/names';
 import type { DrainProgress, NodeStep, TakeOutInput } from '../../../workflows/contracts/cluster';
 import type { SeenVersions } from '../../../workflows/contracts/rollout';
@@ -91,7 +87,7 @@ export function portsFor(
       cancel: () => Promise.resolve(),
     },
     rollouts: { wake: (pool, seen) => wakes.push({ pool, seen }) },
-    events: new EventWriter(worker, manager),
+    events: new EventQueue(new EventWriter(worker, manager), log),
     run,
     now: Date.now,
   };

@@ -100,13 +100,15 @@ it('updates a node with two pods in at most ten writes, five Events and five rea
   await isReady;
   await activities.completeNode(step);
 
-  const { items } = await fixture.cluster.admin.call<{ items: { reason: string }[] }>(
-    'GET',
-    '/api/v1/namespaces/default/events?fieldSelector=involvedObject.name%3Dpriced,source%3Dslipway-cluster-worker',
-  );
   // MCO's reasons.
   const told = ['Cordon', 'Drain', 'NodeDone', 'Reboot', 'Uncordon'];
-  expect(items.map(({ reason }) => reason).sort()).toEqual(told);
+  await eventually(async () => {
+    const { items } = await fixture.cluster.admin.call<{ items: { reason: string }[] }>(
+      'GET',
+      '/api/v1/namespaces/default/events?fieldSelector=involvedObject.name%3Dpriced,source%3Dslipway-cluster-worker',
+    );
+    expect(items.map(({ reason }) => reason).sort()).toEqual(told);
+  });
   const writes = calls.filter((call) => WRITES.includes(call));
   const reads = calls.filter((call) => READS.includes(call));
   expect(writes.length - told.length).toBeLessThanOrEqual(10);

@@ -13,7 +13,7 @@ import {
   type Secret,
 } from '../../../adapters/kube/resources';
 import { WatchCache } from '../../../adapters/kube/cache';
-import { EventWriter } from '../../../adapters/kube/writers';
+import { EventWriter } from '../../../adapters/kube/events';
 import { CertificateController } from '../../../controllers/certificates';
 import { createEventRecorder } from '../../../controllers/event-recorder';
 import { fencedWriter } from '../../../controllers/fenced-writer';

@@ -90,7 +90,7 @@ export function portsFor(world: ClusterWorld, picture: Picture): ClusterPorts {
       evict: () => Promise.reject(new Error('the modelled drain evicts')),
     },
     configs: { read: (name) => Promise.resolve(readConfig(world, name)) },
-    events: { onNode: () => Promise.resolve(), onPool: () => Promise.resolve() },
+    events: { onNode: () => undefined, onPool: () => undefined },
     run: () => runOf(currentAttempt(), world),
     now: () => clock.now,
   };
