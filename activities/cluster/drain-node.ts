@@ -1,15 +1,19 @@
 import { fail, failureName, FAILURES, messageOf } from '../../core/errors';
-import { isOnlyNode, type Pod } from '../../core/drain';
+import {
+  isOnlyNode,
+  type DrainPods,
+  type DrainProgress,
+  type EvictionOutcome,
+  type Pod,
+} from '../../core/drain';
 import { fewSentences } from '../../core/few';
 import type {
   ClusterActivities,
   DrainedNode,
   DrainNodeInput,
-  DrainProgress,
 } from '../../workflows/contracts/cluster';
-import type { ActivityRun, ClusterPorts, EvictionOutcome } from './ports';
+import type { ActivityRun, ClusterPorts } from './ports';
 import { lookNow, refuseUnheld } from './check-cordon';
-import type { DrainPods } from './drain-pods';
 import { knownNode } from './known-node';
 import { drainPodsOf } from './nothing-to-drain';
 import { showMeanwhile } from './show-meanwhile';

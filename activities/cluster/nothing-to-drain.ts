@@ -1,7 +1,6 @@
-import { controllerOf, isOnlyNode, type Pod } from '../../core/drain';
+import { controllerOf, DrainPods, isOnlyNode, type Pod } from '../../core/drain';
 import type { DrainedNode, DrainNodeInput } from '../../workflows/contracts/cluster';
 import type { ActivityRun, ClusterPorts } from './ports';
-import { DrainPods } from './drain-pods';
 
 /** A slower list is left to the drain, which names its blockers. */
 const PATIENCE_MS = 2_000;

@@ -1,7 +1,7 @@
 /** The ports of the cluster activities, in their own terms: nothing here knows HTTP. */
 
 import type { MachineConfiguration } from '../../core/disruption/types';
-import type { Pod, PodDisruptionBudget } from '../../core/drain';
+import type { EvictionOutcome, Pod, PodDisruptionBudget } from '../../core/drain';
 import type { MachineConfig } from '../../core/machine-config/types';
 import type { MachineConfigNode, Node, NodeTaint } from '../../core/node/types';
 import type { Condition, ObjectMeta } from '../../core/object-meta';
@@ -126,15 +126,6 @@ interface PoolWriter {
     decide: (pool: MachineConfigPool) => Promise<PoolChange | undefined>,
   ): Promise<MachineConfigPool>;
 }
-
-export type EvictionOutcome =
-  | { readonly outcome: 'accepted' }
-  /** The pod is gone or replaced. */
-  | { readonly outcome: 'gone' }
-  /** Its namespace is being deleted. */
-  | { readonly outcome: 'namespaceTerminating' }
-  /** By a budget, an admission policy or a busy server; `said` is the API's message. */
-  | { readonly outcome: 'refused'; readonly said: string; readonly retryAfterSeconds?: number };
 
 export interface PodPort {
   /**

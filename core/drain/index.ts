@@ -1,6 +1,6 @@
 /**
- * Decisions of a drain: which pods go (`filters`), what holds them (`budgets`). Evicting and
- * waiting are in `activities/cluster`.
+ * Decisions of a drain: which pods go (`filters`), what holds them (`budgets`), which are asked next
+ * (`drain-pods`). Evicting and waiting are in `activities/cluster`.
  */
 
 export {
@@ -10,6 +10,7 @@ export {
   predictBlockers,
   type PodDisruptionBudget,
 } from './budgets';
+export { DrainPods, type DrainProgress, type EvictionOutcome } from './drain-pods';
 export {
   groupedMessages,
   judgePod,

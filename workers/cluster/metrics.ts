@@ -4,7 +4,8 @@ import { AsyncLocalStorage } from 'node:async_hooks';
 import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client';
 import type { ActivityRun } from '../../activities/cluster/ports';
 import type { ClusterCaches } from '../../adapters/kube/cluster-caches';
-import type { DrainProgress, NodeStep, ReleaseNodeInput } from '../../workflows/contracts/cluster';
+import type { DrainProgress } from '../../core/drain';
+import type { NodeStep, ReleaseNodeInput } from '../../workflows/contracts/cluster';
 
 export interface WorkerMetrics {
   readonly registry: Registry;

@@ -85,14 +85,6 @@ export interface DrainedNode {
   readonly left: number;
 }
 
-/** Heartbeat details of a drain: what is left and why. */
-export interface DrainProgress {
-  readonly evicted: number;
-  /** Without a pod: why the pods of the node are not known. */
-  readonly remaining: readonly { readonly pod?: string; readonly blocker: string }[];
-  readonly remainingCount: number;
-}
-
 export interface AwaitReturnInput extends NodeStep {
   /** The boot ID that the Node must report; absent = any. */
   readonly bootId?: string;

@@ -6,7 +6,7 @@ import type { Pod } from '../../../../core/drain';
 import { fail } from '../../../../core/errors';
 import { ANNOTATION } from '../../../../core/names';
 import type { Node } from '../../../../core/node/types';
-import type { DrainProgress } from '../../../../workflows/contracts/cluster';
+import type { DrainProgress } from '../../../../core/drain';
 
 const START = Date.parse('2026-03-01T10:00:00Z');
 const INPUT = {

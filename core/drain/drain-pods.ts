@@ -1,21 +1,16 @@
-import { backoffMs } from '../../core/backoff';
+/** What a drain knows of the pods of its node, and which it asks next. Evicting and watching are in `activities/cluster`. */
+
+import { backoffMs } from '../backoff';
+import type { ResolvedPolicy } from '../pool/types';
+import { blockerOf, budgetsOf, evictionRefusal, type PodDisruptionBudget } from './budgets';
 import {
-  blockerOf,
-  budgetsOf,
-  evictionRefusal,
   groupedMessages,
-  isTerminating,
   judgePods,
   MCO_DRAIN_OPTIONS,
-  nameOf,
-  terminatingSince,
   type DrainContext,
   type JudgedPod,
-  type Pod,
-  type PodDisruptionBudget,
-} from '../../core/drain';
-import type { DrainNodeInput, DrainProgress } from '../../workflows/contracts/cluster';
-import type { EvictionOutcome } from './ports';
+} from './filters';
+import { isTerminating, nameOf, terminatingSince, type Pod } from './pods';
 
 /** A refused eviction is repeated so often while no budget changes. */
 const RETRY_MS = 5_000;
@@ -30,6 +25,23 @@ const SOONEST_MS = 250;
 const RESUMES_WITHIN_MS = 10_000;
 
 const SHOWN = 20;
+
+export type EvictionOutcome =
+  | { readonly outcome: 'accepted' }
+  /** The pod is gone or replaced. */
+  | { readonly outcome: 'gone' }
+  /** Its namespace is being deleted. */
+  | { readonly outcome: 'namespaceTerminating' }
+  /** By a budget, an admission policy or a busy server; `said` is the API's message. */
+  | { readonly outcome: 'refused'; readonly said: string; readonly retryAfterSeconds?: number };
+
+/** Heartbeat details of a drain: what is left and why. */
+export interface DrainProgress {
+  readonly evicted: number;
+  /** Without a pod: why the pods of the node are not known. */
+  readonly remaining: readonly { readonly pod?: string; readonly blocker: string }[];
+  readonly remainingCount: number;
+}
 
 interface Watched {
   readonly pod: Pod;
@@ -60,7 +72,7 @@ interface DrainFacts {
 }
 
 export class DrainPods {
-  readonly #drain: DrainNodeInput['drain'];
+  readonly #drain: ResolvedPolicy['drain'];
   readonly #facts: DrainFacts;
   /** By UID: a recreated pod of the same name is another one. */
   readonly #pods = new Map<string, Watched>();
@@ -70,7 +82,7 @@ export class DrainPods {
   #silence: { readonly reason: string; readonly since: number } | undefined;
   readonly #startedAt: number;
 
-  constructor(drain: DrainNodeInput['drain'], evictedBefore: number, facts: DrainFacts) {
+  constructor(drain: ResolvedPolicy['drain'], evictedBefore: number, facts: DrainFacts) {
     this.#drain = drain;
     this.#facts = facts;
     this.#evicted = evictedBefore;

@@ -1,5 +1,4 @@
-import { DrainPods } from '../../../../activities/cluster/drain-pods';
-import type { Pod, PodDisruptionBudget } from '../../../../core/drain';
+import { DrainPods, type Pod, type PodDisruptionBudget } from '../../../../core/drain';
 
 let now: number;
 let budgets: PodDisruptionBudget[];
