@@ -2,6 +2,9 @@
 import { resolveBinary } from '../../../../tools/binaries/resolve';
 import { readSettings } from '../../../../tools/binaries/settings';
 
+// The end of stdin is answered once the turn is over in which the compiler was started, and adopted.
+process.stdin.on('end', () => process.stdout.write('adopted\n')).resume();
+
 const [, , path = '', cache = ''] = process.argv;
 const settings = readSettings({ PATH: path, SLIPWAY_CACHE: cache, SLIPWAY_DOWNLOAD: 'never' });
 

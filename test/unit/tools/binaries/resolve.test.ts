@@ -152,6 +152,8 @@ describe('where a program comes from', () => {
     const builder = startScript(join(__dirname, 'build-etcd.ts'), [machine.bin, machine.cache]);
     await builder.line(`building etcd`);
     const compiler = await appearance(started);
+    builder.goOn();
+    await builder.line('adopted');
 
     await builder.kill();
     await gone(compiler);
