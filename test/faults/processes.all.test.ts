@@ -12,28 +12,14 @@ import { watchLeader } from './support/leader';
 import { expectRest } from './support/rest';
 import { tally } from './support/results';
 import { strikeInTurn } from './support/in-turn';
-import { PATIENCE_MS, strike, VICTIMS } from './support/strike';
+import { strike, STRUCK, VICTIMS } from './support/strike';
 
 const STORY_MS = 1_200_000;
 
 let world: World;
 
 beforeAll(async () => {
-  world = await startWorld({
-    nodes: { master: 0, worker: 4 },
-    temporalDatabase: true,
-    patienceMs: PATIENCE_MS,
-    maxUnavailable: 2,
-    policy: { canary: { nodes: 1 }, failureThreshold: 1, verify: { readySeconds: 1 } },
-    simulation: {
-      stageSeconds: 0.5,
-      applySeconds: 0.5,
-      rebootSeconds: 0.7,
-      jitter: 0.2,
-      failures: [],
-    },
-    workloads: [{ app: 'cart', replicas: 4, minAvailable: 3, terminationMs: 300 }],
-  });
+  world = await startWorld(STRUCK);
 }, START_MS);
 
 afterAll(async () => {

@@ -14,7 +14,7 @@ import { expectRest } from './support/rest';
 import { tally } from './support/results';
 import {
   OUTLASTING_MS,
-  PATIENCE_MS,
+  STRUCK,
   stillFor,
   strike,
   VICTIMS,
@@ -29,21 +29,7 @@ const EVERYTHING = [...PROCESSES, 'host-worker'].join(', ');
 let world: World;
 
 beforeAll(async () => {
-  world = await startWorld({
-    nodes: { master: 0, worker: 4 },
-    temporalDatabase: true,
-    patienceMs: PATIENCE_MS,
-    maxUnavailable: 2,
-    policy: { canary: { nodes: 1 }, failureThreshold: 1, verify: { readySeconds: 1 } },
-    simulation: {
-      stageSeconds: 0.5,
-      applySeconds: 0.5,
-      rebootSeconds: 0.7,
-      jitter: 0.2,
-      failures: [],
-    },
-    workloads: [{ app: 'cart', replicas: 4, minAvailable: 3, terminationMs: 300 }],
-  });
+  world = await startWorld(STRUCK);
 }, START_MS);
 
 afterAll(async () => {

@@ -21,6 +21,23 @@ export type Blow = (typeof BLOWS)[number];
 /** Leases and heartbeats of a struck process must expire first. */
 export const PATIENCE_MS = 240_000;
 
+/** A pool whose processes are struck while it rolls. */
+export const STRUCK = {
+  nodes: { master: 0, worker: 4 },
+  temporalDatabase: true,
+  patienceMs: PATIENCE_MS,
+  maxUnavailable: 2,
+  policy: { canary: { nodes: 1 }, failureThreshold: 1, verify: { readySeconds: 1 } },
+  simulation: {
+    stageSeconds: 0.5,
+    applySeconds: 0.5,
+    rebootSeconds: 0.7,
+    jitter: 0.2,
+    failures: [],
+  },
+  workloads: [{ app: 'cart', replicas: 4, minAvailable: 3, terminationMs: 300 }],
+};
+
 /** Longer than any short heartbeat interval. */
 const FROZEN_MS = 2_500;
 /** Longer than the longest heartbeat (30 s) and the controllers' Lease (15 s). */
