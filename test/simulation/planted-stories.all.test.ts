@@ -120,6 +120,16 @@ const STORIES: readonly PlantedStory[] = [
     tell: saidAtOnce,
   },
   {
+    bug: 'a word that comes late is written over a later one',
+    breaks: 'I3',
+    change: {
+      file: 'activities/cluster/still-wanted.ts',
+      from: 'if (!(await isAwaited())) throw',
+      to: 'if ((await isAwaited()) === undefined) throw',
+    },
+    tell: saidLate,
+  },
+  {
     bug: 'an update whose machine is away still names the step before',
     breaks: 'I6',
     change: { from: "'the machine to come back'", to: "'the host to begin its reboot'" },
@@ -243,6 +253,19 @@ async function saidAtOnce(story: Story): Promise<void> {
   await story.untilAttempt('writeWord');
   await story.untilAttempt('writeWord');
   world.cluster.isAway = false;
+  await story.pass(MINUTE_MS);
+  story.letGo();
+}
+
+/** The first attempt to write a pause goes on when the pool was paused, and resumed. */
+async function saidLate(story: Story): Promise<void> {
+  const { world } = story;
+  await story.untilDraining();
+  world.ask('worker', 'pause', { reason: 'change freeze' });
+  await story.untilAttempt('writeWord', (attempt) => attempt.standStill(MINUTE_MS));
+  await story.until(() => story.said().state === 'Paused');
+  world.ask('worker', 'resume', {});
+  await story.until(() => story.said().state !== 'Paused');
   await story.pass(MINUTE_MS);
   story.letGo();
 }

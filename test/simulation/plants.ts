@@ -251,16 +251,6 @@ export const PLANTS: readonly Plant[] = [
     },
   },
   {
-    bug: 'a word that comes late is written over a later one',
-    breaks: 'I3',
-    ...{ seed: 326, within: 10, plain: true, storm: 0.4 },
-    change: {
-      file: 'activities/cluster/still-wanted.ts',
-      from: 'if (!(await isAwaited())) throw',
-      to: 'if ((await isAwaited()) === undefined) throw',
-    },
-  },
-  {
     bug: 'a reboot is ordered again when the answer to the first order was lost',
     breaks: 'I5',
     ...{ seed: 6, within: 10, plain: true, storm: 0.4 },
