@@ -4,6 +4,7 @@ import { Client, Connection } from '@temporalio/client';
 import { dataConverter } from '../process/temporal/payload-codec';
 import { poolRolloutId, updateNodeId } from '../core/names';
 import type { Stack } from '../tools/stack/stack';
+import { stepsOf, stepTimes, type Event, type Step, type StepTimes } from './step-times';
 
 /** Over all runs of the worker pool's rollouts and of every node update. */
 export interface HistoryCounts {
@@ -19,10 +20,6 @@ export interface HistoryCounts {
   readonly events: number;
 }
 
-type Event = NonNullable<
-  Awaited<ReturnType<ReturnType<Client['workflow']['getHandle']>['fetchHistory']>>['events']
->[number];
-
 const NOTHING: HistoryCounts = {
   workflowTasks: 0,
   failedTasks: 0,
@@ -36,7 +33,9 @@ const NOTHING: HistoryCounts = {
 /** A page of a rollout through 5,000 nodes exceeds the client's default of 4 MiB. */
 const LARGEST_PAGE = 64 * 1024 * 1024;
 
-export async function countHistories(stack: Stack): Promise<HistoryCounts> {
+export async function countHistories(
+  stack: Stack,
+): Promise<{ readonly counts: HistoryCounts; readonly steps: readonly StepTimes[] }> {
   const connection = await Connection.connect({
     address: stack.temporal.address,
     channelArgs: { 'grpc.max_receive_message_length': LARGEST_PAGE },
@@ -48,22 +47,24 @@ export async function countHistories(stack: Stack): Promise<HistoryCounts> {
       dataConverter: dataConverter(stack.payloadKeys?.codec),
     });
     let counts = NOTHING;
+    const steps: Step[] = [];
     for (const id of [poolRolloutId('worker'), ...stack.nodesOf('worker').map(updateNodeId)]) {
-      counts = sum(counts, await countsOf(client, id));
+      for await (const events of historiesOf(client, id)) {
+        counts = sum(counts, countsIn(events));
+        if (id !== poolRolloutId('worker')) steps.push(...stepsOf(events));
+      }
     }
-    return counts;
+    return { counts, steps: stepTimes(steps) };
   } finally {
     await connection.close();
   }
 }
 
-async function countsOf(client: Client, workflowId: string): Promise<HistoryCounts> {
-  let counts = NOTHING;
+async function* historiesOf(client: Client, workflowId: string): AsyncGenerator<readonly Event[]> {
   for await (const execution of client.workflow.list({ query: `WorkflowId = '${workflowId}'` })) {
     const { events } = await client.workflow.getHandle(workflowId, execution.runId).fetchHistory();
-    counts = sum(counts, countsIn(events ?? []));
+    yield events ?? [];
   }
-  return counts;
 }
 
 function countsIn(events: readonly Event[]): HistoryCounts {

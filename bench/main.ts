@@ -36,6 +36,7 @@ interface ChurnFlags extends RolloutFlags {
 /** After the commands in the help. */
 const OUTPUT = `
 Figures of the output:
+  steps                   of the updates, medians in ms: queued, under way, until the workflow goes on
   rssMiB, mostRssMiB      memory of each process at the end, and the most it ever had (Linux only)
   standstillSeconds       longest time in which one more node could be out, one waited and none was cordoned
   leaseAge                age of the oldest Lease of a kubelet; an old one means that the machine is overloaded

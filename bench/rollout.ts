@@ -19,6 +19,7 @@ import { isOnPostgres } from '../tools/temporal-postgres';
 import type { ApiRequests } from './api-requests';
 import { countApiRequests, difference, tellSlipwayApart } from './api-requests';
 import { countHistories, type HistoryCounts } from './histories';
+import type { StepTimes } from './step-times';
 import { watchLeases, type LeaseAge, type LeaseWatch } from './lease-age';
 import { processorMs } from './processor-time';
 import {
@@ -71,6 +72,8 @@ interface RolloutBenchResult extends Observed {
   readonly rssMiB: Readonly<Record<string, number>>;
   /** Start-up included; empty where the kernel does not count it. */
   readonly mostRssMiB: Readonly<Record<string, number>>;
+  /** Of the updates, the first boot's too. */
+  readonly steps: readonly StepTimes[];
   readonly disksCompared: number;
   /** Of the promises in docs/reliability.md, from an observer and from the comparison of disks. */
   readonly violations: readonly string[];
@@ -131,7 +134,7 @@ async function rollOnce(
   const rssMiB = residentMiB(stack);
   const mostRssMiB = mostResidentMiB(stack);
   observer.stop();
-  const histories = await countHistories(stack);
+  const { counts: histories, steps } = await countHistories(stack);
   const seen = await judge.rest();
   const { disksCompared, broken } = await disksOf(stack);
   return {
@@ -140,6 +143,7 @@ async function rollOnce(
     leaseAge: leases.soFar(),
     rssMiB,
     mostRssMiB,
+    steps,
     disksCompared,
     violations: [...judge.violations.map(describeViolation), ...broken],
   };
@@ -220,7 +224,13 @@ function tellStandstill(stack: Stack, { onStep }: SimulatedPoolOptions): void {
 
 /** Figures that histories and requests do not give. */
 type Seen =
-  'standstillSeconds' | 'leaseAge' | 'rssMiB' | 'mostRssMiB' | 'disksCompared' | 'violations';
+  | 'standstillSeconds'
+  | 'leaseAge'
+  | 'rssMiB'
+  | 'mostRssMiB'
+  | 'steps'
+  | 'disksCompared'
+  | 'violations';
 
 interface Measured {
   readonly appliedAtMs: number;
