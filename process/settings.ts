@@ -32,6 +32,7 @@ export const TemporalSettings = z.object({
   temporalConfigFile: z.string().min(1).optional(),
   temporalAddress: z.string().min(1).default('127.0.0.1:7233'),
   temporalNamespace: z.string().min(1).default(TEMPORAL_NAMESPACE),
+  temporalTls: BooleanSetting.optional(),
   temporalTlsCa: z.string().optional(),
   temporalTlsCert: z.string().optional(),
   temporalTlsKey: z.string().optional(),
@@ -65,6 +66,7 @@ const VARIABLES: Readonly<Record<string, string>> = {
   temporalConfigFile: 'TEMPORAL_CONFIG_FILE',
   temporalAddress: 'TEMPORAL_ADDRESS',
   temporalNamespace: 'TEMPORAL_NAMESPACE',
+  temporalTls: 'TEMPORAL_TLS',
   temporalTlsCa: 'TEMPORAL_TLS_CA',
   temporalTlsCert: 'TEMPORAL_TLS_CERT',
   temporalTlsKey: 'TEMPORAL_TLS_KEY',
@@ -118,8 +120,8 @@ export function readSettings<S extends z.ZodObject>(
       : [`${origins[a] ?? a}: ${origins[b] ?? b} is there, too; leave one of them out`],
   );
   const result = schema.safeParse(merged);
-  if (result.success && problems.length + alone.length + twice.length === 0)
-    return Object.freeze(result.data);
+  const together = [...alone, ...twice, ...plainKey(result.data ?? {}, origins)];
+  if (result.success && problems.length + together.length === 0) return Object.freeze(result.data);
   const issues = (result.error?.issues ?? []).map((issue) => {
     const setting = issue.path.map(String).join('.');
     const given = merged[setting];
@@ -131,7 +133,13 @@ export function readSettings<S extends z.ZodObject>(
     const message = isNoNumber ? `expected a number, not ${JSON.stringify(given)}` : issue.message;
     return `${origins[setting] ?? setting}: ${message}`;
   });
-  throw new SettingsError([...problems, ...issues, ...alone, ...twice]);
+  throw new SettingsError([...problems, ...issues, ...together]);
+}
+
+function plainKey(data: Fragment, origins: Readonly<Record<string, string>>): readonly string[] {
+  const key = EITHER.flat().find((setting) => data[setting] !== undefined);
+  if (data['temporalTls'] !== false || key === undefined) return [];
+  return [`${origins['temporalTls']}: an API key (${origins[key]}) is sent only with TLS`];
 }
 
 /** @returns what is wrong with the profile */

@@ -4,6 +4,7 @@ export const DESCRIPTIONS: Readonly<Record<string, string>> = {
   temporalConfigFile: 'temporal.toml with the profile; default ~/.config/temporalio/temporal.toml',
   temporalAddress: 'host:port of the frontend of Temporal; default 127.0.0.1:7233',
   temporalNamespace: 'namespace in Temporal; default slipway',
+  temporalTls: 'false: without TLS, whatever files are named; true: with TLS, also without any',
   temporalTlsCa: 'PEM file: authority of Temporal',
   temporalTlsCert: 'PEM file: client certificate for Temporal; read again when it changes',
   temporalTlsKey: 'PEM file: key of the client certificate',

@@ -12,6 +12,7 @@ import { tellSilence, TemporalConnection } from '../../process/temporal/connecti
 import {
   type ConnectionOptions,
   connectionOptions,
+  firstConnectionOptions,
 } from '../../process/temporal/connection-options';
 
 export interface RolloutGateway {
@@ -45,16 +46,12 @@ export interface RolloutConnection {
   close(): Promise<void>;
 }
 
-/**
- * Connects with the first call, so that rendering never waits.
- *
- * @throws an `Error` that names a certificate file that cannot be read
- */
+/** Connects with the first call, so that rendering never waits, and certificates are issued. */
 export function connectRollouts(
   settings: TemporalSettings & { readonly payloadKeys?: string | undefined },
   log: Logger,
 ): RolloutConnection {
-  const target = connectionOptions(settings);
+  const target = firstConnectionOptions(settings, log);
   const options = {
     address: settings.temporalAddress,
     namespace: settings.temporalNamespace,

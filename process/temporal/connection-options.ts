@@ -1,10 +1,13 @@
 import { readFileSync } from 'node:fs';
 import { messageOf } from '../../core/errors';
+import type { Logger } from '../logging';
 
 /** Files are PEM, except that of the key. */
 export interface TemporalPlace {
   /** `host:port` */
   readonly temporalAddress: string;
+  /** False: no TLS, whatever files are named. True: also without any file. */
+  readonly temporalTls?: boolean | undefined;
   readonly temporalTlsCa?: string | undefined;
   readonly temporalTlsCert?: string | undefined;
   readonly temporalTlsKey?: string | undefined;
@@ -34,6 +37,7 @@ const KEY = /^[\x20-\x7e]+$/;
  * @throws an `Error` named SettingsError that names the setting and the file, and no secret
  */
 export function connectionOptions(settings: TemporalPlace): ConnectionOptions {
+  if (settings.temporalTls === false) return { address: settings.temporalAddress };
   const { temporalTlsCa, temporalTlsCert, temporalTlsKey, temporalTlsServerName } = settings;
   const tls: TemporalTls = {
     ...(temporalTlsCa === undefined
@@ -53,9 +57,26 @@ export function connectionOptions(settings: TemporalPlace): ConnectionOptions {
   const hasTls = Object.keys(tls).length > 0;
   return {
     address: settings.temporalAddress,
-    ...(hasTls ? { tls } : apiKey === undefined ? {} : { tls: true }),
+    ...(hasTls
+      ? { tls }
+      : apiKey === undefined && settings.temporalTls !== true
+        ? {}
+        : { tls: true }),
     ...(apiKey === undefined ? {} : { apiKey }),
   };
+}
+
+/**
+ * At the start of a pod, files may come later. Until then: a target that Temporal refuses, and never one
+ * without TLS.
+ */
+export function firstConnectionOptions(settings: TemporalPlace, log: Logger): ConnectionOptions {
+  try {
+    return connectionOptions(settings);
+  } catch (error) {
+    log.warn({ reason: messageOf(error) }, 'waiting for the files of the connection to Temporal');
+    return { address: settings.temporalAddress, tls: true };
+  }
 }
 
 function readApiKey({ temporalApiKey, temporalApiKeyFile }: TemporalPlace): string | undefined {

@@ -57,6 +57,11 @@ export class TemporalConnection<C extends ConnectionLike> implements ConnectionL
     this.#needs = new TemporalRequirements(this, options);
     this.#current = connection;
     this.#target = target;
+    if (target.tls === undefined)
+      options.log.warn(
+        { server: `Temporal at ${options.address}` },
+        'the connection is not encrypted',
+      );
     this.#lookedMs = this.#answeredMs = this.#now();
   }
 

@@ -6,6 +6,7 @@ import { tellSilence, TemporalConnection } from '../../process/temporal/connecti
 import {
   type ConnectionOptions,
   connectionOptions,
+  firstConnectionOptions,
   type TemporalPlace,
 } from '../../process/temporal/connection-options';
 
@@ -15,18 +16,14 @@ export interface TemporalLink {
   readonly closed: Promise<void>;
 }
 
-/**
- * May be unconnected: hosts wait for an absent Temporal.
- *
- * @throws an Error named SettingsError that names an unreadable file
- */
+/** May be unconnected: hosts wait for an absent Temporal. */
 export function connectTemporal(
   settings: TemporalPlace & { readonly temporalNamespace: string },
   { signal, log }: { readonly signal: AbortSignal; readonly log: Logger },
 ): TemporalLink {
   const address = settings.temporalAddress;
   const read = (): ConnectionOptions => connectionOptions(settings);
-  const target = read();
+  const target = firstConnectionOptions(settings, log);
   const link = new TemporalConnection(
     {
       address,

@@ -234,6 +234,7 @@ function linkOptions(settings: ClusterWorkerSettings, log: Logger) {
     namespace: settings.temporalNamespace,
     searchAttributes: SEARCH_ATTRIBUTE_NAMES,
     read: () => connectionOptions(settings),
+    waitsForFiles: true,
     connect: (target: ConnectionOptions) => NativeConnection.connect(target),
     log,
   };

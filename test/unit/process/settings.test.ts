@@ -1,4 +1,9 @@
-import { readSettings, SettingsError, variableOf } from '../../../process/settings';
+import {
+  readSettings,
+  SettingsError,
+  TemporalSettings,
+  variableOf,
+} from '../../../process/settings';
 import { controllerSettings } from '../../../controllers/settings';
 import { ServerSettings } from '../../../server/settings';
 import { clusterWorkerSettings } from '../../../workers/cluster/settings';
@@ -84,5 +89,13 @@ test('what is missing says how to set it, and what is no number is quoted', () =
       '--host-port: expected a number, not "abc"',
       'certificateFile: is missing; set --certificate-file or SLIPWAY_CERTIFICATE_FILE',
     ]).message,
+  );
+});
+
+it('refuses an API key for a connection without TLS', () => {
+  const environment = { TEMPORAL_TLS: 'false', TEMPORAL_API_KEY: 'k1', TEMPORAL_ADDRESS: 't:7233' };
+
+  expect(() => readSettings(TemporalSettings, {}, environment)).toThrow(
+    'TEMPORAL_TLS: an API key (TEMPORAL_API_KEY) is sent only with TLS',
   );
 });

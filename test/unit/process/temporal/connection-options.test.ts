@@ -1,7 +1,11 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { connectionOptions } from '../../../../process/temporal/connection-options';
+import { createLogger } from '../../../../process/logging';
+import {
+  connectionOptions,
+  firstConnectionOptions,
+} from '../../../../process/temporal/connection-options';
 
 const directory = mkdtempSync(join(tmpdir(), 'slipway-target-'));
 const file = join(directory, 'key');
@@ -40,5 +44,28 @@ describe('an API key for Temporal', () => {
     const attempt = () =>
       connectionOptions({ temporalAddress, temporalApiKeyFile: '/nowhere/key' });
     expect(attempt).toThrow(/temporalApiKeyFile: \/nowhere\/key cannot be read/);
+  });
+});
+
+describe('TLS', () => {
+  const log = createLogger({ process: 'test', level: 'silent' });
+  const missing = { temporalAddress, temporalTlsCa: '/nowhere/ca.crt' };
+
+  it('can be turned off, also where files are named', () => {
+    expect(connectionOptions({ ...missing, temporalTls: false })).toEqual({
+      address: temporalAddress,
+    });
+  });
+
+  it('can be turned on without a file', () => {
+    expect(connectionOptions({ temporalAddress, temporalTls: true })).toEqual({
+      address: temporalAddress,
+      tls: true,
+    });
+  });
+
+  it('is used at the start, too, while a file is missing', () => {
+    expect(firstConnectionOptions(missing, log)).toEqual({ address: temporalAddress, tls: true });
+    expect(() => connectionOptions(missing)).toThrow('/nowhere/ca.crt');
   });
 });

@@ -160,3 +160,19 @@ describe('a connection that is dead', () => {
     await link.close();
   });
 });
+
+it.each([
+  ['says so when it is not encrypted', {}, ['the connection is not encrypted']],
+  ['says nothing with TLS', { tls: true as const }, []],
+])('%s', (_what, tls, expected) => {
+  const world = new World();
+  const warn = jest.fn();
+  const telling = Object.assign(Object.create(log) as typeof log, { warn });
+  const { read, connect } = world;
+  const address = 'temporal:7233';
+  const options = { address, namespace: 'slipway', searchAttributes: [], read, connect };
+
+  new TemporalConnection({ ...options, log: telling }, { address, ...tls }, world.connection('x'));
+
+  expect(warn.mock.calls.map(([, says]: readonly unknown[]) => says)).toEqual(expected);
+});
