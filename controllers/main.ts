@@ -22,10 +22,10 @@ import { createLogger, type Logger } from '../process/logging';
 import { untilAvailable } from '../process/until-available';
 import { VERSION } from '../process/version';
 import { whenAborted } from '../process/when-aborted';
-import { CertificateController } from './certificates';
+import { CertificateController, TemporalCertificates } from './certificates';
 import { containerRuntimeController } from './container-runtime';
 import { createControllerCaches, type ControllerCaches } from './cluster-picture';
-import { createEventRecorder } from './event-recorder';
+import { createEventRecorder, type EventRecorder } from './event-recorder';
 import { fencedWriter } from './fenced-writer';
 import { kubeletConfigController } from './kubelet-config';
 import { runForLeader, type Leadership } from './leader';
@@ -196,6 +196,7 @@ async function lead(standing: Standing, leadership: Leadership): Promise<void> {
     leading,
   );
   const controllers = [
+    ...temporalCertificates({ kube, events, log: of('certificates'), settings }, leadership),
     templates,
     ...generating,
     new RenderController(
@@ -245,6 +246,24 @@ async function lead(standing: Standing, leadership: Leadership): Promise<void> {
   // The gauges would go stale; the next leader shows the pools.
   metrics.poolsObserved([], [], assignNodes([], []));
   metrics.certificatesObserved([]);
+}
+
+/** Those between the processes and Temporal, where Temporal is Slipway's own and asks for some. */
+function temporalCertificates(
+  {
+    kube,
+    events,
+    log,
+    settings,
+  }: Pick<Standing, 'kube' | 'log' | 'settings'> & { readonly events: EventRecorder },
+  leadership: Leadership,
+): readonly TemporalCertificates[] {
+  const { namespace, temporalCertificates: temporalNamespace, temporalTls } = settings;
+  if (temporalNamespace === undefined || temporalTls === false) return [];
+  const writerWith = (absorb: Parameters<typeof fencedWriter>[1]) =>
+    fencedWriter(kube, absorb, leadership);
+  const deps = { source: kube, writerWith, events, log, namespace, temporalNamespace };
+  return [new TemporalCertificates(deps, leadership.signal)];
 }
 
 async function refuseMco(

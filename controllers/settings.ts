@@ -47,6 +47,8 @@ export const ControllerSettings = z.object({
   serverNames: names.default([]),
   /** False: another program keeps the certificate of the server. */
   issueCertificates: BooleanSetting.default(true),
+  /** Namespace of a Temporal whose certificates are issued here; absent = none are. */
+  temporalCertificates: z.string().min(1).optional(),
   /** Absent = those that come with Slipway. */
   templatesDir: z.string().min(1).optional(),
   /** For a migration under supervision. */

@@ -4,7 +4,7 @@
 import 'reflect-metadata';
 import { createPrivateKey, KeyObject, webcrypto } from 'node:crypto';
 import * as x509 from '@peculiar/x509';
-import { AUTHORITY_DAYS, isAddress, SERVING_DAYS } from '../../core/certificates';
+import { AUTHORITY_DAYS, AUTHORITY_SECRET, isAddress, SERVING_DAYS } from '../../core/certificates';
 import { CURVES } from './key-problem';
 
 /** PEM. */
@@ -22,9 +22,9 @@ const EARLIER_MS = 3_600_000;
 const { ExtendedKeyUsage, KeyUsageFlags } = x509;
 
 /** Each has a name of its own, so that nobody takes one authority for another. */
-export async function makeAuthority(nowMs: number): Promise<Issued> {
+export async function makeAuthority(nowMs: number, kind = AUTHORITY_SECRET): Promise<Issued> {
   const keys = await newKeys();
-  const name = new x509.Name([{ CN: [`slipway-server-ca@${Math.floor(nowMs / 1000)}`] }]);
+  const name = new x509.Name([{ CN: [`${kind}@${Math.floor(nowMs / 1000)}`] }]);
   const certificate = await x509.X509CertificateGenerator.createSelfSigned({
     keys,
     name,
@@ -62,10 +62,26 @@ export async function linkAuthority(
   return pem(link);
 }
 
-/** @param names - DNS names and addresses */
-export async function issueServing(
+export interface CertificateUse {
+  readonly commonName: string;
+  /** DNS names and addresses. */
+  readonly names: readonly string[];
+  readonly isServer: boolean;
+  readonly isClient: boolean;
+}
+
+export function issueServing(
   authority: Issued,
   { names, nowMs }: { readonly names: readonly string[]; readonly nowMs: number },
+): Promise<Issued> {
+  const use = { commonName: 'slipway-server', names, isServer: true, isClient: false };
+  return issueCertificate(authority, use, nowMs);
+}
+
+export async function issueCertificate(
+  authority: Issued,
+  { commonName, names, isServer, isClient }: CertificateUse,
+  nowMs: number,
 ): Promise<Issued> {
   const keys = await newKeys();
   const issuer = new x509.X509Certificate(authority.certificate);
@@ -75,7 +91,7 @@ export async function issueServing(
   const notAfter = Math.min(nowMs + SERVING_DAYS * DAY_MS, issuer.notAfter.getTime());
   const certificate = await x509.X509CertificateGenerator.create({
     publicKey: keys.publicKey,
-    subject: new x509.Name([{ CN: ['slipway-server'] }]),
+    subject: new x509.Name([{ CN: [commonName] }]),
     issuer: issuer.subjectName,
     ...signerOf(authority.key),
     notBefore: new Date(nowMs - EARLIER_MS),
@@ -83,10 +99,13 @@ export async function issueServing(
     extensions: [
       new x509.BasicConstraintsExtension(false, undefined, true),
       new x509.KeyUsagesExtension(KeyUsageFlags.digitalSignature, true),
-      new x509.ExtendedKeyUsageExtension([ExtendedKeyUsage.serverAuth]),
+      new x509.ExtendedKeyUsageExtension([
+        ...(isServer ? [ExtendedKeyUsage.serverAuth] : []),
+        ...(isClient ? [ExtendedKeyUsage.clientAuth] : []),
+      ]),
       await x509.SubjectKeyIdentifierExtension.create(keys.publicKey),
       await x509.AuthorityKeyIdentifierExtension.create(issuer),
-      new x509.SubjectAlternativeNameExtension(alternatives),
+      ...(names.length === 0 ? [] : [new x509.SubjectAlternativeNameExtension(alternatives)]),
     ],
   });
   return { certificate: pem(certificate), key: keyPem(keys) };

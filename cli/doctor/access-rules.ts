@@ -58,6 +58,8 @@ export const RULES = {
     'create secrets -n slipway',
     'get,list,watch,patch secrets slipway-server-ca -n slipway',
     'get,list,watch,patch secrets slipway-server-tls -n slipway',
+    'get,list,watch,patch secrets slipway-temporal-ca -n slipway',
+    'get,list,watch,patch secrets slipway-temporal-tls -n slipway',
     'get secrets slipway-payload-keys -n slipway',
     'create configmaps -n slipway',
     'get,list,watch,patch configmaps slipway-server-ca -n slipway',

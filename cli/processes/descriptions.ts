@@ -20,6 +20,8 @@ export const DESCRIPTIONS: Readonly<Record<string, string>> = {
   serverNames:
     'DNS names and addresses by which machines call the server, for its certificate; with commas',
   issueCertificates: 'false: another program keeps the Secret slipway-server-tls; default true',
+  temporalCertificates:
+    'namespace of a Temporal for which certificates are issued, its own and those of the processes; default: none',
   allowMco: 'start even if the Machine Config Operator runs here; only for a migration',
   templatesDir:
     'directory of the templates that MachineConfigs are generated from; default: those of Slipway',

@@ -1,1 +1,2 @@
 export { CertificateController } from './certificate-controller';
+export { TemporalCertificates } from './temporal-certificates';

@@ -19,17 +19,16 @@ import {
   CLUSTER_AUTHENTICATION,
   OWN_LABELS,
   SERVING_SECRET,
+  TEMPORAL_AUTHORITY,
+  TEMPORAL_CLIENT_SECRET,
 } from '../../core/certificates';
 
-export interface StoredCertificates {
-  readonly authority: Follower<Secret>;
-  readonly serving: Follower<Secret>;
-  readonly bundle: Follower<ConfigMap>;
-  readonly clientAuthority: Follower<ConfigMap>;
-  readonly cluster: Follower<ConfigMap>;
-}
+export type StoredCertificates = ReturnType<typeof storedCertificates>;
 
-export function storedCertificates(namespace: string, log: Log): StoredCertificates {
+export type Stored = Readonly<Record<string, Follower<Secret> | Follower<ConfigMap>>>;
+
+/** Of the server. */
+export function storedCertificates(namespace: string, log: Log) {
   const secret = (name: string) => new Follower(SECRETS, { namespace, name }, log);
   const configMap = (name: string) => new Follower(CONFIG_MAPS, { namespace, name }, log);
   return {
@@ -41,9 +40,18 @@ export function storedCertificates(namespace: string, log: Log): StoredCertifica
   };
 }
 
+/** Between the processes and Temporal. */
+export function storedForTemporal(namespace: string, log: Log) {
+  const secret = (name: string) => new Follower(SECRETS, { namespace, name }, log);
+  return {
+    authority: secret(TEMPORAL_AUTHORITY.secret),
+    client: secret(TEMPORAL_CLIENT_SECRET),
+  };
+}
+
 /** Until the signal aborts. @param changed - called when all are known, and after each change */
 export async function followStored(
-  stored: StoredCertificates,
+  stored: Stored,
   source: WatchSource,
   { signal, changed }: { readonly signal: AbortSignal; readonly changed: () => void },
 ): Promise<void> {
@@ -67,7 +75,7 @@ export async function followStored(
 }
 
 /** An own write is known at once. */
-export function absorb(stored: StoredCertificates, resource: Resource, object: KubeObject): void {
+export function absorb(stored: Stored, resource: Resource, object: KubeObject): void {
   const { name } = object.metadata;
   for (const follower of Object.values(stored) as Follower<KubeObject>[]) {
     const { plural } = follower.resource;
@@ -75,8 +83,25 @@ export function absorb(stored: StoredCertificates, resource: Resource, object: K
   }
 }
 
+export interface StoredObject<T extends KubeObject> {
+  readonly resource: Resource<T>;
+  readonly key: { readonly namespace: string; readonly name: string };
+  /** Undefined = there is none. */
+  readonly object: T | undefined;
+}
+
+/** To create it. */
+export function ownMetadata({ key: { namespace, name } }: StoredObject<KubeObject>) {
+  return { name, namespace, labels: OWN_LABELS };
+}
+
+/** `secret slipway/slipway-server-tls` */
+export function textOf({ resource, key }: StoredObject<KubeObject>): string {
+  return `${resource.kind.toLowerCase()} ${key.namespace}/${key.name}`;
+}
+
 /** One object. */
-export class Follower<T extends KubeObject> {
+export class Follower<T extends KubeObject> implements StoredObject<T> {
   readonly cache: WatchCache<T>;
 
   constructor(
@@ -91,17 +116,6 @@ export class Follower<T extends KubeObject> {
 
   get object(): T | undefined {
     return this.cache.get(this.key.name, this.key.namespace);
-  }
-
-  /** To create it. */
-  get metadata() {
-    const { namespace, name } = this.key;
-    return { name, namespace, labels: OWN_LABELS };
-  }
-
-  /** `secret slipway/slipway-server-tls` */
-  get text(): string {
-    return `${this.resource.kind.toLowerCase()} ${this.key.namespace}/${this.key.name}`;
   }
 }
 

@@ -1,4 +1,4 @@
-/** When Slipway's own certificate authority is made, renewed, kept or reported. */
+/** When a certificate authority of Slipway is made, renewed, kept or reported. */
 
 import { type CertificateProblem } from './problem';
 import { readPair, type StoredPair } from './pair';
@@ -20,6 +20,20 @@ type AuthorityVerdict =
 
 export const AUTHORITY_SECRET = 'slipway-server-ca';
 
+export interface AuthorityKind {
+  readonly secret: string;
+  /** Whose certificates it signs: `the server` */
+  readonly of: string;
+  /** What a person does, too, who begins anew. */
+  readonly anew: string;
+}
+
+export const SERVER_AUTHORITY: AuthorityKind = {
+  secret: AUTHORITY_SECRET,
+  of: 'the server',
+  anew: ', and give machines the new authority',
+};
+
 export const AUTHORITY_DAYS = 3_650;
 
 /** Renewed with a tenth of its life left: machines that were away that long still trust the server. */
@@ -29,16 +43,16 @@ const RENEWED_AT = 9 / 10;
 export function judgeAuthority(
   stored: StoredAuthority | undefined,
   nowMs: number,
-  namespace: string,
+  { namespace, secret, anew }: AuthorityKind & { readonly namespace: string },
 ): AuthorityVerdict {
   if (stored === undefined) return { step: 'make' };
   const read = readPair(stored);
   const report = (field: string, says: string): AuthorityVerdict => ({
     step: 'report',
     problem: {
-      object: `secret ${namespace}/${AUTHORITY_SECRET}`,
+      object: `secret ${namespace}/${secret}`,
       ...{ field, says },
-      mend: `restore it, or begin anew with kubectl -n ${namespace} delete secret ${AUTHORITY_SECRET}, and give machines the new authority (docs/certificates.md)`,
+      mend: `restore it, or begin anew with kubectl -n ${namespace} delete secret ${secret}${anew} (docs/certificates.md)`,
     },
   });
   if ('says' in read) return report(read.field, read.says);

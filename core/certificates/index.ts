@@ -7,4 +7,5 @@ export * from './pair';
 export * from './pem';
 export * from './problem';
 export * from './serving';
+export * from './temporal';
 export * from './ownership';

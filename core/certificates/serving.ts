@@ -1,4 +1,4 @@
-/** When the certificate of the server is issued, kept or reported. */
+/** When a certificate is issued, kept or reported. */
 
 import { X509Certificate } from 'node:crypto';
 import { isAddress } from './names';

@@ -1,4 +1,8 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { parseAllDocuments } from 'yaml';
 import type { KubeObject } from '../../../adapters/kube/resources';
+import { repositoryRoot } from '../../../tools/repository-root';
 import type { TestApiServer } from '../crds/api-server';
 import { manifests } from '../crds/install';
 
@@ -13,7 +17,22 @@ const PATHS: Readonly<Record<string, string>> = {
 
 /** Creates what is in deploy/rbac. */
 export async function installRights(api: TestApiServer): Promise<void> {
-  for (const object of await manifests<KubeObject>('rbac')) {
+  await create(api, await manifests<KubeObject>('rbac'));
+}
+
+/** Those in deploy/temporal, which are for the namespace of Temporal. */
+export async function installTemporalRights(api: TestApiServer): Promise<void> {
+  const namespace = 'temporal';
+  const file = join(repositoryRoot(), 'deploy', 'temporal', 'certificates.yaml');
+  const rights = parseAllDocuments(readFileSync(file, 'utf8')).map((one) => {
+    const right = one.toJS() as KubeObject;
+    return { ...right, metadata: { ...right.metadata, namespace } };
+  });
+  await create(api, [{ kind: 'Namespace', metadata: { name: namespace } }, ...rights]);
+}
+
+async function create(api: TestApiServer, objects: readonly KubeObject[]): Promise<void> {
+  for (const object of objects) {
     const { name, namespace = '' } = object.metadata;
     const path = PATHS[object.kind ?? '']?.replace('NS', namespace) ?? '';
     const answer = await api.client.post(path, object, `create ${name}`);

@@ -7,6 +7,7 @@ import { BasicConstraintsExtension, X509CertificateGenerator } from '@peculiar/x
 import { keyProblemOf, signerProblemOf } from '../../../../adapters/certificates/key-problem';
 import {
   type Issued,
+  issueCertificate,
   issueServing,
   linkAuthority,
   makeAuthority,
@@ -57,6 +58,18 @@ it('a certificate is of its authority, and for its names alone', async () => {
   const certificate = new X509Certificate(served.certificate);
   expect(certificate.checkIP('10.0.0.7')).toBe('10.0.0.7');
   expect(certificate.checkIP('fd00::7')).toBe('fd00::7');
+});
+
+it('a certificate for clients is none for servers, and has no names', async () => {
+  const use = { commonName: 'slipway', names: [], isServer: false, isClient: true };
+  const { certificate } = await issueCertificate(first, use, nowMs);
+
+  const { keyUsage, subjectAltName, subject } = new X509Certificate(certificate);
+  expect({ keyUsage, subjectAltName, subject }).toEqual({
+    keyUsage: ['1.3.6.1.5.5.7.3.2'],
+    subjectAltName: undefined,
+    subject: 'CN=slipway',
+  });
 });
 
 it('after rotations, machines trust the server by the first authority, by the last, and by all', async () => {

@@ -15,6 +15,7 @@ import {
   judgeAuthority,
   judgeServing,
   problemOfForeign,
+  SERVER_AUTHORITY,
   SERVING_DAYS,
   serverNames,
   type StoredAuthority,
@@ -45,7 +46,7 @@ describe('the authority', () => {
     ...more,
   });
   const judge = (stored: StoredAuthority | undefined, days = 0) =>
-    judgeAuthority(stored, NOW + days * DAY, 'slipway');
+    judgeAuthority(stored, NOW + days * DAY, { ...SERVER_AUTHORITY, namespace: 'slipway' });
 
   it('is made when there is none, and kept for nine tenths of its life', () => {
     expect(judge(undefined)).toEqual({ step: 'make' });
