@@ -124,7 +124,13 @@ it('puts every value where it belongs', async () => {
     imagePullSecrets: [{ name: 'pull' }],
   };
   const image = `registry.example.net/slipway:1.0@${ALL_VALUES.image.digest}`;
-  const mounted = ['payload-keys', 'temporal-api-key', 'temporal-authority', 'temporal-client'];
+  const mounted = [
+    'payload-keys',
+    'temporal-tls',
+    'temporal-api-key',
+    'temporal-authority',
+    'temporal-client',
+  ];
   const ofTemporal = [
     { name: 'temporal-api-key', secret: { secretName: 'key' } },
     { name: 'temporal-authority', secret: { secretName: 'authority' } },
@@ -153,6 +159,7 @@ it('puts every value where it belongs', async () => {
             ],
             volumes: [
               { name: 'payload-keys', secret: { secretName: 'slipway-payload-keys' } },
+              { name: 'temporal-tls', secret: { secretName: 'slipway-temporal-tls' } },
               ...ofTemporal,
             ],
           },
@@ -179,6 +186,7 @@ it('puts every value where it belongs', async () => {
             { name: 'tls', secret: { secretName: 'certificate' } },
             { name: 'client-ca', configMap: { name: 'kubelets' } },
             { name: 'payload-keys', secret: { secretName: 'slipway-payload-keys' } },
+            { name: 'temporal-tls', secret: { secretName: 'slipway-temporal-tls' } },
             ...ofTemporal,
           ],
         },
@@ -189,6 +197,7 @@ it('puts every value where it belongs', async () => {
     data: {
       TEMPORAL_ADDRESS: 'temporal.example.net:443',
       TEMPORAL_NAMESPACE: 'other',
+      TEMPORAL_TLS: 'true',
       TEMPORAL_TLS_CA: '/etc/slipway/temporal-authority/ca.crt',
       TEMPORAL_TLS_CERT: '/etc/slipway/temporal-client/tls.crt',
       TEMPORAL_TLS_KEY: '/etc/slipway/temporal-client/tls.key',
@@ -227,6 +236,47 @@ it('puts every value where it belongs', async () => {
   });
 });
 
+describe('the connection to Temporal', () => {
+  const settingsWith = async (...values: readonly string[]) => {
+    const objects = objectsOf(await render(...values.flatMap((value) => ['--set', value])));
+    const { data } = objects.get('ConfigMap slipway/slipway-settings') as unknown as {
+      data: Readonly<Record<string, string>>;
+    };
+    const found = Object.entries(data).filter(([name]) => /TLS|CERTIFICATES|API_KEY/.test(name));
+    return Object.fromEntries(found);
+  };
+  const issued = {
+    SLIPWAY_TEMPORAL_CERTIFICATES: 'temporal',
+    TEMPORAL_TLS_CA: '/etc/slipway/temporal-tls/ca.crt',
+    TEMPORAL_TLS_CERT: '/etc/slipway/temporal-tls/tls.crt',
+    TEMPORAL_TLS_KEY: '/etc/slipway/temporal-tls/tls.key',
+  };
+
+  it.each([
+    { name: 'has the certificates that the controllers issue', values: [], expected: issued },
+    {
+      name: 'has those of other Secrets alone',
+      values: ['temporal.tls.clientSecret=client'],
+      expected: {
+        TEMPORAL_TLS_CERT: '/etc/slipway/temporal-client/tls.crt',
+        TEMPORAL_TLS_KEY: '/etc/slipway/temporal-client/tls.key',
+      },
+    },
+    {
+      name: 'has none with an API key',
+      values: ['temporal.apiKeySecret=key'],
+      expected: { TEMPORAL_API_KEY_FILE: '/etc/slipway/temporal-api-key/api-key' },
+    },
+    {
+      name: 'is not encrypted where that is said',
+      values: ['temporal.tls.enabled=false'],
+      expected: { ...issued, TEMPORAL_TLS: 'false' },
+    },
+  ])('$name', async ({ values, expected }) => {
+    expect(await settingsWith(...values)).toEqual(expected);
+  });
+});
+
 const OF_ONE = { resources: { limits: { memory: '1Gi' } } };
 const ALL_VALUES = {
   image: {
@@ -241,7 +291,12 @@ const ALL_VALUES = {
     namespace: 'other',
     encoded: false,
     apiKeySecret: 'key',
-    tls: { authoritySecret: 'authority', clientSecret: 'client', serverName: 'temporal' },
+    tls: {
+      enabled: true,
+      authoritySecret: 'authority',
+      clientSecret: 'client',
+      serverName: 'temporal',
+    },
   },
   controllers: { replicas: 3, ...OF_ONE },
   clusterWorker: { replicas: 4, ...OF_ONE },

@@ -72,6 +72,11 @@
 {{- with $temporal.address }}{{ $_ := set $data "TEMPORAL_ADDRESS" . }}{{ end -}}
 {{- with $temporal.namespace }}{{ $_ := set $data "TEMPORAL_NAMESPACE" . }}{{ end -}}
 {{- with $temporal.tls.serverName }}{{ $_ := set $data "TEMPORAL_TLS_SERVER_NAME" . }}{{ end -}}
+{{- if or $temporal.tls.authoritySecret $temporal.tls.clientSecret $temporal.apiKeySecret -}}
+{{- /* In place of what the controllers issue. */ -}}
+{{- range $name := list "SLIPWAY_TEMPORAL_CERTIFICATES" "TEMPORAL_TLS_CA" "TEMPORAL_TLS_CERT" "TEMPORAL_TLS_KEY" }}{{ $_ := unset $data $name }}{{ end -}}
+{{- end -}}
+{{- if hasKey $temporal.tls "enabled" }}{{ $_ := set $data "TEMPORAL_TLS" (toString $temporal.tls.enabled) }}{{ end -}}
 {{- if $temporal.tls.authoritySecret }}{{ $_ := set $data "TEMPORAL_TLS_CA" "/etc/slipway/temporal-authority/ca.crt" }}{{ end -}}
 {{- if $temporal.tls.clientSecret -}}
 {{- $_ := set $data "TEMPORAL_TLS_CERT" "/etc/slipway/temporal-client/tls.crt" -}}

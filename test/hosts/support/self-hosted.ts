@@ -239,7 +239,10 @@ function isReady({ metadata, status }: Pod): boolean {
   );
 }
 
-/** Pods have no network of their own here, and nothing answers at addresses of Services. */
+/**
+ * Pods have no network of their own here, and nothing answers at addresses of Services. Temporal is its
+ * development server, which knows no certificates.
+ */
 async function writeDifferences(
   clone: string,
   { cluster, replicas }: { readonly cluster: Cluster; readonly replicas?: number },
@@ -263,10 +266,12 @@ async function writeDifferences(
     ...{ SLIPWAY_HOST_PORT: '32624', SLIPWAY_IGNITION_PORT: '32623' },
     SLIPWAY_GATEWAY_PORT: '32625',
   });
+  const ofSettings = [{ op: 'add', path: '/data/TEMPORAL_TLS', value: 'false' }];
   const namespace = 'slipway';
   const patches = [
     { target: { kind: 'Deployment', namespace }, patch: JSON.stringify(ofAll) },
     { target: { kind: 'Deployment', name: 'slipway-server' }, patch: JSON.stringify(ofServer) },
+    { target: { kind: 'ConfigMap', name: 'slipway-settings' }, patch: JSON.stringify(ofSettings) },
   ];
   await writeFile(file, stringify({ ...kustomization, patches }));
   for (const { patch } of patches) {

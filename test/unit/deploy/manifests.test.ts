@@ -3,6 +3,11 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseAllDocuments, parseDocument } from 'yaml';
 import { ControllerSettings } from '../../../controllers/settings';
+import {
+  TEMPORAL_CLIENT_SECRET,
+  TEMPORAL_SERVER_SECRET,
+  temporalNames,
+} from '../../../core/certificates';
 import { isOwnService, PAYLOAD_KEYS_SECRET } from '../../../core/names';
 import { ServerSettings } from '../../../server/settings';
 import { variableOf } from '../../../process/settings';
@@ -122,7 +127,11 @@ describe('what enters Temporal', () => {
 
   it('keeps nobody from starting who makes its keys', () => {
     const optional = deployments.flatMap(({ metadata: { name }, spec }) =>
-      spec.template.spec.volumes?.some(({ secret }) => secret?.optional === true) ? [name] : [],
+      spec.template.spec.volumes?.some(
+        ({ name: volume, secret }) => volume === 'payload-keys' && secret?.optional === true,
+      )
+        ? [name]
+        : [],
     );
 
     expect(optional).toEqual(['slipway-controllers']);
@@ -141,6 +150,59 @@ describe('what enters Temporal', () => {
       ports: expect.arrayContaining([
         { name: 'gateway', port: 22_625, targetPort: 'gateway', nodePort },
       ]) as unknown,
+    });
+  });
+});
+
+describe('the connection to Temporal', () => {
+  const [settings] = read<Manifest & { data: Record<string, string> }>('base/settings.yaml');
+  const { data = {} } = settings ?? {};
+
+  it.each(deployments)('of $metadata.name has the certificates of one Secret', ({ spec }) => {
+    const { containers, volumes } = spec.template.spec;
+    const files = Object.fromEntries(
+      ['Ca', 'Cert', 'Key'].map((file) => [file, data[variableOf(`temporalTls${file}`)]]),
+    );
+    const directory = '/etc/slipway/temporal-tls';
+
+    expect(files).toEqual({
+      Ca: `${directory}/ca.crt`,
+      Cert: `${directory}/tls.crt`,
+      Key: `${directory}/tls.key`,
+    });
+    expect(containers[0]?.volumeMounts).toContainEqual({
+      ...{ name: 'temporal-tls', mountPath: directory, readOnly: true },
+    });
+    // The controllers issue them while they wait; and TLS may be off.
+    expect(volumes).toContainEqual({
+      name: 'temporal-tls',
+      secret: { secretName: TEMPORAL_CLIENT_SECRET, optional: true },
+    });
+  });
+
+  it('leads to a Temporal whose certificate has that name, and that the controllers may issue', () => {
+    const [temporal] = read<Manifest & { data: Record<string, string> }>('temporal/settings.yaml');
+    const namespace = data[variableOf('temporalCertificates')] ?? '';
+    const [host] = data[variableOf('temporalAddress')]?.split(':') ?? [];
+    const [role, binding] = read<Manifest & object>('temporal/certificates.yaml');
+    const [pod] = read<Deployment>('temporal/server-deployment.yaml');
+
+    expect(temporalNames(namespace)).toContain(host);
+    expect(temporal?.data['TLS_SERVER_NAME']).toBe(host);
+    expect(read('temporal/kustomization.yaml')).toMatchObject([{ namespace }]);
+    expect(role).toMatchObject({
+      rules: expect.arrayContaining([
+        expect.objectContaining({ resourceNames: [TEMPORAL_SERVER_SECRET] }),
+      ]) as unknown,
+    });
+    expect(binding).toMatchObject({
+      subjects: expect.arrayContaining([
+        { kind: 'ServiceAccount', name: 'slipway-controllers', namespace: 'slipway' },
+      ]) as unknown,
+    });
+    expect(pod?.spec.template.spec.volumes).toContainEqual({
+      name: 'tls',
+      secret: expect.objectContaining({ secretName: TEMPORAL_SERVER_SECRET }) as unknown,
     });
   });
 });
