@@ -7,6 +7,7 @@ import { canonicalConfig } from '../../../core/machine-config/canonical';
 import type { MachineConfigSpec } from '../../../core/machine-config/types';
 import { MCO_GROUP, MCO_VERSION } from '../../../core/names';
 import { startServer, type RunningServer } from '../../../server/main';
+import type { ServerOptions } from '../../../server/settings';
 import { createNodes, type CredentialFiles } from '../../../tools/cluster';
 import type { ConfigReference } from '../../../workflows/contracts/host';
 import { preparerHere } from './preparer-here';
@@ -28,8 +29,11 @@ export interface EndpointFixture {
   stop(): Promise<void>;
 }
 
-/** Starts everything, with these nodes as workers and one master. */
-export async function startEndpoint(workers: readonly string[]): Promise<EndpointFixture> {
+/** Starts everything, with these nodes as workers and one master. @param more - settings of the server */
+export async function startEndpoint(
+  workers: readonly string[],
+  more: Partial<ServerOptions> = {},
+): Promise<EndpointFixture> {
   const kube = await startKubeFixture();
   const stopping = new AbortController();
   try {
@@ -52,6 +56,7 @@ export async function startEndpoint(workers: readonly string[]): Promise<Endpoin
         clientAuthorityFile: cluster.caFile,
         ignitionPort: 0,
         logLevel: 'silent',
+        ...more,
       },
       stopping.signal,
       { preparer: preparerHere },
