@@ -1,19 +1,25 @@
 /**
- * A client with the valid certificate of another host tries all that there is to call, while a host
- * goes on with its orders.
+ * A client with the valid certificate of another host tries all that there is to call at the gateway and at
+ * the server, while a host goes on with its orders.
  */
 
+import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import type { ClientHttp2Session } from 'node:http2';
 import { setTimeout as delay } from 'node:timers/promises';
 import { Context } from '@temporalio/activity';
 import type { Client } from '@temporalio/client';
 import { temporal } from '@temporalio/proto';
+import { MACHINE_CONFIG_NODES } from '../../../adapters/kube/resources';
 import { hostQueue } from '../../../core/names';
 import { createLogger } from '../../../process/logging';
 import { installTemporalRuntime } from '../../../process/temporal/runtime';
 import { temporalClient } from '../../../tools/temporal';
 import { eventually } from '../kube/fixture';
+import { startEndpoint, type EndpointFixture } from './endpoint-fixture';
 import {
   startGatewayFixture,
   startWorker,
@@ -29,6 +35,14 @@ import {
   type HostileCall,
 } from './hostile-calls';
 import { openTls, STRANGE_BYTES } from './hostile-connections';
+import {
+  askRoute,
+  hostileRequests,
+  sendSlowly,
+  watchRoutes,
+  type RouteAnswer,
+  type ServedRoute,
+} from './hostile-routes';
 
 jest.setTimeout(300_000);
 
@@ -44,6 +58,9 @@ const OF_A_WORKER = [
   'RespondActivityTaskCompleted',
 ];
 const SERVICE = '/temporal.api.workflowservice.v1.WorkflowService';
+
+/** Of the gateway and the server together. */
+const count = { tried: 0, refused: 0 };
 
 let fixture: GatewayFixture;
 let gateway: RunningGateway;
@@ -74,6 +91,7 @@ beforeAll(async () => {
 });
 
 afterAll(async () => {
+  process.stdout.write(`tried ${count.tried}, refused ${count.refused}\n`);
   session?.close();
   await orders?.stop();
   await worker?.stop();
@@ -166,7 +184,8 @@ describe('a stolen machine', () => {
 
     const passed = await tryAll(calls, thief);
 
-    process.stdout.write(`tried ${calls.length}, refused ${calls.length - passed.length}\n`);
+    count.tried += calls.length;
+    count.refused += calls.length - passed.length;
     expect(passed).toEqual([]);
     // All calls that Temporal describes were tried, but the one that a worker may make.
     const names = new Set(calls.map(({ name }) => `.${name}`));
@@ -256,5 +275,142 @@ describe('a stolen machine', () => {
 
     expect(open.filter(({ closed }) => !closed).length).toBeGreaterThan(0);
     held.destroy();
+  });
+});
+
+describe('a stolen machine, at the server', () => {
+  /** A host may ask for little in a minute, so they take turns. */
+  const THIEVES = Array.from({ length: 8 }, (_none, index) => `thief-${index}`);
+  const OF_OTHERS = [
+    'rendered-victim-1',
+    'rendered-thieves-0',
+    'rendered-nobody-1',
+    'victim',
+    '..%2f..%2fmetrics',
+    '%00',
+    `a${'b'.repeat(300)}`,
+  ];
+  /** For pods: they take no certificate, and say no config and no secret. */
+  const OPEN = ['/healthz', '/readyz', '/metrics'].flatMap((url) => [`GET ${url}`, `HEAD ${url}`]);
+
+  const watched = watchRoutes();
+  let directory: string;
+  let endpoint: EndpointFixture;
+  let tried: readonly ServedRoute[];
+  let thieves: readonly ClientFiles[];
+  let turn = 0;
+
+  beforeAll(async () => {
+    directory = await mkdtemp(join(tmpdir(), 'slipway-hostile-'));
+    await writeFile(join(directory, '20260101T000000Z'), randomBytes(32));
+    endpoint = await startEndpoint(THIEVES, {
+      ...{ payloadKeys: directory, codecPort: 0, codecOrigin: 'https://temporal.example.com' },
+    });
+    thieves = await Promise.all(THIEVES.map((name) => endpoint.credentialsOf(name)));
+    await endpoint.addConfig('rendered-thieves-0', 'worker', { kernelArguments: ['zero'] });
+    await endpoint.addConfig('rendered-thieves-1', 'worker', { kernelArguments: ['one'] });
+    await endpoint.addConfig('rendered-victim-1', 'master', { kernelArguments: ['SECRET'] });
+    await endpoint.setTarget('worker', 'rendered-thieves-1');
+    await endpoint.setTarget('master', 'rendered-victim-1');
+    tried = watched.routes().filter(({ url, method }) => !OPEN.includes(`${method} ${url}`));
+  });
+
+  afterAll(async () => {
+    watched.stop();
+    await endpoint?.stop();
+    await rm(directory, { recursive: true });
+  });
+
+  const urls = () => [...new Set(tried.map(({ url }) => url))];
+  const caFile = () => endpoint.serverFiles.caFile;
+
+  function nextThief(): ClientFiles {
+    turn += 1;
+    const next = thieves[turn % thieves.length];
+    if (next === undefined) throw new Error('there is no thief');
+    return next;
+  }
+
+  async function isServed(): Promise<void> {
+    const own = await endpoint.clientOf('master-0');
+    expect((await own.fetch('rendered-victim-1')).toString()).toContain('SECRET');
+  }
+
+  function tell(
+    what: string,
+    { status, text }: Pick<RouteAnswer, 'status' | 'text'>,
+  ): readonly string[] {
+    count.tried += 1;
+    const isRefused = status === undefined || status >= 400;
+    // A limit, or a server that does not know the host yet, would prove nothing.
+    const isFor = status === undefined || ![429, 500, 503].includes(status);
+    if (isRefused && isFor && !text.includes('SECRET')) count.refused += 1;
+    else return [`${what}: ${status} ${text.slice(0, 200)}`];
+    return [];
+  }
+
+  it('finds every route of the server', () => {
+    expect(urls().sort()).toEqual(
+      expect.arrayContaining([
+        ...['/*', '/decode', '/host/bundle', '/host/configs/:name'],
+        ...['/host/pinned-images', '/host/report'],
+      ]),
+    );
+    expect(tried.length).toBeGreaterThan(100);
+  });
+
+  it('gets its own config, and those of nobody else', async () => {
+    const own = await endpoint.clientOf(THIEVES[0] ?? '');
+    expect((await own.fetch('rendered-thieves-1')).toString()).toContain('one');
+
+    const passed: string[] = [];
+    for (const route of tried) {
+      for (const request of hostileRequests(route, OF_OTHERS)) {
+        const answer = await askRoute(route, request, { caFile: caFile(), as: nextThief() });
+        passed.push(...tell(`${route.method} ${request.path}`, answer));
+      }
+    }
+
+    expect(passed).toEqual([]);
+    await isServed();
+  });
+
+  it('gets nothing without a certificate', async () => {
+    const passed: string[] = [];
+    for (const route of tried) {
+      const [request] = hostileRequests(route, ['rendered-thieves-1']);
+      if (request === undefined) throw new Error('nothing was asked');
+      const answer = await askRoute(route, request, { caFile: caFile(), as: undefined });
+      passed.push(...tell(`${route.method} ${request.path} without a certificate`, answer));
+    }
+
+    expect(passed).toEqual([]);
+  });
+
+  it('holds nobody up with bodies that do not come', async () => {
+    const writing = tried.filter(
+      ({ method, url }) => ['PUT', 'POST'].includes(method) && url.startsWith('/host/'),
+    );
+    const slow = [];
+    for (const route of writing) {
+      const opening = Array.from({ length: 5 }, () => sendSlowly(route, nextThief()));
+      slow.push(...(await Promise.all(opening)));
+    }
+
+    await isServed();
+
+    for (const { answer, end } of slow) {
+      const status = /^HTTP\/1\.1 (\d+)/.exec(answer())?.[1];
+      const answered = status === undefined ? undefined : Number(status);
+      expect(tell('a slow body', { status: answered, text: answer() })).toEqual([]);
+      end();
+    }
+  });
+
+  it('writes nothing about anybody', async () => {
+    const { items } = await endpoint.kube.admin.list(MACHINE_CONFIG_NODES);
+    expect(items).toEqual([]);
+    expect(count.refused).toBe(count.tried);
+    await victimGoesOn();
   });
 });
