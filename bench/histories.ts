@@ -44,7 +44,7 @@ export async function countHistories(
     const { namespace } = stack.temporal;
     const client = new Client({
       ...{ connection, namespace },
-      dataConverter: dataConverter(stack.payloadKeys?.codec),
+      dataConverter: dataConverter(stack.temporal.payloadKeys?.codec),
     });
     let counts = NOTHING;
     const steps: Step[] = [];

@@ -48,7 +48,7 @@ export async function runTwoWorkersBench(options: TwoWorkersOptions): Promise<Tw
   try {
     await stack.product.startSecond('cluster-worker');
     const judge = await judgeOf(stack, options.maxUnavailable);
-    const client = await temporalClient(stack.temporal, stack.payloadKeys?.codec);
+    const client = await temporalClient(stack.temporal);
     try {
       return await measure({ stack, judge, client }, options);
     } finally {

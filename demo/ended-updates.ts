@@ -16,7 +16,7 @@ interface EndedUpdate extends Pick<NodeReport, 'phases'> {
 }
 
 export function updatesSince(
-  { temporal, payloadKeys }: Stack,
+  { temporal }: Stack,
   pool: string,
   since: Date,
 ): Promise<readonly EndedUpdate[]> {
@@ -30,7 +30,7 @@ export function updatesSince(
     for await (const run of client.workflow.list({ query })) ends.push(endOf(client, run));
     return Promise.all(ends);
   };
-  return withTemporalClient(temporal, read, payloadKeys?.codec);
+  return withTemporalClient(temporal, read);
 }
 
 async function endOf(

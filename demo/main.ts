@@ -86,7 +86,6 @@ function stackOptions(options: DemoOptions, step: (text: string) => void) {
       failures: [`node=${failingNode(options.nodes)},at=verify,times=1`],
     },
     workloads: SHOP,
-    encodesPayloads: options.encoded,
     temporalUi: true,
     onStep: step,
   };
@@ -205,6 +204,7 @@ async function summarize(
     ...observerLines(observer.record, options.maxUnavailable),
     '',
     `  Temporal UI   ${stack.temporal.uiUrl ?? ''}`,
+    `  its decoder   ${stack.temporal.uiCodecUrl ?? ''}: without a login, for development only`,
     `  kube-apiserver ${stack.cluster.server}`,
     '  simulated here: OS deployments, reboots, running services; real: everything else, files included',
   ];

@@ -7,8 +7,6 @@ export interface DemoOptions {
   readonly keep: boolean;
   /** Shorten the simulated reboots. */
   readonly fast: boolean;
-  /** As in production: payloads are encoded, and hosts reach Temporal through the gateway. */
-  readonly encoded: boolean;
   /** Use three real machines instead of simulated hosts; needs root. */
   readonly hosts: boolean;
 }
@@ -25,7 +23,6 @@ export function parseDemoOptions(argv: readonly string[]): DemoOptions {
     )
     .option('--keep', 'leave everything running until Ctrl-C', false)
     .option('--fast', 'shorter simulated reboots', false)
-    .option('--encoded', 'encoded payloads, and hosts at the gateway', false)
     .option('--hosts', 'three machines that really boot, in containers; needs root', false)
     .parse([...argv], { from: 'user' })
     .opts<DemoOptions>();

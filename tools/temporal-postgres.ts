@@ -17,6 +17,7 @@ import {
   DEFAULT_SEARCH_ATTRIBUTES,
   isUsable,
   START_TIMEOUT_MS,
+  type TemporalOptions,
   type TemporalServer,
 } from './temporal';
 
@@ -33,6 +34,10 @@ export interface TemporalTlsFiles {
   readonly client: { readonly certificate: string; readonly key: string };
   /** In the certificate of the server. */
   readonly serverName: string;
+}
+
+interface TemporalOnPostgresOptions extends Pick<TemporalOptions, 'payloadKeys'> {
+  readonly tls?: TemporalTlsFiles | undefined;
 }
 
 export interface TemporalOnPostgres extends TemporalServer {
@@ -72,7 +77,10 @@ const HISTORY_SHARDS = '4';
  *
  * @throws Error with the end of the log of what does not start
  */
-export async function startTemporalOnPostgres(tls?: TemporalTlsFiles): Promise<TemporalOnPostgres> {
+export async function startTemporalOnPostgres({
+  tls,
+  payloadKeys,
+}: TemporalOnPostgresOptions = {}): Promise<TemporalOnPostgres> {
   const [command, schemaTool] = [
     await ensureBinary('temporal-server'),
     await ensureBinary('temporal-sql-tool'),
@@ -82,7 +90,7 @@ export async function startTemporalOnPostgres(tls?: TemporalTlsFiles): Promise<T
   const disown = adoptDirectory(directory);
   const place: Place = {
     ...{ command, schemaTool, postgres, logFile: join(directory, 'temporal.log') },
-    ...{ tls, ip: '127.0.0.1', ports: await pickPorts() },
+    ...{ tls, payloadKeys, ip: '127.0.0.1', ports: await pickPorts() },
   };
   const end = async (): Promise<void> => {
     await postgres.stop();
@@ -98,12 +106,11 @@ export async function startTemporalOnPostgres(tls?: TemporalTlsFiles): Promise<T
   }
 }
 
-interface Place {
+interface Place extends TemporalOnPostgresOptions {
   readonly command: string;
   readonly schemaTool: string;
   readonly postgres: Postgres;
   readonly logFile: string;
-  readonly tls: TemporalTlsFiles | undefined;
   readonly ip: string;
   readonly ports: Readonly<Record<string, string>>;
 }
@@ -117,6 +124,7 @@ function serve(place: Place, first: ManagedProcess, end: () => Promise<void>): T
     address: addressOf(place),
     namespace: TEMPORAL_NAMESPACE,
     uiUrl: undefined,
+    payloadKeys: place.payloadKeys,
     postgres: place.postgres,
     logFile: place.logFile,
     get pid() {

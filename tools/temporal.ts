@@ -1,5 +1,4 @@
 import { Client, Connection } from '@temporalio/client';
-import type { PayloadCodec } from '@temporalio/common';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -8,6 +7,7 @@ import { dataConverter } from '../process/temporal/payload-codec';
 import { TEMPORAL_NAMESPACE } from '../core/names';
 import { SEARCH_ATTRIBUTE } from '../workflows/contracts/search-attributes';
 import { ensureBinary } from './binaries';
+import type { InstalledPayloadKeys } from './payload-keys';
 import {
   startProcess,
   waitUntilReady,
@@ -17,6 +17,7 @@ import {
 import { residentBytes } from './processes/identity';
 import { freePorts } from './processes/free-ports';
 import { adoptDirectory } from './processes/watchdog';
+import { startUiCodec } from './temporal-ui-codec';
 
 /** All of type Keyword. */
 export const DEFAULT_SEARCH_ATTRIBUTES: readonly string[] = Object.values(SEARCH_ATTRIBUTE).map(
@@ -37,6 +38,8 @@ export interface TemporalOptions {
    * removed with it. A path = that file, which stays.
    */
   readonly database?: boolean | string;
+  /** Of who encodes what is in it; its UI decodes. */
+  readonly payloadKeys?: InstalledPayloadKeys | undefined;
   readonly searchAttributes?: readonly string[];
   /** The values are JSON. */
   readonly dynamicConfig?: Readonly<Record<string, unknown>>;
@@ -49,6 +52,10 @@ export interface TemporalServer {
   readonly namespace: string;
   /** With the namespace's workflows; undefined without `ui`. */
   readonly uiUrl: string | undefined;
+  /** Decodes for that UI, and for everybody on this machine. */
+  readonly uiCodecUrl?: string | undefined;
+  /** By which clients read what is in it; absent = it is readable. */
+  readonly payloadKeys?: InstalledPayloadKeys | undefined;
   /** Changes with a restart. */
   readonly pid: number;
   readonly logFile: string;
@@ -109,13 +116,18 @@ export async function startTemporal(options: TemporalOptions = {}): Promise<Temp
   let ports = await pickPorts();
   const ip = options.ip ?? '127.0.0.1';
   const address = (): string => `${ip}:${ports.port}`;
+  const { ui = true, payloadKeys } = options;
+  const codec = ui && payloadKeys ? await startUiCodec({ ip, ...ports, payloadKeys }) : undefined;
   const directory = await mkdtemp(join(tmpdir(), 'slipway-temporal-'));
   const disownDirectory = adoptDirectory(directory);
   const logFile = join(directory, 'temporal.log');
   const spec = (): ProcessSpec => ({
     name: 'temporal',
     command,
-    args: serverArguments(options, { namespace, ip, ...ports, directory }),
+    args: serverArguments(options, {
+      ...{ namespace, ip, ...ports, directory },
+      uiCodecUrl: codec?.url,
+    }),
     logFile,
   });
   const start = async (): Promise<ManagedProcess> => {
@@ -132,7 +144,8 @@ export async function startTemporal(options: TemporalOptions = {}): Promise<Temp
       throw error;
     }
   };
-  const removeDirectory = async (): Promise<void> => {
+  const end = async (): Promise<void> => {
+    await codec?.stop();
     await rm(directory, { recursive: true, force: true });
     disownDirectory();
   };
@@ -140,7 +153,7 @@ export async function startTemporal(options: TemporalOptions = {}): Promise<Temp
   try {
     running = await start();
   } catch (error) {
-    await removeDirectory();
+    await end();
     throw error;
   }
   return {
@@ -148,10 +161,9 @@ export async function startTemporal(options: TemporalOptions = {}): Promise<Temp
       return address();
     },
     namespace,
-    get uiUrl() {
-      if (options.ui === false) return undefined;
-      return `http://${ip}:${ports.uiPort}/namespaces/${namespace}/workflows`;
-    },
+    uiUrl: ui ? `http://${ip}:${ports.uiPort}/namespaces/${namespace}/workflows` : undefined,
+    uiCodecUrl: codec?.url,
+    payloadKeys,
     get pid() {
       return running.pid;
     },
@@ -165,12 +177,13 @@ export async function startTemporal(options: TemporalOptions = {}): Promise<Temp
     lose: async ({ newPorts = false } = {}) => {
       await running.kill();
       await removeDatabase(databaseFile(options, directory));
-      if (newPorts) ports = await pickPorts();
+      // Its codec knows the UI by its port.
+      if (newPorts) ports = { ...(await pickPorts()), uiPort: ports.uiPort };
       running = await start();
     },
     stop: async () => {
       await running.stop();
-      await removeDirectory();
+      await end();
     },
   };
 }
@@ -203,6 +216,7 @@ interface Placement extends Ports {
   readonly namespace: string;
   readonly ip: string;
   readonly directory: string;
+  readonly uiCodecUrl: string | undefined;
 }
 
 function serverArguments(options: TemporalOptions, placement: Placement): readonly string[] {
@@ -225,6 +239,7 @@ function serverArguments(options: TemporalOptions, placement: Placement): readon
     ...(options.ui === false
       ? ['--headless']
       : ['--ui-port', String(placement.uiPort), '--ui-disable-news-fetch']),
+    ...(placement.uiCodecUrl === undefined ? [] : ['--ui-codec-endpoint', placement.uiCodecUrl]),
     ...(file === undefined ? [] : ['--db-filename', file]),
     ...searchAttributes.flatMap((name) => ['--search-attribute', `${name}=Keyword`]),
     ...Object.entries({ ...DYNAMIC_CONFIG, ...options.dynamicConfig }).flatMap(([key, value]) => [
@@ -234,21 +249,18 @@ function serverArguments(options: TemporalOptions, placement: Placement): readon
   ];
 }
 
-/** The caller closes its connection. @param codec - of a server whose payloads are encoded */
-export async function temporalClient(
-  { address, namespace }: TemporalPlace,
-  codec?: PayloadCodec,
-): Promise<Client> {
+/** The caller closes its connection. */
+export async function temporalClient(place: TemporalPlace): Promise<Client> {
+  const { address, namespace, payloadKeys } = place;
   const connection = await Connection.connect({ address });
-  return new Client({ connection, namespace, dataConverter: dataConverter(codec) });
+  return new Client({ connection, namespace, dataConverter: dataConverter(payloadKeys?.codec) });
 }
 
 export async function withTemporalClient<T>(
   server: TemporalPlace,
   use: (client: Client) => Promise<T>,
-  codec?: PayloadCodec,
 ): Promise<T> {
-  const client = await temporalClient(server, codec);
+  const client = await temporalClient(server);
   try {
     return await use(client);
   } finally {
@@ -256,7 +268,7 @@ export async function withTemporalClient<T>(
   }
 }
 
-type TemporalPlace = Pick<TemporalServer, 'address' | 'namespace'>;
+type TemporalPlace = Pick<TemporalServer, 'address' | 'namespace' | 'payloadKeys'>;
 
 export async function answers(place: ConnectionOptions): Promise<boolean> {
   const connection = await Connection.connect({ ...place, connectTimeout: '2s' });

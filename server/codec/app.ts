@@ -1,7 +1,4 @@
-/**
- * `POST /decode`, as Temporal's UI and its CLI ask a remote codec: for people whom the API server knows,
- * and who may read payloads. Requests can be injected; `start.ts` makes it listen.
- */
+/** `POST /decode`, as Temporal's UI and its CLI ask a remote codec. Requests can be injected; `start.ts` makes it listen. */
 
 import type { PayloadCodec } from '@temporalio/common';
 import Fastify, { type FastifyBaseLogger, type FastifyInstance, LogController } from 'fastify';
@@ -11,13 +8,16 @@ import { createAddressLimit, OTHER_LIMIT } from '../join-limit';
 import { later, refuse } from '../refusals';
 import type { Judge } from './readers';
 
-interface CodecDependencies {
+interface OpenCodecDependencies {
   readonly codec: Pick<PayloadCodec, 'decode'>;
-  readonly judge: Judge;
   /** Of the UI. */
   readonly origin: string;
   readonly logger: FastifyBaseLogger;
   readonly tls?: { readonly cert: Buffer; readonly key: Buffer } | undefined;
+}
+
+interface CodecDependencies extends OpenCodecDependencies {
+  readonly judge: Judge;
 }
 
 /** A page of a history. */
@@ -34,8 +34,16 @@ const Body = z.object({
   ),
 });
 
-export function createCodecApp(dependencies: CodecDependencies): FastifyInstance {
-  const { codec, judge, origin, logger, tls } = dependencies;
+/** For people whom the API server knows, and who may read payloads. */
+export function createCodecApp({ judge, ...open }: CodecDependencies): FastifyInstance {
+  const app = createOpenCodecApp(open);
+  admitReaders(app, judge);
+  return app;
+}
+
+/** For everybody who reaches it: only for development. */
+export function createOpenCodecApp(dependencies: OpenCodecDependencies): FastifyInstance {
+  const { codec, origin, logger, tls } = dependencies;
   const app = Fastify({
     loggerInstance: logger,
     logController: new LogController({ disableRequestLogging: true }),
@@ -44,7 +52,6 @@ export function createCodecApp(dependencies: CodecDependencies): FastifyInstance
     ...(tls === undefined ? {} : { https: tls }),
   }) as unknown as FastifyInstance;
   admitOrigin(app, origin);
-  admitReaders(app, judge);
   answerInWords(app);
   app.post('/decode', async (request, reply) => {
     const asked = Body.safeParse(request.body);

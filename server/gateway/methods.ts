@@ -76,12 +76,14 @@ export function methodsOfHosts(
     throw denied('other-queue', `host ${host} has the task queue ${own} only`);
   }
 
-  function handedTask(call: HostCall, request: { namespace: string; taskToken: Uint8Array }) {
+  function handedTask(call: HostCall, request: TaskAnswer) {
     inOwnNamespace(request.namespace);
     const { host } = call;
     const taskToken = unwrapToken(request.taskToken, host, keys);
-    if (taskToken !== undefined) return { taskToken, namespace, identity: identityOf(host) };
-    throw denied('other-task', `this task was not handed to host ${host}`);
+    if (taskToken === undefined) {
+      throw denied('other-task', `this task was not handed to host ${host}`);
+    }
+    return { taskToken, namespace, identity: identityOf(host, request.identity) };
   }
 
   async function poll(call: HostCall): Promise<Uint8Array> {
@@ -242,8 +244,14 @@ function isOf(codes: readonly unknown[], error: unknown): boolean {
   return codes.includes((error as { readonly code?: unknown }).code);
 }
 
+interface TaskAnswer {
+  readonly namespace: string;
+  readonly taskToken: Uint8Array;
+  readonly identity: string;
+}
+
 /** What Temporal shows. A simulated host may say that it is one. */
-function identityOf(host: string, said = ''): string {
+function identityOf(host: string, said: string): string {
   return said.startsWith(SIMULATED_HOST) ? `${SIMULATED_HOST}${host}` : `slipway-host@${host}`;
 }
 

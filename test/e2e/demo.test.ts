@@ -23,6 +23,7 @@ const STORY = [
   '1 failed',
   'left cordoned: none',
   'disruption budgets: respected at every instant',
+  'its decoder   http://127.0.0.1:',
 ];
 
 const directory = mkdtempSync(join(tmpdir(), 'slipway-demo-test-'));

@@ -30,7 +30,6 @@ let world: World;
 beforeAll(async () => {
   world = await startWorld({
     nodes: { master: 1, worker: 6 },
-    encodesPayloads: true,
     simulation: {
       stageSeconds: 0.1,
       applySeconds: 0.1,

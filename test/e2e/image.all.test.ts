@@ -174,29 +174,36 @@ it.each(['controllers', 'cluster-worker', 'server'] as const)(
     } = spec;
     expect(container.securityContext.capabilities.drop).toEqual(['ALL']);
     const { cluster, temporal } = world.stack;
-    const [plain = 0, hosts = 0, ignition = 0] = await freePorts(3);
+    const [plain = 0, hosts = 0, ignition = 0, gateway = 0] = await freePorts(4);
     const { certFile, keyFile } = await cluster.serverCertificate('slipway-server', ['127.0.0.1']);
     const files = {
       kubeconfig: await cluster.kubeconfigFor({ commonName: `slipway-${name}` }),
       ...{ 'tls.crt': certFile, 'tls.key': keyFile, 'ca.crt': cluster.caFile },
     };
     const mounted = await readableByAll(join(directory, `files-of-${name}`), files);
+    const keys = temporal.payloadKeys?.directory ?? '';
+    const ids = readdirSync(keys).map((id) => [id, join(keys, id)] as const);
+    await readableByAll(join(mounted, 'payload-keys'), Object.fromEntries(ids));
     const process: ContainerProcess = {
       args: container.command,
       env: {
         PATH: '/opt/slipway/bin:/usr/local/bin:/usr/bin:/bin',
         KUBECONFIG: '/mnt/kubeconfig',
         SLIPWAY_METRICS_PORT: String(plain),
+        TEMPORAL_ADDRESS: temporal.address,
+        TEMPORAL_NAMESPACE: temporal.namespace,
+        SLIPWAY_PAYLOAD_KEYS: '/mnt/payload-keys',
         ...(name === 'server'
           ? {
               SLIPWAY_PLAIN_PORT: String(plain),
               SLIPWAY_HOST_PORT: String(hosts),
               SLIPWAY_IGNITION_PORT: String(ignition),
+              SLIPWAY_GATEWAY_PORT: String(gateway),
               SLIPWAY_CERTIFICATE_FILE: '/mnt/tls.crt',
               SLIPWAY_KEY_FILE: '/mnt/tls.key',
               SLIPWAY_CLIENT_AUTHORITY_FILE: '/mnt/ca.crt',
             }
-          : { TEMPORAL_ADDRESS: temporal.address, TEMPORAL_NAMESPACE: temporal.namespace }),
+          : {}),
       },
       user: pod.runAsUser,
       readOnly: container.securityContext.readOnlyRootFilesystem,

@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import type { Client } from '@temporalio/client';
 import { ApplicationFailure, defaultPayloadConverter, type Payload } from '@temporalio/common';
 import { CLUSTER_QUEUE, hostQueue, updateNodeId } from '../../core/names';
+import { withOpenPayloads } from '../../process/temporal/open-payloads';
 import { temporalClient } from '../../tools/temporal';
 import { machineConfig, plainFile } from './support/configs';
 import { differences } from './support/host-disk';
@@ -50,11 +51,13 @@ interface Given {
 
 /** What the last update of a node was started with, and what it has handed to the host. */
 async function historyOf(node: string): Promise<{ input: object; given: readonly Given[] }> {
-  const { events } = await client.workflow.getHandle(updateNodeId(node)).fetchHistory();
+  const { events: sent } = await client.workflow.getHandle(updateNodeId(node)).fetchHistory();
+  const { payloadCodecs } = client.options.loadedDataConverter;
+  const events = await withOpenPayloads(sent ?? [], payloadCodecs);
   const valueOf = (payloads: readonly Payload[] | null | undefined): unknown =>
     defaultPayloadConverter.fromPayload(payloads?.[0] ?? {});
-  const started = events?.[0]?.workflowExecutionStartedEventAttributes;
-  const scheduled = (events ?? []).flatMap(({ activityTaskScheduledEventAttributes: one }) =>
+  const started = events[0]?.workflowExecutionStartedEventAttributes;
+  const scheduled = events.flatMap(({ activityTaskScheduledEventAttributes: one }) =>
     one?.taskQueue?.name === hostQueue(node) ? [one] : [],
   );
   return {

@@ -76,7 +76,6 @@ let world: World;
 
 beforeAll(async () => {
   world = await startWorld({
-    encodesPayloads: true,
     workloads: SHOP.map((workload) => ({ ...workload, terminationMs: 200 })),
   });
 }, START_MS);

@@ -6,6 +6,7 @@
 import { machineConfig, plainFile, withOsImage } from '../e2e/support/configs';
 import { cordonedBySlipway, markOf, type Mark } from '../e2e/support/judgements';
 import { POOL, START_MS, startWorld, STOP_MS, type World } from '../e2e/support/world';
+import { PRODUCT_NAMES } from '../../tools/stack/product';
 import { BOUNDARIES, BoundaryWatch, type Boundary } from './support/boundaries';
 import { campaign, plannedStrikes } from './support/campaign';
 import { watchLeader } from './support/leader';
@@ -244,14 +245,13 @@ describe("Temporal's database is lost", () => {
       await watch.reach('Rebooting');
       await temporal.lose({ newPorts: true });
       world.judge.temporalMoved(temporal.address);
-      // An operator puts the new address into the settings.
-      await Promise.all([
-        ...(['controllers', 'cluster-worker'] as const).map(async (name) => {
+      // An operator puts the new address into the settings. Hosts keep that of the gateway.
+      await Promise.all(
+        PRODUCT_NAMES.map(async (name) => {
           await product.end(name);
           await product.start(name);
         }),
-        product.end(`host-worker/${POOL}`).then(() => product.restartHosts(POOL)),
-      ]);
+      );
       await expectRest(world, config, mark);
       tally('temporal-lost', { victim: 'temporal', boundary: 'Rebooting', blow: 'moved' });
     },

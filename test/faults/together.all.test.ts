@@ -7,6 +7,7 @@
 import { machineConfig, plainFile, withOsImage } from '../e2e/support/configs';
 import { markOf, type Mark } from '../e2e/support/judgements';
 import { POOL, START_MS, startWorld, STOP_MS, type World } from '../e2e/support/world';
+import type { HostServer } from '../../tools/stack/product';
 import { startBalancer } from './support/balancer';
 import { BoundaryWatch, type Boundary } from './support/boundaries';
 import { at, campaign } from './support/campaign';
@@ -108,7 +109,7 @@ test.each(DEAD)(
 );
 
 interface TwoServers {
-  readonly serverUrl: string;
+  readonly server: HostServer;
   /** Points the hosts, which must not run, to the first server only. */
   end(): Promise<void>;
 }
@@ -116,17 +117,22 @@ interface TwoServers {
 async function twoServers(): Promise<TwoServers> {
   const { product } = world.stack;
   const second = await product.startSecond('server');
-  const ports = [product.hostEndpoint, product.secondHostEndpoint].map((url) => new URL(url).port);
-  const balancer = await startBalancer(ports.map(Number));
-  const serverUrl = `https://127.0.0.1:${balancer.port}`;
+  const both = [product, product.secondServer];
+  const portOf = (url: string): number => Number(new URL(url).port);
+  const endpoint = await startBalancer(both.map((one) => portOf(one.hostEndpoint)));
+  const gateway = await startBalancer(both.map((one) => portOf(`http://${one.gatewayAddress}`)));
+  const server = {
+    hostEndpoint: `https://127.0.0.1:${endpoint.port}`,
+    gatewayAddress: `127.0.0.1:${gateway.port}`,
+  };
   await product.end(HOSTS);
-  await product.restartHosts(POOL, { serverUrl });
+  await product.restartHosts(POOL, { server });
   return {
-    serverUrl,
+    server,
     end: async () => {
       await product.start('server');
       await product.restartHosts(POOL);
-      await balancer.close();
+      await Promise.all([endpoint.close(), gateway.close()]);
       await product.kill(second);
     },
   };

@@ -91,6 +91,7 @@ async function summarize(world: World, say: (text: string) => void): Promise<voi
     ...lines,
     ...observerLines(world.record, 1),
     `  Temporal UI   ${world.fleet.temporal.uiUrl ?? ''}`,
+    `  its decoder   ${world.fleet.temporal.uiCodecUrl ?? ''}: without a login, for development only`,
     '  stood in for here: the boot loader and the kernel command line; real: everything else',
   ];
   process.stdout.write(`${all.join('\n')}\n`);

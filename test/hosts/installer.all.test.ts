@@ -73,8 +73,7 @@ afterAll(async () => {
 async function applyInstaller(base: string, version: string): Promise<void> {
   const { temporal, product, cluster } = world.fleet;
   const overlay = join(directory, 'overlay');
-  const { hostEndpoint, orderKeys } = product;
-  const place = { base, version, temporal, hostEndpoint, orderKeys, authority: cluster.ca };
+  const place = { base, version, temporal, product, authority: cluster.ca };
   await writeInstallerOverlay(overlay, place);
   const kubectl = await ensureBinary('kubectl');
   await execute(kubectl, ['apply', '--kubeconfig', cluster.adminKubeconfig, '-k', overlay]);

@@ -94,18 +94,18 @@ const arms = logged('"activity":"armReboot"', 'Activity started');
 
 const CUTS: readonly (readonly [string, Cut])[] = [
   ['registry before it pulls', { peer: 'registry', at: 'at first', until: logged('PullFailed') }],
-  ['Temporal before it pulls', { peer: 'Temporal', at: pulls, until: missed }],
+  ['gateway before it pulls', { peer: 'gateway', at: pulls, until: missed }],
   ['API server before it pulls', { peer: 'API server', at: pulls, until: applied }],
   ['registry before it applies', { peer: 'registry', at: prepared, until: updated }],
-  ['Temporal before it applies', { peer: 'Temporal', at: prepared, until: missed }],
+  ['gateway before it applies', { peer: 'gateway', at: prepared, until: missed }],
   ['API server before it applies', { peer: 'API server', at: prepared, until: rebooted }],
   ['registry while it applies', { peer: 'registry', at: 'held', until: updated }],
   ['server while it applies', { peer: 'server', at: 'held', until: updated }],
-  ['Temporal while it applies', { peer: 'Temporal', at: 'held', until: missed }],
+  ['gateway while it applies', { peer: 'gateway', at: 'held', until: missed }],
   ['API server while it applies', { peer: 'API server', at: 'held', until: rebooted }],
   ['registry before the reboot', { peer: 'registry', at: applied, until: updated }],
   ['server before the reboot', { peer: 'server', at: applied, until: updated }],
-  ['Temporal before the reboot', { peer: 'Temporal', at: arms, until: rebooted }],
+  ['gateway before the reboot', { peer: 'gateway', at: arms, until: rebooted }],
   ['API server before the reboot', { peer: 'API server', at: applied, until: rebooted }],
   ['registry after the reboot', { peer: 'registry', at: rebooted, until: updated }],
   ['server after the reboot', { peer: 'server', at: rebooted, until: updated }],
@@ -141,7 +141,7 @@ test(
 describe('a machine that goes back by itself', () => {
   beforeAll(() => setVerify({ reconnectSeconds: SHORT_RECONNECT_SECONDS }));
 
-  test.each<[Peer]>([['Temporal'], ['API server']])(
+  test.each<[Peer]>([['gateway'], ['API server']])(
     'out of reach of the %s after the reboot: the machine goes back, and says why',
     async (peer) => {
       const { machine, fleet } = world;
@@ -156,7 +156,7 @@ describe('a machine that goes back by itself', () => {
       await machine.network.heal();
 
       const reason = await world.failedAndBack(machine.name, fleet.firstConfig);
-      expect(reason).toMatch(peer === 'Temporal' ? /Temporal was out of reach/ : /Ready/);
+      expect(reason).toMatch(peer === 'gateway' ? /Temporal was out of reach/ : /Ready/);
       await expectAsBefore(before);
     },
     STORY_MS,

@@ -109,7 +109,7 @@ test(
   STORY_MS,
 );
 
-test.each(['Temporal', 'API server', 'server'] as const)(
+test.each(['gateway', 'API server', 'server'] as const)(
   'cut off from the %s in the middle of a layer, it goes on by itself, and disturbs nothing meanwhile',
   async (peer) => {
     const { machine, fleet } = world;
@@ -124,13 +124,13 @@ test.each(['Temporal', 'API server', 'server'] as const)(
     const config = await world.roll(configWith(image));
     await gate.held();
     await machine.network.cut(portOf(fleet, peer));
-    if (peer === 'Temporal') await untilMissed(fleet, machine.name);
+    if (peer === 'gateway') await untilMissed(fleet, machine.name);
     expect(await pictureOf(machine)).toEqual(before);
     expect(wasEverCordoned(world.record, machine.name, mark)).toBe(false);
     gate.decide(() => 'pass');
     gate.release();
     // The pull needs no other peer than the registry.
-    if (peer !== 'Temporal')
+    if (peer !== 'gateway')
       await machine.untilLogged('"activity":"prepareUpdate"', 'update prepared');
     await machine.network.heal();
 

@@ -88,12 +88,11 @@ async function roll(name: string, parts: HostConfigParts): Promise<string> {
 
 /** As a person runs it, with the settings of docs/install.md. */
 async function userData(...command: readonly string[]): Promise<string> {
-  const { product, temporal, cluster } = world.fleet;
+  const { product, cluster } = world.fleet;
   const settings = join(directory, 'host.yaml');
   const given = { authorityFile: '/etc/slipway/server-ca.crt' };
-  const { address } = temporal;
-  const { hostEndpoint, ignitionEndpoint } = product;
-  await writeFile(settings, hostSettings({ temporal: address, hostEndpoint, settings: given }));
+  const { ignitionEndpoint } = product;
+  await writeFile(settings, hostSettings({ ...product, settings: given }));
   const where = ['--server-url', ignitionEndpoint, '--ca-file', cluster.caFile];
   const { code, out, err } = await world.slipway(...command, ...where, '--host-settings', settings);
   if (code !== 0) throw new Error(err);
@@ -260,9 +259,8 @@ test(
     await containers.pull(world.fleet.images.stock, 'localhost/stock');
     const context = join(directory, 'os');
     await mkdir(context);
-    const { cluster, temporal, product } = world.fleet;
-    const place = { temporal: temporal.address, hostEndpoint: product.hostEndpoint };
-    await writeFile(join(context, 'host.yaml'), hostSettings(place));
+    const { cluster, product } = world.fleet;
+    await writeFile(join(context, 'host.yaml'), hostSettings(product));
     await writeFile(join(context, 'server-ca.crt'), cluster.ca);
     await writeFile(join(context, 'order-keys.json'), product.orderKeys);
     await writeFile(join(context, 'Containerfile'), `ARG BASE\nFROM \${BASE}\n${block}`);

@@ -11,7 +11,6 @@ import { repositoryRoot } from '../repository-root';
 import type { TemporalServer } from '../temporal';
 import type { ServerCertificates } from './mounted-certificates';
 import { installOrderKey } from './order-key';
-import type { InstalledPayloadKeys } from './payload-keys';
 
 /** workers/host/worker.ts logs this line. */
 const ALL_SERVE = 'all simulated hosts serve their queues';
@@ -37,13 +36,18 @@ interface HostGroup {
   readonly firstBoot: string;
 }
 
-export interface Product {
+/** Of a server, for hosts. */
+export interface HostServer {
+  readonly hostEndpoint: string;
+  /** Where they find Temporal. */
+  readonly gatewayAddress: string;
+}
+
+export interface Product extends HostServer {
   readonly hostsDirectory: string;
   /** By which hosts know orders: `/etc/slipway/order-keys.json`. */
   readonly orderKeys: string;
-  /** Of the server, for hosts. */
-  readonly hostEndpoint: string;
-  readonly secondHostEndpoint: string;
+  readonly secondServer: HostServer;
   /** Of first configs, for new machines. */
   readonly ignitionEndpoint: string;
   healthUrl(name: ProductName): string;
@@ -67,7 +71,7 @@ export interface Product {
   /** As systemd would. */
   restartHosts(pool: string, options?: HostProcessOptions): Promise<void>;
   /** For the same machines; resolves when it is ready. @returns its name */
-  startSecondHosts(pool: string, options?: Pick<HostProcessOptions, 'serverUrl'>): Promise<string>;
+  startSecondHosts(pool: string, options?: Pick<HostProcessOptions, 'server'>): Promise<string>;
   running(): readonly ManagedProcess[];
   logFile(name: string): string;
   stopAll(): Promise<void>;
@@ -78,13 +82,14 @@ type Environment = Readonly<Record<string, string>>;
 interface HostProcessOptions {
   /** Added to its environment. */
   readonly environment?: Environment;
-  /** Default: `hostEndpoint`. */
-  readonly serverUrl?: string;
+  /** Default: the first. */
+  readonly server?: HostServer;
 }
 
 interface ProductContext {
   readonly directory: string;
   readonly cluster: Cluster;
+  /** With keys of payloads, hosts reach it through the gateway. */
   readonly temporal: TemporalServer;
   readonly simulation: SimulationOptions;
   /** Of the server, for hosts; loopback unless they have their own network. */
@@ -94,8 +99,6 @@ interface ProductContext {
   readonly environment?: Environment;
   /** Absent: of the authority of the cluster. */
   readonly certificates?: ServerCertificates;
-  /** Payloads are encoded, and hosts reach Temporal through the gateway. */
-  readonly payloadKeys?: Pick<InstalledPayloadKeys, 'directory'> | undefined;
 }
 
 const READY_TIMEOUT_MS = 120_000;
@@ -108,27 +111,23 @@ export async function createProduct(context: ProductContext): Promise<Product> {
     await freePorts(5);
   const second = await freePorts(5);
   const gatewayPorts = await freePorts(2);
-  const { address = '127.0.0.1', payloadKeys } = context;
+  const { address = '127.0.0.1' } = context;
+  const { payloadKeys } = temporal;
   const names = [...new Set(['127.0.0.1', 'localhost', address])];
   const certificates = context.certificates ?? (await ofCluster(cluster, names));
   const orderKeys = await installOrderKey(cluster.admin, directory);
+  await payloadKeys?.storeIn(cluster.admin);
   const kubeconfig = {
     controllers: await cluster.kubeconfigFor({ commonName: 'slipway-controllers' }),
     'cluster-worker': await cluster.kubeconfigFor({ commonName: 'slipway-cluster-worker' }),
     server: await cluster.kubeconfigFor({ commonName: 'slipway-server' }),
   };
-  // The address changes when Temporal moves.
-  const temporalFlags = () =>
-    flags({ 'temporal-address': temporal.address, 'temporal-namespace': temporal.namespace });
+  const serverAt = (port = 0, gatewayPort = 0): HostServer => ({
+    hostEndpoint: `https://${address}:${port}`,
+    gatewayAddress: `${address}:${gatewayPort}`,
+  });
   const keyFlags =
     payloadKeys === undefined ? [] : flags({ 'payload-keys': payloadKeys.directory });
-  const hostTemporalFlags = () =>
-    payloadKeys === undefined
-      ? temporalFlags()
-      : flags({
-          'gateway-address': `${address}:${gatewayPorts[0] ?? 0}`,
-          'temporal-namespace': temporal.namespace,
-        });
   const argumentsOf = (
     name: ProductName,
     port: number,
@@ -139,10 +138,10 @@ export async function createProduct(context: ProductContext): Promise<Product> {
       const own = name === 'controllers' ? { 'server-names': names.join(',') } : {};
       return [
         ...flags({ ...common, ...own, 'metrics-port': port }),
-        ...[...temporalFlags(), ...keyFlags],
+        ...[...temporalFlags(temporal), ...keyFlags],
       ];
     }
-    const gateway = payloadKeys === undefined ? [] : [...temporalFlags(), ...keyFlags];
+    const gateway = payloadKeys === undefined ? [] : [...temporalFlags(temporal), ...keyFlags];
     const served = flags({
       ...common,
       address,
@@ -167,7 +166,7 @@ export async function createProduct(context: ProductContext): Promise<Product> {
   const hosts = new Map<string, HostGroup>();
   const healthUrl = (name: ProductName) => `http://127.0.0.1:${ports[name]}`;
   const hostsDirectory = join(directory, 'hosts');
-  const hostEndpoint = `https://${address}:${hostPort}`;
+  const firstServer = serverAt(hostPort, gatewayPorts[0]);
   const ignitionEndpoint = `https://${address}:${ignitionPort}`;
   const hostPlace = {
     baseDirectory: hostsDirectory,
@@ -178,15 +177,15 @@ export async function createProduct(context: ProductContext): Promise<Product> {
 
   const startHosts = async (
     group: HostGroup,
-    { environment = {}, serverUrl = hostEndpoint }: HostProcessOptions = {},
+    { environment = {}, server = firstServer }: HostProcessOptions = {},
   ): Promise<void> => {
     hosts.set(group.pool, group);
     const name = `host-worker/${group.pool}`;
-    const place = { ...hostPlace, serverUrl };
+    const place = { ...hostPlace, server };
     const linesBefore = countReadyLines(processes.logFile(name));
     await processes.start(
       name,
-      ['host-worker', ...hostFlags(context, group, place), ...hostTemporalFlags()],
+      ['host-worker', ...hostFlags(context, group, place)],
       () => Promise.resolve(countReadyLines(processes.logFile(name)) > linesBefore),
       { environment, timeoutMs: READY_TIMEOUT_MS + HOST_READY_MS * group.nodes.length },
     );
@@ -199,8 +198,8 @@ export async function createProduct(context: ProductContext): Promise<Product> {
   return {
     hostsDirectory,
     orderKeys: orderKeys.text,
-    hostEndpoint,
-    secondHostEndpoint: `https://${address}:${endpointsOfSecond[0] ?? 0}`,
+    ...firstServer,
+    secondServer: serverAt(endpointsOfSecond[0], gatewayPorts[1]),
     ignitionEndpoint,
     healthUrl,
     hostRoot: (node) => join(hostsDirectory, node),
@@ -223,11 +222,10 @@ export async function createProduct(context: ProductContext): Promise<Product> {
       );
       return `${name}-2`;
     },
-    startSecondHosts: async (pool, { serverUrl = hostEndpoint } = {}) => {
+    startSecondHosts: async (pool, { server = firstServer } = {}) => {
       const name = `host-worker/${pool}-2`;
-      const place = { ...hostPlace, serverUrl };
-      const args = hostFlags(context, groupOf(pool), place);
-      await processes.start(name, ['host-worker', ...args, ...hostTemporalFlags()], () =>
+      const args = hostFlags(context, groupOf(pool), { ...hostPlace, server });
+      await processes.start(name, ['host-worker', ...args], () =>
         Promise.resolve(existsSync(processes.logFile(name))),
       );
       return name;
@@ -246,10 +244,10 @@ export async function createProduct(context: ProductContext): Promise<Product> {
 }
 
 function hostFlags(
-  { simulation, cluster }: ProductContext,
+  { simulation, cluster, temporal }: ProductContext,
   group: HostGroup,
   place: {
-    readonly serverUrl: string;
+    readonly server: HostServer;
     readonly baseDirectory: string;
     readonly hostAuthorityFile: string;
     readonly orderKeysFile: string;
@@ -263,7 +261,7 @@ function hostFlags(
       'authority-file': place.hostAuthorityFile,
       'api-server-authority-file': cluster.caFile,
       'order-keys-file': place.orderKeysFile,
-      'server-url': place.serverUrl,
+      'server-url': place.server.hostEndpoint,
       'api-server': cluster.server,
       'first-boot': group.firstBoot,
       'stage-seconds': simulation.stageSeconds,
@@ -275,7 +273,18 @@ function hostFlags(
       jitter: simulation.jitter,
     }),
     ...simulation.failures.flatMap((failure) => ['--fail', failure]),
+    ...(temporal.payloadKeys === undefined
+      ? temporalFlags(temporal)
+      : flags({
+          'gateway-address': place.server.gatewayAddress,
+          'temporal-namespace': temporal.namespace,
+        })),
   ];
+}
+
+/** The address changes when Temporal moves. */
+function temporalFlags({ address, namespace }: TemporalServer): readonly string[] {
+  return flags({ 'temporal-address': address, 'temporal-namespace': namespace });
 }
 
 async function ofCluster(cluster: Cluster, names: readonly string[]): Promise<ServerCertificates> {

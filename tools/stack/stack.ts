@@ -10,6 +10,7 @@ import type { RolloutPolicySpec } from '../../core/pool/types';
 import { ANNOTATION, NodeState } from '../../core/names';
 import type { Cluster, NodeSpec } from '../cluster';
 import { createNodes, Signer, startCluster } from '../cluster';
+import { type InstalledPayloadKeys, newPayloadKeys } from '../payload-keys';
 import { adoptDirectory } from '../processes/watchdog';
 import type { TemporalServer } from '../temporal';
 import { startTemporal } from '../temporal';
@@ -17,7 +18,6 @@ import { startTemporalOnPostgres } from '../temporal-postgres';
 import type { Manifests } from './manifests';
 import { manifestsWith } from './manifests';
 import { mountCertificates, type MountedCertificates } from './mounted-certificates';
-import { type InstalledPayloadKeys, installPayloadKeys } from './payload-keys';
 import type { Product, ProductName, SimulationOptions } from './product';
 import { createProduct } from './product';
 import { renderedConfigOf } from './readiness';
@@ -39,7 +39,7 @@ export interface StackOptions {
   readonly build?: string;
   /** The server has the certificates that the controllers issue. */
   readonly issuedCertificates?: boolean;
-  /** Payloads are encoded, and hosts reach Temporal through the gateway. */
+  /** False = payloads are readable, and hosts are connected to Temporal itself. */
   readonly encodesPayloads?: boolean;
   readonly environment?: Readonly<Record<string, string>>;
   readonly manifests?: readonly string[];
@@ -53,8 +53,6 @@ export interface Stack {
   readonly manifests: Manifests;
   readonly product: Product;
   readonly cliEnvironment: Readonly<Record<string, string>>;
-  /** Absent = payloads are readable. */
-  readonly payloadKeys?: InstalledPayloadKeys;
   nodesOf(pool: string): readonly string[];
   /** Its `/`. */
   hostRoot(node: string): string;
@@ -98,9 +96,13 @@ export async function startStack(options: StackOptions): Promise<Stack> {
   };
   try {
     step('starting etcd, kube-apiserver, controller manager, scheduler, KWOK and Temporal');
-    const { audit = false } = options;
+    const { audit = false, encodesPayloads = true } = options;
+    const payloadKeys = encodesPayloads ? newPayloadKeys(directory) : undefined;
     const leaseSeconds = leaseSecondsFor(options.nodes);
-    const starting = [startCluster({ audit, leaseSeconds }), startTemporalFor(options)] as const;
+    const starting = [
+      startCluster({ audit, leaseSeconds }),
+      startTemporalFor(options, payloadKeys),
+    ] as const;
     for (const [index, started] of (await Promise.allSettled(starting)).entries()) {
       if (started.status === 'rejected') throw started.reason;
       stops.push(
@@ -124,12 +126,12 @@ export async function startStack(options: StackOptions): Promise<Stack> {
   }
 }
 
-function startTemporalFor({
-  temporalUi,
-  temporalDatabase = false,
-}: StackOptions): Promise<TemporalServer> {
-  if (temporalDatabase === 'postgres') return startTemporalOnPostgres();
-  return startTemporal({ ui: temporalUi, database: temporalDatabase });
+function startTemporalFor(
+  { temporalUi, temporalDatabase = false }: StackOptions,
+  payloadKeys: InstalledPayloadKeys | undefined,
+): Promise<TemporalServer> {
+  if (temporalDatabase === 'postgres') return startTemporalOnPostgres({ payloadKeys });
+  return startTemporal({ ui: temporalUi, database: temporalDatabase, payloadKeys });
 }
 
 interface Assembly extends StackOptions {
@@ -151,12 +153,8 @@ async function assemble(assembly: Assembly): Promise<Omit<Stack, 'stop'>> {
     await manifests.applyObject(rolloutPolicy(pool, assembly.policy));
   }
 
-  const payloadKeys =
-    assembly.encodesPayloads === true
-      ? await installPayloadKeys(cluster.admin, directory)
-      : undefined;
   const product = await createProduct({
-    ...{ directory, payloadKeys },
+    directory,
     cluster,
     temporal,
     simulation: assembly.simulation,
@@ -196,7 +194,6 @@ async function assemble(assembly: Assembly): Promise<Omit<Stack, 'stop'>> {
     temporal,
     manifests,
     product,
-    ...(payloadKeys === undefined ? {} : { payloadKeys }),
     get cliEnvironment() {
       return {
         KUBECONFIG: cluster.adminKubeconfig,

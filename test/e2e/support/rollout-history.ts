@@ -24,9 +24,9 @@ export function updateHistory(stack: Server, node: string): Promise<string> {
   return historyOf(stack, updateNodeId(node));
 }
 
-type Server = Pick<Stack, 'temporal' | 'payloadKeys'>;
+type Server = Pick<Stack, 'temporal'>;
 
-function historyOf({ temporal, payloadKeys }: Server, workflowId: string): Promise<string> {
+function historyOf({ temporal }: Server, workflowId: string): Promise<string> {
   const read = async (client: Client): Promise<string> => {
     const runs: string[] = [];
     for await (const run of client.workflow.list({ query: `WorkflowId = '${workflowId}'` })) {
@@ -35,7 +35,7 @@ function historyOf({ temporal, payloadKeys }: Server, workflowId: string): Promi
     }
     return runs.join('\n');
   };
-  return withTemporalClient(temporal, read, payloadKeys?.codec);
+  return withTemporalClient(temporal, read);
 }
 
 async function toldOf(

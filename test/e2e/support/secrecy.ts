@@ -77,7 +77,6 @@ export async function inTemporal({ stack }: Pick<World, 'stack'>): Promise<{
   readonly told: readonly [string, string][];
   readonly readable: readonly string[];
 }> {
-  const { temporal, payloadKeys } = stack;
   const told: [string, string][] = [];
   const readable: string[] = [];
   const read = async (client: Client): Promise<void> => {
@@ -91,7 +90,7 @@ export async function inTemporal({ stack }: Pick<World, 'stack'>): Promise<{
       readable.push(...readableIn(seen).map((text) => `${name}: ${text}`));
     }
   };
-  await withTemporalClient(temporal, read, payloadKeys?.codec);
+  await withTemporalClient(stack.temporal, read);
   return { told, readable };
 }
 

@@ -8,9 +8,7 @@ import type { TemporalServer } from '../../../tools/temporal';
 
 interface Judged extends Pick<Assignment, 'nodeSelector' | 'pool' | 'minAvailable'> {
   readonly cluster: Pick<Cluster, 'adminKubeconfig' | 'auditLog'>;
-  readonly temporal: Pick<TemporalServer, 'address' | 'namespace'>;
-  /** Directory; absent = payloads are readable. */
-  readonly payloadKeys?: string | undefined;
+  readonly temporal: Pick<TemporalServer, 'address' | 'namespace' | 'payloadKeys'>;
   /** Time limit for one answer of Temporal; absent = long enough for suites that stop Temporal. */
   readonly patienceMs?: number;
   readonly maxUnavailable: number;
@@ -20,18 +18,17 @@ export function startJudge({
   cluster,
   temporal,
   patienceMs,
-  payloadKeys,
   ...rest
 }: Judged): Promise<ObserverProcess> {
   const { adminKubeconfig, auditLog } = cluster;
-  const { address, namespace } = temporal;
+  const { address, namespace, payloadKeys } = temporal;
   return observeInOwnProcess({
     ...rest,
     kubeconfig: adminKubeconfig,
     temporal: {
       ...{ address, namespace },
       ...(patienceMs === undefined ? {} : { patienceMs }),
-      ...(payloadKeys === undefined ? {} : { payloadKeys }),
+      ...(payloadKeys === undefined ? {} : { payloadKeys: payloadKeys.directory }),
     },
     ...(auditLog === undefined ? {} : { auditLog }),
   });

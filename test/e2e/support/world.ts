@@ -121,8 +121,7 @@ export async function startWorld(options: Partial<WorldOptions> = {}): Promise<W
       `all ${pods} pods of the workloads are ready`,
       () => record.pods.filter(({ ready }) => ready).length === pods,
     );
-    const payloadKeys = stack.payloadKeys?.directory;
-    const judge = await startJudge({ ...judged, pool: POOL, cluster, temporal, payloadKeys });
+    const judge = await startJudge({ ...judged, pool: POOL, cluster, temporal });
     // Ends in opposite order: disks are at rest when the judge has seen the pool at rest.
     stops.push(
       () => judgeDisks(cluster.admin, stack.hostRoot),

@@ -3,14 +3,11 @@ import { readCredentials } from '../../../tools/cluster';
 import { kubeconfigText } from '../../../tools/cluster/kubeconfig';
 import { firstBoot } from './first-boot';
 import type { Machine } from './machine';
+import type { HostServer, Product } from '../../../tools/stack/product';
 import { CONTROL_PLANE } from './network';
 
-export interface MachineSettings {
-  readonly cluster: Cluster;
-  readonly temporal: string;
-  readonly hostEndpoint: string;
-  /** Text of `/etc/slipway/order-keys.json`. */
-  readonly orderKeys?: string;
+/** Where a host worker finds Slipway, and settings of its own. */
+export interface HostPlace extends HostServer {
   readonly settings?: Readonly<Record<string, string>>;
 }
 
@@ -20,30 +17,31 @@ export interface PointerConfig {
   readonly storage?: { readonly files?: readonly object[] };
 }
 
-interface JoinOptions extends MachineSettings {
+interface JoinOptions {
+  readonly cluster: Cluster;
   /** From `slipway pointer-config`, with a token. */
   readonly pointer: PointerConfig;
-  /** Its image has no host worker, and nobody has written settings for one. */
-  readonly bare?: true;
+  /** Absent: its image has no host worker, and nobody has written settings for one. */
+  readonly host?: HostPlace & Pick<Product, 'orderKeys'>;
   /** Path → text. */
   readonly files?: Readonly<Record<string, string>>;
 }
 
 /** Up to the end of the initramfs. The machine is off before and after. */
 export async function joinPool(machine: Machine, options: JoinOptions): Promise<void> {
-  const files = await ownFiles(machine, options);
+  const { cluster, host, pointer } = options;
+  const files = await ownFiles(machine, cluster);
   for (const [path, text] of Object.entries(options.files ?? {})) files.set(path, [text]);
-  if (options.bare !== true)
-    files.set('/etc/slipway/host.yaml', [hostSettings(options, machine.name), 0o600]);
-  if (options.orderKeys !== undefined)
-    files.set('/etc/slipway/order-keys.json', [options.orderKeys]);
+  if (host !== undefined) {
+    files.set('/etc/slipway/host.yaml', [hostSettings(host, machine.name), 0o600]);
+    files.set('/etc/slipway/order-keys.json', [host.orderKeys]);
+  }
   const own = [...files].map(([path, [text, mode = 0o644]]) => ({
     path,
     mode,
     overwrite: true,
     contents: { source: `data:;base64,${Buffer.from(text).toString('base64')}` },
   }));
-  const { pointer } = options;
   const storage = { files: [...(pointer.storage?.files ?? []), ...own] };
   await firstBoot(machine, { ...pointer, storage });
 }
@@ -52,8 +50,7 @@ export async function joinPool(machine: Machine, options: JoinOptions): Promise<
 type OwnFiles = Map<string, readonly [text: string, mode?: number]>;
 
 /** Name and credentials. */
-async function ownFiles(machine: Machine, options: MachineSettings): Promise<OwnFiles> {
-  const { cluster } = options;
+async function ownFiles(machine: Machine, cluster: Cluster): Promise<OwnFiles> {
   const { name } = machine;
   const credentials = await readCredentials(await cluster.nodeCredentials(name));
   const kubeconfig = kubeconfigText({
@@ -75,10 +72,10 @@ async function ownFiles(machine: Machine, options: MachineSettings): Promise<Own
 }
 
 /** @param node - default: the name of the machine */
-export function hostSettings(options: Omit<MachineSettings, 'cluster'>, node?: string): string {
+export function hostSettings(place: HostPlace, node?: string): string {
   const settings = {
-    temporalAddress: options.temporal,
-    serverUrl: options.hostEndpoint,
+    gatewayAddress: place.gatewayAddress,
+    serverUrl: place.hostEndpoint,
     ...(node === undefined ? {} : { node }),
     authorityFile: '/etc/kubernetes/ca.crt',
     certificateFile: '/etc/kubernetes/kubelet-client.crt',
@@ -88,7 +85,7 @@ export function hostSettings(options: Omit<MachineSettings, 'cluster'>, node?: s
     startJitterSeconds: '0',
     inhibitorSeconds: '5',
     logLevel: 'debug',
-    ...options.settings,
+    ...place.settings,
   };
   return Object.entries(settings)
     .map(([setting, value]) => `${setting}: ${value}\n`)

@@ -52,7 +52,8 @@ export interface Fleet {
 export async function startFleet(options: FleetOptions): Promise<Fleet> {
   const step = options.onStep ?? (() => undefined);
   step('starting registry, control plane and Temporal');
-  return withServers({ ui: options.temporalUi ?? false }, async (servers) => {
+  const { temporalUi: ui = false } = options;
+  return withServers({ ui, makesPayloadKeys: true }, async (servers) => {
     const { directory, registry, images, cluster, temporal, stops } = servers;
     step('applying CRDs, roles, pools and base MachineConfigs');
     const manifests = manifestsWith(cluster.adminKubeconfig);
@@ -90,10 +91,7 @@ export async function startFleet(options: FleetOptions): Promise<Fleet> {
       await joinPool(machine, {
         cluster,
         pointer,
-        temporal: temporal.address,
-        hostEndpoint: product.hostEndpoint,
-        orderKeys: product.orderKeys,
-        ...(options.settings === undefined ? {} : { settings: options.settings }),
+        host: { ...product, ...(options.settings && { settings: options.settings }) },
       });
       await machine.launcher.powerOn();
       machines.push(machine);

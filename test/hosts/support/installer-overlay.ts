@@ -2,6 +2,7 @@ import { mkdir, writeFile } from 'node:fs/promises';
 import { join, relative } from 'node:path';
 import { stringify } from 'yaml';
 import { repositoryRoot } from '../../../tools/repository-root';
+import type { HostServer, Product } from '../../../tools/stack/product';
 import type { TemporalServer } from '../../../tools/temporal';
 import { hostSettings } from '../machine/join';
 
@@ -9,24 +10,22 @@ interface InstallerPlace {
   /** `deploy/installer` or `deploy/remover`. */
   readonly base: string;
   readonly version: string;
-  readonly temporal: Pick<TemporalServer, 'address' | 'namespace'>;
-  readonly hostEndpoint: string;
+  readonly temporal: Pick<TemporalServer, 'namespace'>;
+  readonly product: HostServer & Pick<Product, 'orderKeys'>;
   /** PEM: by which machines recognise the server. */
   readonly authority: string;
-  /** JSON: by which machines know orders. */
-  readonly orderKeys: string;
 }
 
 /** Writes an overlay as docs/install.md has it, for `kubectl apply -k`. */
 export async function writeInstallerOverlay(overlay: string, place: InstallerPlace): Promise<void> {
-  const { base, version, temporal, hostEndpoint, authority, orderKeys } = place;
+  const { base, version, temporal, product, authority } = place;
   const authorityFile = '/etc/slipway/server-ca.crt';
   const settings = { authorityFile, temporalNamespace: temporal.namespace };
-  const text = hostSettings({ temporal: temporal.address, hostEndpoint, settings });
+  const text = hostSettings({ ...product, settings });
   await mkdir(overlay, { recursive: true });
   await writeFile(join(overlay, 'host.yaml'), text);
   await writeFile(join(overlay, 'server-ca.crt'), authority);
-  await writeFile(join(overlay, 'order-keys.json'), orderKeys);
+  await writeFile(join(overlay, 'order-keys.json'), product.orderKeys);
   const image = { newName: 'localhost/slipway-host', newTag: version };
   const of = { name: 'slipway-host-settings', namespace: 'slipway-installer' };
   const files = ['host.yaml', 'server-ca.crt', 'order-keys.json'];

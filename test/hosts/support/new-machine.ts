@@ -25,7 +25,7 @@ export async function installMachine(
   { image, reference, pointer: given, files = {} }: NewMachine = { image: 'v1' },
 ): Promise<Machine> {
   const directory = process.env['SLIPWAY_HOSTS_DIRECTORY'] ?? '';
-  const { cluster, images, pointer, product, temporal } = fleet;
+  const { cluster, images, pointer, product } = fleet;
   const machine = await createMachine({
     directory: join(directory, 'machines'),
     ...{ name, number },
@@ -35,10 +35,9 @@ export async function installMachine(
   try {
     await joinPool(machine, {
       ...(image === 'v1'
-        ? { pointer: given ?? pointer, orderKeys: product.orderKeys }
-        : { pointer: given ?? NO_POINTER, bare: true as const }),
+        ? { pointer: given ?? pointer, host: product }
+        : { pointer: given ?? NO_POINTER }),
       ...{ cluster, files },
-      ...{ temporal: temporal.address, hostEndpoint: product.hostEndpoint },
     });
     await postNodes(cluster.admin, [{ name, labels: { 'kubernetes.io/hostname': name } }]);
   } catch (error) {

@@ -2,13 +2,13 @@
 
 import type { Fleet } from './fleet';
 
-export type Peer = 'registry' | 'server' | 'Temporal' | 'API server';
+export type Peer = 'registry' | 'server' | 'gateway' | 'API server';
 
-export function portOf({ registry, product, temporal, cluster }: Fleet, peer: Peer): number {
+export function portOf({ registry, product, cluster }: Fleet, peer: Peer): number {
   const urls: Readonly<Record<Peer, string>> = {
     registry: `http://${registry.address}`,
     server: product.hostEndpoint,
-    Temporal: `http://${temporal.address}`,
+    gateway: `http://${product.gatewayAddress}`,
     'API server': cluster.server,
   };
   return Number(new URL(urls[peer]).port);

@@ -55,15 +55,13 @@ interface SelfHostedOptions {
 
 /** All of docs/install.md, on machines that boot. */
 export function startSelfHosted(options: SelfHostedOptions): Promise<SelfHosted> {
-  return withServers({ ui: false }, async ({ directory, images, cluster, temporal, stops }) => {
+  return withServers({}, async ({ directory, images, cluster, temporal, stops }) => {
     const machines: Machine[] = [];
     stops.push(async () => {
       for (const machine of machines) await machine.remove();
     });
-    await bootMachines(machines, options.machines, {
-      ...{ cluster, temporal, directory },
-      image: images.bare,
-    });
+    const place = { cluster, directory, image: images.bare };
+    await bootMachines(machines, options.machines, place);
     const person = await createPerson(options, { cluster, temporal, directory });
     stops.push(() => person.leave());
     await person.follow('docs/install.md');
@@ -105,7 +103,7 @@ const CONTROL_PLANE_LABELS = {
 async function bootMachines(
   machines: Machine[],
   names: readonly string[],
-  { image, cluster, temporal, directory }: Place & { readonly image: string },
+  { image, cluster, directory }: Omit<Place, 'temporal'> & { readonly image: string },
 ): Promise<void> {
   const hosts = names.map((_, index) => `10.211.0.${11 + index} ${SERVER}\n`).join('');
   const containerd = await readFile(join(ROOT, CONTAINERD), 'utf8');
@@ -118,8 +116,7 @@ async function bootMachines(
     machines.push(machine);
     const { certificate, key } = await readCredentials(await cluster.nodeCredentials(name));
     await joinPool(machine, {
-      ...{ cluster, pointer: NO_POINTER, bare: true, hostEndpoint: '' },
-      temporal: temporal.address,
+      ...{ cluster, pointer: NO_POINTER },
       files: {
         '/etc/hosts': hosts,
         // Where kubeadm has it.

@@ -1,4 +1,5 @@
 import { type Cluster, startCluster } from '../../../tools/cluster';
+import { newPayloadKeys } from '../../../tools/payload-keys';
 import type { Registry } from '../../../tools/registry';
 import { startTemporal, type TemporalServer } from '../../../tools/temporal';
 import { type OsVersion, osImages } from '../build/images';
@@ -17,13 +18,19 @@ export interface Servers {
   readonly stops: (() => Promise<void>)[];
 }
 
+interface ServerOptions {
+  readonly ui?: boolean;
+  /** False = the controllers make them. */
+  readonly makesPayloadKeys?: boolean;
+}
+
 interface Stopped {
   stop(): Promise<void>;
 }
 
 /** Starts what machines need: a network, images, a cluster, Temporal. All of it ends where `build` fails. */
 export async function withServers<T extends object>(
-  { ui }: { readonly ui: boolean },
+  { ui = false, makesPayloadKeys = false }: ServerOptions,
   build: (servers: Servers) => Promise<T>,
 ): Promise<T & Stopped> {
   const directory = process.env['SLIPWAY_HOSTS_DIRECTORY'];
@@ -38,7 +45,10 @@ export async function withServers<T extends object>(
     stops.push(() => registry.stop());
     const cluster = await startCluster({ kwok: false, audit: true, address: CONTROL_PLANE });
     stops.push(() => cluster.stop());
-    const temporal = await startTemporal({ ip: CONTROL_PLANE, ui, database: true });
+    const payloadKeys = makesPayloadKeys ? newPayloadKeys(directory) : undefined;
+    const temporal = await startTemporal({
+      ...{ ip: CONTROL_PLANE, ui, database: true, payloadKeys },
+    });
     stops.push(() => temporal.stop());
     const built = await build({ directory, registry, images, cluster, temporal, stops });
     return { ...built, stop };

@@ -1,17 +1,14 @@
 /** The gateway in front of a real Temporal server, and workers that reach it through the gateway. */
 
-import { randomBytes } from 'node:crypto';
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { PayloadCodec } from '@temporalio/common';
 import { NativeConnection, Worker } from '@temporalio/worker';
 import { Registry } from 'prom-client';
 import { hostQueue } from '../../../core/names';
 import { freeLoopbackPort } from '../../../process/health-server';
 import { createLogger, type Logger } from '../../../process/logging';
 import { connectionOptions } from '../../../process/temporal/connection-options';
-import { payloadCodec } from '../../../process/temporal/payload-codec';
 import { PayloadKeyFiles } from '../../../process/temporal/payload-keys';
 import { closeAll, type Opened } from '../../../server/closing';
 import { startGateway } from '../../../server/gateway/start';
@@ -24,6 +21,7 @@ import {
   type Credentials,
   type Subject,
 } from '../../../tools/cluster/certificates';
+import { newPayloadKeys } from '../../../tools/payload-keys';
 import { startTemporal, type TemporalServer } from '../../../tools/temporal';
 import type { ClientFiles } from './grpc-client';
 
@@ -39,8 +37,6 @@ export interface RunningGateway {
 
 export interface GatewayFixture {
   readonly temporal: TemporalServer;
-  /** Of the keys of the gateway. */
-  readonly codec: PayloadCodec;
   /** The same port and keys each time. */
   start(): Promise<RunningGateway>;
   /** Of the certificate of a kubelet, or of another client of the cluster. */
@@ -62,15 +58,12 @@ export async function startGatewayFixture(): Promise<GatewayFixture> {
       addresses: ['127.0.0.1'],
     }),
   );
-  const keysDirectory = join(directory, 'keys');
-  await mkdir(keysDirectory);
-  await writeFile(join(keysDirectory, '20260101T000000Z'), randomBytes(32));
-  const payloadKeys = new PayloadKeyFiles(keysDirectory, { log: recordingLog().log });
-  const temporal = await startTemporal({ ui: false, database: true });
+  const keys = newPayloadKeys(directory);
+  const payloadKeys = new PayloadKeyFiles(keys.directory, { log: recordingLog().log });
+  const temporal = await startTemporal({ ui: false, database: true, payloadKeys: keys });
   const gatewayPort = await freeLoopbackPort();
   return {
     temporal,
-    codec: payloadCodec(payloadKeys),
     start: () => start({ temporal, serverFiles, payloadKeys, gatewayPort }),
     async filesOf(node) {
       const subject =

@@ -75,7 +75,7 @@ let aim: Aim;
 beforeAll(async () => {
   fixture = await startGatewayFixture();
   gateway = await fixture.start();
-  client = await temporalClient(fixture.temporal, fixture.codec);
+  client = await temporalClient(fixture.temporal);
   installTemporalRuntime(createLogger({ process: 'test', level: 'silent' }));
   [thief, victim] = await Promise.all([fixture.filesOf(THIEF), fixture.filesOf(VICTIM)]);
   session = await openSession(gateway.url, thief);

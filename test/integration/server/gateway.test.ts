@@ -25,7 +25,7 @@ const running = new Set<() => Promise<void>>();
 
 beforeAll(async () => {
   fixture = await startGatewayFixture();
-  client = await temporalClient(fixture.temporal, fixture.codec);
+  client = await temporalClient(fixture.temporal);
   installTemporalRuntime(createLogger({ process: 'test', level: 'silent' }));
   gateway = await fixture.start();
 });

@@ -30,19 +30,21 @@ beforeAll(async () => {
   const authority = await newAuthority('temporal');
   const name = { subject: { commonName: SERVER_NAME }, addresses: [SERVER_NAME] };
   temporal = await startTemporalOnPostgres({
-    authority: write('ca.crt', authority.certificate),
-    server: pair(
-      'server',
-      await issueCertificate(authority, { ...name, use: CertificateUse.PEER }),
-    ),
-    client: pair(
-      'client',
-      await issueCertificate(authority, {
-        subject: { commonName: 'slipway' },
-        use: CertificateUse.CLIENT,
-      }),
-    ),
-    serverName: SERVER_NAME,
+    tls: {
+      authority: write('ca.crt', authority.certificate),
+      server: pair(
+        'server',
+        await issueCertificate(authority, { ...name, use: CertificateUse.PEER }),
+      ),
+      client: pair(
+        'client',
+        await issueCertificate(authority, {
+          subject: { commonName: 'slipway' },
+          use: CertificateUse.CLIENT,
+        }),
+      ),
+      serverName: SERVER_NAME,
+    },
   });
 });
 

@@ -6,20 +6,18 @@ test('twelve workers, three at a time, and it ends by itself', () => {
     maxUnavailable: 3,
     keep: false,
     fast: false,
-    encoded: false,
     hosts: false,
   });
 });
 
 test('everything that can be said', () => {
-  const flags = ['--keep', '--fast', '--encoded', '--hosts'];
+  const flags = ['--keep', '--fast', '--hosts'];
   const argv = ['--nodes', '20', '--max-unavailable', '5', ...flags];
   expect(parseDemoOptions(argv)).toEqual({
     nodes: 20,
     maxUnavailable: 5,
     keep: true,
     fast: true,
-    encoded: true,
     hosts: true,
   });
 });

@@ -92,6 +92,35 @@ describe('a poll', () => {
     );
   });
 
+  it.each([
+    ['SIMULATED-host@worker-2', 'SIMULATED-host@worker-1'],
+    ['somebody else', 'slipway-host@worker-1'],
+  ])('of %s and its answer are those of %s', async (identity, told) => {
+    const asked: object[] = [];
+    const { session } = await aHost({
+      async pollActivityTaskQueue(request) {
+        asked.push(request);
+        return TASK;
+      },
+      async respondActivityTaskCompleted(request) {
+        asked.push(request);
+        return {};
+      },
+    });
+    const { message } = await poll(session, { identity });
+    const { taskToken } = v1.PollActivityTaskQueueResponse.decode(message);
+    const completed = { namespace: NAMESPACE, taskToken, identity };
+
+    await call(
+      session,
+      `${SERVICE}/RespondActivityTaskCompleted`,
+      framed(v1.RespondActivityTaskCompletedRequest.encode(completed).finish()),
+    );
+
+    const ofHost = expect.objectContaining({ identity: told }) as object;
+    expect(asked).toEqual([ofHost, ofHost]);
+  });
+
   it('ends with no order when its time is over, and while Temporal is away it waits', async () => {
     const errors = [14, 13, 1, 4];
     const { session } = await aHost({
