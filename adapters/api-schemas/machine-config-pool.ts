@@ -49,6 +49,19 @@ export const MachineConfigPool = z.looseObject({
           }),
         ),
       ),
+      poolSynchronizersStatus: field(
+        z.array(
+          z.looseObject({
+            poolSynchronizerType: z.string(),
+            machineCount: z.int(),
+            updatedMachineCount: z.int(),
+            readyMachineCount: z.int(),
+            availableMachineCount: z.int(),
+            unavailableMachineCount: z.int(),
+          }),
+        ),
+      ),
+      osImageStream: field(Named),
       conditions: field(z.array(Condition)),
     }),
   ),
