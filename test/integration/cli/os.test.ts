@@ -132,6 +132,7 @@ describe('slipway os', () => {
     expect(condition(shown, 'OSImageOverridden')?.message).toContain('MachineConfig 99-gpu-os');
 
     const told = await set(images.packages);
+    expect(told).toContain('the way back: slipway os set --release ');
     expect(told).toContain(`pool gpu keeps ${images.two} of MachineConfig 99-gpu-os`);
     await renderedWith('worker', images.packages, '');
     await renderedWith('gpu', images.two, '');
