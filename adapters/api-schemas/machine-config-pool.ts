@@ -29,7 +29,7 @@ export const MachineConfigPool = z.looseObject({
     maxUnavailable: field(IntOrString),
     configuration: field(Configuration),
     osImageStream: field(Named),
-    pinnedImageSets: field(z.array(Named).max(100)),
+    pinnedImageSets: field(z.array(z.looseObject({ name: z.string().min(1) })).max(100)),
   }),
   status: field(
     z.looseObject({

@@ -131,7 +131,7 @@ function checkPinned(
   written: ManifestObject,
   { view, findings }: OfflineCheck,
 ): void {
-  for (const [index, { name = '' }] of (pool.spec.pinnedImageSets ?? []).entries()) {
+  for (const [index, { name }] of (pool.spec.pinnedImageSets ?? []).entries()) {
     if (view.written('PinnedImageSet', name) !== undefined) continue;
     const path = ['spec', 'pinnedImageSets', index, 'name'];
     const problem = `there is no PinnedImageSet ${name} among the manifests`;

@@ -32,7 +32,7 @@ export function pinnedOfPool(
   const { name } = pool.metadata;
   const problems: string[] = [];
   const images = new Set<string>();
-  for (const [index, { name: set = '' }] of (pool.spec.pinnedImageSets ?? []).entries()) {
+  for (const [index, { name: set }] of (pool.spec.pinnedImageSets ?? []).entries()) {
     const stored = setNamed(set);
     if (stored === undefined) {
       const field = `machineconfigpool ${name}: spec.pinnedImageSets[${index}].name`;

@@ -14,7 +14,7 @@ export interface MachineConfigPool {
     /** A stream of the OSImageStream `cluster`: `image-stream.ts`. */
     readonly osImageStream?: { readonly name?: string };
     /** By name: `core/pinned-images`. */
-    readonly pinnedImageSets?: readonly { readonly name?: string }[];
+    readonly pinnedImageSets?: readonly { readonly name: string }[];
   };
   readonly status?: {
     readonly observedGeneration?: number;
