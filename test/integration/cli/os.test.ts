@@ -16,8 +16,10 @@ import { pushImage, pushPayload, startRegistry, type Registry } from '../../../t
 import {
   aConfig,
   aFile,
+  aNode,
   aPool,
   condition,
+  createNode,
   roleSelector,
   useControllers,
 } from '../controllers/fixture';
@@ -177,6 +179,19 @@ describe('slipway os', () => {
     const { context, out } = person();
     await osStatus(context, 'table');
     expect(out.join('')).toMatch(/^ten .* stream rhel-10 /m);
+  });
+
+  it('shows nodes that have no config, and pools without one', async () => {
+    const { client } = fixture.api;
+    await client.create(MACHINE_CONFIG_POOLS, aPool('bare'));
+    await createNode(client, aNode('b1', ['bare']));
+    const { context, out } = person();
+    await osStatus(context, 'json');
+    expect(JSON.parse(out.join(''))).toMatchObject({
+      pools: expect.arrayContaining([
+        { pool: 'bare', nodes: 1, images: [{ image: 'unknown', staged: 0, booted: 1 }] },
+      ]) as unknown,
+    });
   });
 
   it('refuses an image that is no release, and changes nothing', async () => {
