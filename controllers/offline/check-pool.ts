@@ -59,7 +59,8 @@ export function checkPool(check: OfflineCheck, pool: MachineConfigPool): PoolRen
   const isFine = reportAdmission(sources, check) && labelled.length === sources.length;
   if (!isFine || rest === 'elsewhere') reportSound(labelled, pool, check);
   if (rest === 'elsewhere') reportTooLarge(sources, pool, check);
-  if (!isFine || rest === 'elsewhere' || view.isIncomplete(selector)) return undefined;
+  const isRead = !view.isIncomplete(selector) && !view.lacks('OSImageStream');
+  if (!isFine || rest === 'elsewhere' || !isRead) return undefined;
   const render = (): PoolRender | undefined => {
     const result = renderOrReport(view, pool, version, findings);
     // Refuses what the API server could not store.

@@ -82,6 +82,11 @@ export class OfflineView implements RenderView {
     );
   }
 
+  /** One of this kind could not be read. */
+  lacks(kind: string): boolean {
+    return this.#refused.some((object) => object.kind === kind);
+  }
+
   /** What the controllers generate stands for a manifest of the same name. */
   #withGenerated(
     of: OfflineObjects['of'],
