@@ -8,7 +8,7 @@ import { failureName, messageOf } from '../../core/errors';
 import { FIELD_MANAGER, PoolCondition } from '../../core/names';
 import type { MachineConfigNode, Node } from '../../core/node/types';
 import { isOnlyUpdateTaint } from '../../core/node/update-taint';
-import { withPinnedCounts } from '../../core/pinned-images';
+import { hasSets, withPinnedCounts } from '../../core/pinned-images';
 import { isConditionTrue } from '../../core/pool/conditions';
 import { assignNodes, type Membership } from '../../core/pool/membership';
 import { poolStatus, type PoolStatus } from '../../core/pool/status';
@@ -66,7 +66,8 @@ export class PoolStatusController {
     const changed = (): void => {
       this.#queue.add(ALL_POOLS);
     };
-    const { pools, nodes, machineConfigNodes, controllerConfigs, osImageStreams } = deps.picture;
+    const { pools, nodes, machineConfigNodes, controllerConfigs } = deps.picture;
+    const { osImageStreams, pinnedImageSets } = deps.picture;
     const subscriptions = [
       pools.subscribe(changed),
       nodes.subscribe((event) => {
@@ -76,6 +77,7 @@ export class PoolStatusController {
       machineConfigNodes.subscribe(changed),
       controllerConfigs.subscribe(changed),
       osImageStreams.subscribe(changed),
+      pinnedImageSets.subscribe(changed),
       deps.ownCertificates.onChange(changed),
     ];
     leading.addEventListener('abort', () => {
@@ -129,14 +131,15 @@ export class PoolStatusController {
       expiries,
     }: { readonly controlPlane: number; readonly expiries: readonly CertificateExpiry[] },
   ): Promise<void> {
-    const { writer, now } = this.#deps;
+    const { picture, writer, now } = this.#deps;
     const machineConfigNodes = this.#statesOf(nodes);
     const at = now();
     const computed = poolStatus({ pool, nodes, machineConfigNodes, now: at });
     const withLimit = withControlPlaneLimit(computed, pool, nodes, controlPlane, at);
     const withEnds = withExpiries(withLimit, expiries, at);
-    const withPinned = withPinnedCounts(withEnds, pool, machineConfigNodes);
-    const withOs = withStream(withPinned, this.#deps.picture);
+    const isPinned = hasSets(pool, picture.pinnedImageSets.list());
+    const withPinned = withPinnedCounts(withEnds, isPinned, machineConfigNodes);
+    const withOs = withStream(withPinned, picture);
     const status = ownedStatus(withProblems(withOs, problems, pool, at));
     if (!statusDiffers(ownedStatus(pool.status), status)) return;
     const { name, uid } = pool.metadata;

@@ -15,15 +15,13 @@ function node(name: string, progressing?: 'True' | 'False', degraded = 'False'):
   };
 }
 
-function counted(sets: readonly string[], nodes: readonly MachineConfigNode[], counts = COUNTS) {
-  const pinnedImageSets = sets.map((name) => ({ name }));
-  const pool = { metadata: { name: 'worker' }, spec: { pinnedImageSets } };
-  return withPinnedCounts(counts, pool, nodes).poolSynchronizersStatus;
+function counted(hasSets: boolean, nodes: readonly MachineConfigNode[], counts = COUNTS) {
+  return withPinnedCounts(counts, hasSets, nodes).poolSynchronizersStatus;
 }
 
 it('counts the nodes that have all pinned images', () => {
   const nodes = [node('a', 'False'), node('b', 'True'), node('c', 'False', 'True'), node('d')];
-  expect(counted(['release'], nodes)).toEqual([
+  expect(counted(true, nodes)).toEqual([
     {
       poolSynchronizerType: 'PinnedImageSets',
       machineCount: 4,
@@ -35,14 +33,14 @@ it('counts the nodes that have all pinned images', () => {
   ]);
 });
 
-it('counts a node that never had any where the pool names no set', () => {
+it('counts a node that never had any where the pool has no set', () => {
   const nodes = [node('a'), node('b', 'False'), node('c', 'True')];
-  expect(counted([], nodes)).toMatchObject([{ updatedMachineCount: 2 }]);
+  expect(counted(false, nodes)).toMatchObject([{ updatedMachineCount: 2 }]);
 });
 
 it('says that no more are ready than available, as the kind demands', () => {
   const counts = { machineCount: 2, readyMachineCount: 2, unavailableMachineCount: 1 };
-  expect(counted([], [], counts)).toMatchObject([
+  expect(counted(false, [], counts)).toMatchObject([
     { readyMachineCount: 1, availableMachineCount: 1, updatedMachineCount: 0 },
   ]);
 });
