@@ -32,7 +32,7 @@ export interface PinnedImageSet {
  *
  * @see MCO pkg/controller/pinnedimageset: it writes the matching ones into the pool
  */
-function setsOfPool(
+export function setsOfPool(
   { spec }: MachineConfigPool,
   sets: readonly PinnedImageSet[],
 ): readonly PinnedImageSet[] {

@@ -472,6 +472,22 @@ spec:
     ]);
   });
 
+  it('a set that no pool has; one with the label of a role has the pools of that', () => {
+    const set = (name: string, labels: string): string => `apiVersion: machineconfiguration.openshift.io/v1
+kind: PinnedImageSet
+metadata: {name: ${name}, labels: {${labels}}}
+spec: {pinnedImages: [{name: "registry.example.com/app@sha256:${'1'.repeat(64)}"}]}
+`;
+    const files = {
+      ...{ 'a.yaml': GOOD, 'p.yaml': poolText('worker') },
+      'b.yaml': set('b', 'machineconfiguration.openshift.io/role: worker'),
+      'c.yaml': set('c', 'machineconfiguration.openshift.io/role: wroker'),
+    };
+    expect(findingsOf(renderTexts(files))).toEqual([
+      'warning c.yaml:3 metadata no pool has this set',
+    ]);
+  });
+
   it('a pool without the name of a set is an error', () => {
     const more = '  pinnedImageSets: [{}]\n';
     const found = renderTexts({ 'a.yaml': GOOD, 'p.yaml': poolText('worker', more) });
