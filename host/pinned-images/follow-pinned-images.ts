@@ -7,6 +7,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { backoffMs } from '../../core/backoff';
 import { printableWithin } from '../../core/drift';
 import { failureName, fail, messageOf } from '../../core/errors';
+import { fewSentences } from '../../core/few';
 import { type PinnedImages, type PinnedReport, PROBLEM_LIMIT } from '../../core/pinned-images';
 import { retryAfterOf } from '../drift/news';
 import type { Log } from '../log';
@@ -131,7 +132,7 @@ class PinnedFollower {
     }
     problems.add(await this.#pin(images));
     problems.delete('');
-    const text = printableWithin([...problems].join('; '), PROBLEM_LIMIT);
+    const text = printableWithin(fewSentences([...problems]), PROBLEM_LIMIT);
     this.#problem = text === '' ? undefined : text;
     const isNews = JSON.stringify(this.#report()) !== this.#told;
     if (isNews && (await this.#ask())) return this.#pullMissing();
