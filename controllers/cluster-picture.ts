@@ -19,6 +19,7 @@ import {
   KUBELET_CONFIGS,
   MACHINE_CONFIGS,
   OS_IMAGE_STREAMS,
+  PINNED_IMAGE_SETS,
   type ImageConfig,
   type KubeObject,
   type Resource,
@@ -28,6 +29,7 @@ import type { MachineConfiguration } from '../core/disruption/types';
 import type { Origin } from '../core/generated-configs';
 import type { MachineConfig } from '../core/machine-config/types';
 import type { MachineConfigNode, Node } from '../core/node/types';
+import type { PinnedImageSet } from '../core/pinned-images';
 import type { MachineConfigPool, RolloutPolicy } from '../core/pool/types';
 import type {
   ImageContentSourcePolicy,
@@ -45,6 +47,7 @@ export interface ClusterPicture {
   readonly controllerConfigs: CacheView<KubeObject>;
   /** One object, `cluster`, where its kind is served. */
   readonly osImageStreams: CacheView<KubeObject>;
+  readonly pinnedImageSets: CacheView<PinnedImageSet>;
   readonly kubeletConfigs: CacheView<Origin>;
   /** These three have one object, `cluster`, where their kind is served. */
   readonly featureGates: CacheView<KubeObject>;
@@ -65,6 +68,7 @@ export interface ControllerCaches extends PoolCaches {
   readonly controllerConfigs: WatchCache<KubeObject>;
   readonly machineConfigurations: WatchCache<MachineConfiguration>;
   readonly osImageStreams: WatchCache<KubeObject>;
+  readonly pinnedImageSets: WatchCache<PinnedImageSet>;
   readonly kubeletConfigs: WatchCache<Origin>;
   readonly featureGates: WatchCache<KubeObject>;
   readonly configNodes: WatchCache<KubeObject>;
@@ -94,6 +98,7 @@ export function createControllerCaches(log: Log): ControllerCaches {
     controllerConfigs: new WatchCache({ resource: CONTROLLER_CONFIGS, log }),
     machineConfigurations: machineConfigurationCache(log),
     osImageStreams: optional(OS_IMAGE_STREAMS),
+    pinnedImageSets: optional(PINNED_IMAGE_SETS),
     kubeletConfigs: optional(KUBELET_CONFIGS),
     featureGates: optional(FEATURE_GATES),
     configNodes: optional(CONFIG_NODES),

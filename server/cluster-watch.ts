@@ -81,7 +81,7 @@ export function watchCluster(log: Logger): ClusterWatch {
           .map(({ node }) => node),
       policy: (pool) => policies.get(pool),
       machineConfiguration: () => machineConfigurations.get(MACHINE_CONFIGURATION),
-      pinnedImageSet: (name) => pinned.get(name),
+      pinnedImageSets: () => pinned.list(),
       missing: () =>
         caches.filter(({ isSynced }) => !isSynced).map(({ resource }) => resource.plural),
       onMoved(listener) {

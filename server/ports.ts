@@ -3,6 +3,7 @@ import type { MachineConfiguration } from '../core/disruption/types';
 import type { DriftStatus } from '../core/drift';
 import type { MachineConfigNode, Node } from '../core/node/types';
 import type { Condition } from '../core/object-meta';
+import type { PinnedImageSet } from '../core/pinned-images';
 import type { MachineConfigPool, RolloutPolicy } from '../core/pool/types';
 
 /** Fed by watches: reading works while the API server is away. */
@@ -17,8 +18,8 @@ export interface ClusterView {
   policy(pool: string): RolloutPolicy | undefined;
   /** Undefined = there is none, or the cluster does not know the kind. */
   machineConfiguration(): MachineConfiguration | undefined;
-  /** Undefined = there is none of this name, or the cluster does not know the kind. */
-  pinnedImageSet(name: string): unknown;
+  /** None where the cluster does not know the kind. */
+  pinnedImageSets(): readonly PinnedImageSet[];
   /** Kinds that have never been listed completely. */
   missing(): readonly string[];
   /**

@@ -29,7 +29,7 @@ export const MachineConfigPool = z.looseObject({
     maxUnavailable: field(IntOrString),
     configuration: field(Configuration),
     osImageStream: field(Named),
-    pinnedImageSets: field(z.array(Named).max(100)),
+    pinnedImageSets: field(z.array(z.looseObject({ name: z.string().min(1) })).max(100)),
   }),
   status: field(
     z.looseObject({
@@ -49,6 +49,19 @@ export const MachineConfigPool = z.looseObject({
           }),
         ),
       ),
+      poolSynchronizersStatus: field(
+        z.array(
+          z.looseObject({
+            poolSynchronizerType: z.string(),
+            machineCount: z.int(),
+            updatedMachineCount: z.int(),
+            readyMachineCount: z.int(),
+            availableMachineCount: z.int(),
+            unavailableMachineCount: z.int(),
+          }),
+        ),
+      ),
+      osImageStream: field(Named),
       conditions: field(z.array(Condition)),
     }),
   ),

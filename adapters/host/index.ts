@@ -2,7 +2,7 @@
 
 export { type BundleClient, createBundleClient } from './bundle-client';
 export { type ConfigClient, type ConfigClientOptions, createConfigClient } from './config-client';
-export { createContainerImages, type ContainerImages } from './container-images';
+export { createContainerImages, type ContainerImages } from './container-images/container-images';
 export { type FileSystem, NODE_FILE_SYSTEM } from './file-system';
 export { type Attributes, type AttributePort, createAttributes, NO_ATTRIBUTES } from './attributes';
 export type { ChangeStep } from './file-changes';

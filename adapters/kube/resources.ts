@@ -1,5 +1,6 @@
 import type { MachineConfiguration } from '../../core/disruption/types';
 import type { Pod, PodDisruptionBudget } from '../../core/drain';
+import { fail } from '../../core/errors';
 import type { Origin } from '../../core/generated-configs';
 import type { MachineConfig } from '../../core/machine-config/types';
 import {
@@ -219,11 +220,13 @@ export function apiVersionOf(resource: Resource): string {
   return resource.group === '' ? resource.version : `${resource.group}/${resource.version}`;
 }
 
+/** @throws `ObjectNotFound` for an empty name, whose path would be that of all objects */
 export function pathOf(resource: Resource, key: ObjectKey = {}): string {
   const root = resource.group === '' ? '/api' : `/apis/${resource.group}`;
   const parts = [root, resource.version];
   if (key.namespace !== undefined) parts.push('namespaces', encodeURIComponent(key.namespace));
   parts.push(resource.plural);
+  if (key.name === '') throw fail('ObjectNotFound', `there is no ${resource.kind} without a name`);
   if (key.name !== undefined) parts.push(encodeURIComponent(key.name));
   if (key.subresource !== undefined) parts.push(key.subresource);
   return parts.join('/');

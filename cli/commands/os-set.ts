@@ -8,8 +8,9 @@ import { streamNameOf } from '../../core/pool/image-stream';
 import type { MachineConfigPool } from '../../core/pool/types';
 import { compileSelector } from '../../core/selectors';
 import { cliError, EXIT, type ExitCode } from '../exit-codes';
-import type { CliOs } from '../os/cluster-os';
+import type { CliOs, OsImages } from '../os/cluster-os';
 import { imageSetterOf, sourcesOf } from '../os/image-setter-of';
+import { imageNamed } from '../os/pinned-image';
 import { setStreams, streamsKept } from '../os/streams';
 import { imagesNamed, imagesOfRelease, type WantedImages } from '../os/wanted-images';
 import type { CliContext, ClusterView } from '../ports';
@@ -46,6 +47,7 @@ export async function osSet(
   return EXIT.OK;
 }
 
+/** Before the cluster is asked. */
 function refuseUnclear(image: string | undefined, { release, extensions }: OsSetOptions): void {
   if ((image === undefined) === (release === undefined)) {
     throw cliError(EXIT.USAGE, 'give either IMAGE or --release IMAGE');
@@ -53,6 +55,9 @@ function refuseUnclear(image: string | undefined, { release, extensions }: OsSet
   if (release !== undefined && extensions !== undefined) {
     throw cliError(EXIT.USAGE, '--release brings its own extensions image: leave --extensions out');
   }
+  if (image !== undefined) imageNamed(image, 'IMAGE');
+  if (release !== undefined) imageNamed(release, '--release');
+  if (extensions !== undefined) imageNamed(extensions, '--extensions');
 }
 
 async function setForCluster(
@@ -61,6 +66,7 @@ async function setForCluster(
   wanted: WantedImages,
 ): Promise<readonly string[]> {
   const before = await os.ofCluster();
+  const releaseBefore = await os.releaseSet();
   const { osImage, extensionsImage, release } = wanted;
   const told = release === undefined ? streamsKept(pools) : await setStreams(os, pools, wanted);
   await os.setForCluster({
@@ -78,13 +84,18 @@ async function setForCluster(
         ],
   );
   const old = before?.osImage ?? '';
-  const back = `slipway os set ${old}${before?.extensionsImage ? ` --extensions ${before.extensionsImage}` : ''}`;
   return [
     `ControllerConfig ${CONTROLLER_CONFIG}: ${imagesText(wanted)}`,
     ...told,
     ...kept,
-    ...(old === '' || old === osImage ? [] : [`the way back: ${back}`]),
+    ...(old === '' || old === osImage ? [] : [`the way back: slipway os set ${imagesAsWords(before, releaseBefore)}`]),
   ];
+}
+
+function imagesAsWords(os: OsImages | undefined, release: string | undefined): string {
+  if (release !== undefined) return `--release ${release}`;
+  const { osImage = '', extensionsImage = '' } = os ?? {};
+  return extensionsImage === '' ? osImage : `${osImage} --extensions ${extensionsImage}`;
 }
 
 interface ForPool {

@@ -22,6 +22,7 @@ export const RULES = {
     'patch machineconfignodes.machineconfiguration.openshift.io/status',
     'get,list,watch controllerconfigs.machineconfiguration.openshift.io',
     'get,list,watch osimagestreams.machineconfiguration.openshift.io',
+    'get,list,watch pinnedimagesets.machineconfiguration.openshift.io',
     'get,update,patch controllerconfigs.machineconfiguration.openshift.io/status',
     'update controllerconfigs.machineconfiguration.openshift.io/finalizers',
     'get,list,watch,patch kubeletconfigs.machineconfiguration.openshift.io',

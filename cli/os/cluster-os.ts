@@ -11,7 +11,7 @@ import { CONTROLLER_CONFIG } from '../../core/controller-config';
 import type { MachineConfig } from '../../core/machine-config/types';
 import { ANNOTATION, FIELD_MANAGER } from '../../core/names';
 import { OS_IMAGE_STREAM } from '../../core/pool/image-stream';
-import { textAt } from '../../core/values-at';
+import { listAt, textAt, valueAt } from '../../core/values-at';
 import { unlessAbsent } from '../unless-absent';
 
 export interface OsImages {
@@ -36,6 +36,8 @@ export interface Stream {
 export interface CliOs {
   /** Undefined = there is no ControllerConfig, or the caller may not read it. */
   ofCluster(): Promise<ClusterOs | undefined>;
+  /** The release that brought the images of the ControllerConfig, by this command; undefined = none. */
+  releaseSet(): Promise<string | undefined>;
   /** Undefined = there is none of this name. */
   machineConfig(name: string): Promise<MachineConfig | undefined>;
   /** Makes the ControllerConfig where there is none. Without a release, what this command wrote of one goes. */
@@ -55,11 +57,21 @@ export interface CliOs {
 const FIELD_OWNER = `${FIELD_MANAGER.CLI}-os`;
 
 export function clusterOs(client: KubeClient): CliOs {
+  const controllerConfig = (): Promise<KubeObject | undefined> =>
+    unlessAbsent(client.get(CONTROLLER_CONFIGS, { name: CONTROLLER_CONFIG }), [
+      'ObjectNotFound',
+      'ApiForbidden',
+    ]);
   return {
     ofCluster: async () => {
-      const reading = client.get(CONTROLLER_CONFIGS, { name: CONTROLLER_CONFIG });
-      const config = await unlessAbsent(reading, ['ObjectNotFound', 'ApiForbidden']);
+      const config = await controllerConfig();
       return config === undefined ? undefined : osOf(config);
+    },
+    releaseSet: async () => {
+      const config = await controllerConfig();
+      return config !== undefined && OF_RELEASE.every((field) => isOurs(config, field))
+        ? osOf(config).releaseImage
+        : undefined;
     },
     machineConfig: (name) => unlessAbsent(client.get(MACHINE_CONFIGS, { name })),
     setForCluster: async ({ osImage, extensionsImage, releaseImage, version }) => {
@@ -107,4 +119,15 @@ function osOf(config: KubeObject): ClusterOs {
     releaseImage: spec('releaseImage'),
     version: config.metadata.annotations?.[ANNOTATION.RELEASE_IMAGE_VERSION] ?? '',
   };
+}
+
+const OF_RELEASE = ['releaseImage', 'baseOSContainerImage', 'baseOSExtensionsContainerImage'];
+
+/** Others that wrote a field of the spec since then have taken it over. */
+function isOurs({ metadata }: KubeObject, field: string): boolean {
+  return listAt(metadata, 'managedFields').some(
+    (entry) =>
+      textAt(entry, 'manager') === FIELD_OWNER &&
+      valueAt(entry, 'fieldsV1', 'f:spec', `f:${field}`) !== undefined,
+  );
 }

@@ -38,7 +38,8 @@ const UNKNOWN = 'unknown';
 export async function poolImages(os: CliOs, view: ClusterView): Promise<readonly PoolImages[]> {
   const { members } = assignNodes(view.nodes, view.pools);
   const read = new Map<string, Promise<MachineConfig | undefined>>();
-  const configOf: ConfigOf = (name) => {
+  const configOf: ConfigOf = async (name) => {
+    if (name === undefined) return undefined;
     const reading = read.get(name) ?? os.machineConfig(name);
     read.set(name, reading);
     return reading;
@@ -52,7 +53,7 @@ export async function poolImages(os: CliOs, view: ClusterView): Promise<readonly
 }
 
 /** Each config is read once. */
-type ConfigOf = (name: string) => Promise<MachineConfig | undefined>;
+type ConfigOf = (name: string | undefined) => Promise<MachineConfig | undefined>;
 
 interface Known {
   readonly view: ClusterView;
@@ -66,15 +67,15 @@ async function imagesOf(
   { view, os, configOf }: Known,
 ): Promise<PoolImages> {
   const name = pool.metadata.name;
-  const rendered = await configOf(pool.spec.configuration?.name ?? '');
+  const rendered = await configOf(pool.spec.configuration?.name);
   const counts: Count[] = [];
   const wanted = rendered === undefined ? undefined : imageIn(rendered);
   if (wanted !== undefined) counts.push({ image: wanted, staged: 0, booted: 0 });
   for (const node of nodes) {
     const { booted, staged } = configsOf(node, view.machineConfigNodes.get(node.metadata.name));
-    const runs = imageIn(await configOf(booted ?? ''));
+    const runs = imageIn(await configOf(booted));
     countOf(counts, runs).booted += 1;
-    const waits = staged === undefined ? undefined : await configOf(staged);
+    const waits = await configOf(staged);
     if (waits !== undefined && !sameImage(imageIn(waits), runs)) {
       countOf(counts, imageIn(waits)).staged += 1;
     }

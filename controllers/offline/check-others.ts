@@ -3,6 +3,7 @@
 import { resolveDriftPolicy } from '../../core/drift';
 import { generatedElsewhere, type MachineConfig } from '../../core/machine-config';
 import { LABEL } from '../../core/names';
+import { setsOfPool } from '../../core/pinned-images';
 import type { RolloutPolicy } from '../../core/pool/types';
 import { resolvePolicy } from '../../core/rollout';
 import type { CompiledSelector } from '../../core/selectors';
@@ -51,6 +52,13 @@ export function reportUseless(view: OfflineView, findings: Findings): void {
     if (written === undefined || known.includes(metadata.name)) continue;
     const fix = `name it after its pool (${known.join(', ')}), or add the pool`;
     findings.warning(written, ['metadata', 'name'], 'there is no pool of this name', fix);
+  }
+  for (const set of view.pinnedImageSets) {
+    const written = view.written('PinnedImageSet', set.metadata.name);
+    const isOfPool = view.pools.some((pool) => setsOfPool(pool, [set]).length > 0);
+    if (written === undefined || isOfPool) continue;
+    const fix = `label it ${LABEL.ROLE}: ${known[0]}, or name it in spec.pinnedImageSets of a pool`;
+    findings.warning(written, ['metadata'], 'no pool has this set', fix);
   }
 }
 

@@ -59,7 +59,8 @@ export function checkPool(check: OfflineCheck, pool: MachineConfigPool): PoolRen
   const isFine = reportAdmission(sources, check) && labelled.length === sources.length;
   if (!isFine || rest === 'elsewhere') reportSound(labelled, pool, check);
   if (rest === 'elsewhere') reportTooLarge(sources, pool, check);
-  if (!isFine || rest === 'elsewhere' || view.isIncomplete(selector)) return undefined;
+  const isRead = !view.isIncomplete(selector) && !view.lacks('OSImageStream');
+  if (!isFine || rest === 'elsewhere' || !isRead) return undefined;
   const render = (): PoolRender | undefined => {
     const result = renderOrReport(view, pool, version, findings);
     // Refuses what the API server could not store.
@@ -131,7 +132,7 @@ function checkPinned(
   written: ManifestObject,
   { view, findings }: OfflineCheck,
 ): void {
-  for (const [index, { name = '' }] of (pool.spec.pinnedImageSets ?? []).entries()) {
+  for (const [index, { name }] of (pool.spec.pinnedImageSets ?? []).entries()) {
     if (view.written('PinnedImageSet', name) !== undefined) continue;
     const path = ['spec', 'pinnedImageSets', index, 'name'];
     const problem = `there is no PinnedImageSet ${name} among the manifests`;

@@ -2,6 +2,7 @@ import type { ManifestObject } from '../../adapters/manifests';
 import type { KubeObject } from '../../adapters/kube/resources';
 import type { MachineConfig } from '../../core/machine-config';
 import { streamNameOf } from '../../core/pool/image-stream';
+import type { PinnedImageSet } from '../../core/pinned-images';
 import type { MachineConfigPool, RolloutPolicy } from '../../core/pool/types';
 import type { CompiledSelector, Labels } from '../../core/selectors';
 import type { TemplateFolder } from '../../core/templates';
@@ -27,6 +28,7 @@ export type EarlierConfigs = ReadonlyMap<string, MachineConfig>;
 export class OfflineView implements RenderView {
   /** Sorted by name. */
   readonly pools: readonly MachineConfigPool[];
+  readonly pinnedImageSets: readonly PinnedImageSet[];
   readonly policies: readonly RolloutPolicy[];
   readonly machineConfigs: RenderView['machineConfigs'];
   readonly controllerConfigs: RenderView['controllerConfigs'];
@@ -61,6 +63,7 @@ export class OfflineView implements RenderView {
       onEarlier(pool, earlier.get(pool.metadata.name)),
     );
     this.policies = of('RolloutPolicy');
+    this.pinnedImageSets = of('PinnedImageSet');
     const configs = this.#withGenerated(of, { version, rest, templates }, findings);
     const known = byKey([...earlier.values(), ...configs]);
     this.machineConfigs = { get: (name) => known.get(name), list: () => configs };
@@ -80,6 +83,11 @@ export class OfflineView implements RenderView {
     return this.#refused.some(
       ({ kind, value }) => kind === 'MachineConfig' && selector.matches(labelsOf(value)),
     );
+  }
+
+  /** One of this kind could not be read. */
+  lacks(kind: string): boolean {
+    return this.#refused.some((object) => object.kind === kind);
   }
 
   /** What the controllers generate stands for a manifest of the same name. */

@@ -111,10 +111,30 @@ function refuseShape(error: z.ZodError, value: unknown, refuse: Refuse): void {
       refuse(path, 'the field is missing', 'add it');
       continue;
     }
+    const size = sizeProblem(issue);
+    if (size !== undefined) {
+      refuse(path, size.problem, size.fix);
+      continue;
+    }
     const text = issue.message.replace(/^Invalid input: /, '');
     const problem = text === 'Invalid input' ? 'a value of the wrong type' : lowerFirst(text);
     refuse(path, problem, EXPECTED[expected] ?? 'correct the value');
   }
+}
+
+/** Of a text or a list. */
+function sizeProblem(
+  issue: z.core.$ZodIssue,
+): { readonly problem: string; readonly fix: string } | undefined {
+  if (issue.code !== 'too_small' && issue.code !== 'too_big') return undefined;
+  const { origin } = issue;
+  if (origin !== 'string' && origin !== 'array') return undefined;
+  if (issue.code === 'too_small') {
+    const fix = origin === 'string' ? 'write a text, or remove the field' : 'add an entry';
+    return issue.minimum === 1 ? { problem: 'is empty', fix } : undefined;
+  }
+  const unit = origin === 'string' ? 'characters' : 'entries';
+  return { problem: `has more than ${issue.maximum} ${unit}`, fix: `leave ${unit} out` };
 }
 
 function isMissing(value: unknown, path: readonly Step[]): boolean {

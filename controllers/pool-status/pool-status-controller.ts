@@ -8,6 +8,7 @@ import { failureName, messageOf } from '../../core/errors';
 import { FIELD_MANAGER, PoolCondition } from '../../core/names';
 import type { MachineConfigNode, Node } from '../../core/node/types';
 import { isOnlyUpdateTaint } from '../../core/node/update-taint';
+import { hasSets, withPinnedCounts } from '../../core/pinned-images';
 import { isConditionTrue } from '../../core/pool/conditions';
 import { assignNodes, type Membership } from '../../core/pool/membership';
 import { poolStatus, type PoolStatus } from '../../core/pool/status';
@@ -22,6 +23,7 @@ import { expiriesNow, type OwnCertificates, withExpiries } from './certificate-e
 import { withControlPlaneLimit } from './control-plane-limit';
 import { findProblems, withProblems, type PoolProblem } from './pool-problems';
 import { ownedStatus, statusDiffers } from './status-patch';
+import { withStream } from './stream-of-pool';
 
 const FIELD_OWNER = `${FIELD_MANAGER.CONTROLLERS}-status`;
 
@@ -65,6 +67,7 @@ export class PoolStatusController {
       this.#queue.add(ALL_POOLS);
     };
     const { pools, nodes, machineConfigNodes, controllerConfigs } = deps.picture;
+    const { osImageStreams, pinnedImageSets } = deps.picture;
     const subscriptions = [
       pools.subscribe(changed),
       nodes.subscribe((event) => {
@@ -73,6 +76,8 @@ export class PoolStatusController {
       }),
       machineConfigNodes.subscribe(changed),
       controllerConfigs.subscribe(changed),
+      osImageStreams.subscribe(changed),
+      pinnedImageSets.subscribe(changed),
       deps.ownCertificates.onChange(changed),
     ];
     leading.addEventListener('abort', () => {
@@ -126,13 +131,16 @@ export class PoolStatusController {
       expiries,
     }: { readonly controlPlane: number; readonly expiries: readonly CertificateExpiry[] },
   ): Promise<void> {
-    const { writer, now } = this.#deps;
+    const { picture, writer, now } = this.#deps;
     const machineConfigNodes = this.#statesOf(nodes);
     const at = now();
     const computed = poolStatus({ pool, nodes, machineConfigNodes, now: at });
     const withLimit = withControlPlaneLimit(computed, pool, nodes, controlPlane, at);
     const withEnds = withExpiries(withLimit, expiries, at);
-    const status = ownedStatus(withProblems(withEnds, problems, pool, at));
+    const isPinned = hasSets(pool, picture.pinnedImageSets.list());
+    const withPinned = withPinnedCounts(withEnds, isPinned, machineConfigNodes);
+    const withOs = withStream(withPinned, picture);
+    const status = ownedStatus(withProblems(withOs, problems, pool, at));
     if (!statusDiffers(ownedStatus(pool.status), status)) return;
     const { name, uid } = pool.metadata;
     await writer.apply(

@@ -26,15 +26,19 @@ type OwnedStatus = Pick<
   | 'unavailableMachineCount'
   | 'degradedMachineCount'
   | 'certExpirys'
+  | 'poolSynchronizersStatus'
+  | 'osImageStream'
 > & { readonly conditions: readonly Condition[] };
 
 export function ownedStatus(status: PoolStatus | undefined): OwnedStatus {
   const { observedGeneration, configuration, machineCount, updatedMachineCount } = status ?? {};
   const { readyMachineCount, unavailableMachineCount, degradedMachineCount } = status ?? {};
+  const { poolSynchronizersStatus, osImageStream } = status ?? {};
   const certExpirys = status?.certExpirys?.length === 0 ? undefined : status?.certExpirys;
   return {
     ...optional({ observedGeneration, configuration, machineCount, updatedMachineCount }),
     ...optional({ readyMachineCount, unavailableMachineCount, degradedMachineCount, certExpirys }),
+    ...optional({ poolSynchronizersStatus, osImageStream }),
     conditions: (status?.conditions ?? []).filter(({ type }) => OWNED.has(type)),
   };
 }

@@ -1,2 +1,3 @@
 export * from './pinned-images';
 export * from './report';
+export * from './pool-counts';

@@ -3,7 +3,9 @@
 import { createHash } from 'node:crypto';
 import type { FieldProblem } from '../field-problem';
 import { IMAGE_FIX, imageProblem } from '../machine-config/admission-images';
+import type { LabelSelector, ObjectMeta } from '../object-meta';
 import type { MachineConfigPool } from '../pool/types';
+import { compileSelector, type Labels } from '../selectors';
 import { listAt, textAt } from '../values-at';
 
 /** As the server gives it to a host. */
@@ -19,41 +21,69 @@ export interface PinnedImages {
 /** As many as the sets of a pool may have together; MCO's limit for one set. */
 export const MOST_IMAGES = 500;
 
+/** A stored PinnedImageSet. */
+export interface PinnedImageSet {
+  readonly metadata: ObjectMeta;
+  readonly spec?: unknown;
+}
+
 /**
- * The images of all sets that the pool names.
+ * Those that the pool names, and those whose labels its selector of MachineConfigs matches.
  *
- * @param setNamed - a PinnedImageSet; undefined = there is none
- * @returns with a sentence for each part that no host gets
+ * @see MCO pkg/controller/pinnedimageset: it writes the matching ones into the pool
  */
+export function setsOfPool(
+  { spec }: MachineConfigPool,
+  sets: readonly PinnedImageSet[],
+): readonly PinnedImageSet[] {
+  const names = (spec.pinnedImageSets ?? []).map(({ name }) => name);
+  const matches = selectorOf(spec.machineConfigSelector);
+  return sets.filter(({ metadata }) => names.includes(metadata.name) || matches(metadata.labels));
+}
+
+/** Or names some that are not there. */
+export function hasSets(pool: MachineConfigPool, sets: readonly PinnedImageSet[]): boolean {
+  return (pool.spec.pinnedImageSets ?? []).length > 0 || setsOfPool(pool, sets).length > 0;
+}
+
+/** As with MachineConfigs, an empty one matches nothing. */
+function selectorOf(selector: LabelSelector | undefined): (labels?: Labels) => boolean {
+  try {
+    const compiled = compileSelector(selector);
+    return (labels) => !compiled.empty && compiled.matches(labels);
+  } catch {
+    // The render of the pool reports it.
+    return () => false;
+  }
+}
+
+/** @returns with a sentence for each part that no host gets */
 export function pinnedOfPool(
   pool: MachineConfigPool,
-  setNamed: (name: string) => unknown,
+  sets: readonly PinnedImageSet[],
 ): { readonly pinned: PinnedImages; readonly problems: readonly string[] } {
   const { name } = pool.metadata;
-  const problems: string[] = [];
+  const problems = (pool.spec.pinnedImageSets ?? []).flatMap(({ name: set }, index) => {
+    const field = `machineconfigpool ${name}: spec.pinnedImageSets[${index}].name`;
+    const isThere = sets.some(({ metadata }) => metadata.name === set);
+    return isThere
+      ? []
+      : [`${field}: there is no PinnedImageSet ${set}; make it, or remove the entry`];
+  });
   const images = new Set<string>();
-  for (const [index, { name: set = '' }] of (pool.spec.pinnedImageSets ?? []).entries()) {
-    const stored = setNamed(set);
-    if (stored === undefined) {
-      const field = `machineconfigpool ${name}: spec.pinnedImageSets[${index}].name`;
-      problems.push(`${field}: there is no PinnedImageSet ${set}; make it, or remove the entry`);
-    }
-    for (const [at, entry] of listAt(stored, 'spec', 'pinnedImages').entries()) {
+  for (const { metadata, spec } of setsOfPool(pool, sets)) {
+    for (const [at, entry] of listAt(spec, 'pinnedImages').entries()) {
       const image = textAt(entry, 'name') ?? '';
       const problem = image === '' ? 'is missing' : imageProblem(image);
+      const field = `PinnedImageSet ${metadata.name}: spec.pinnedImages[${at}].name`;
       if (problem === undefined) images.add(image);
-      else
-        problems.push(
-          `PinnedImageSet ${set}: spec.pinnedImages[${at}].name: ${problem}; ${IMAGE_FIX}`,
-        );
+      else problems.push(`${field}: ${problem}; ${IMAGE_FIX}`);
     }
   }
   const sorted = [...images].sort();
   if (sorted.length > MOST_IMAGES) {
-    const fix = 'name fewer sets';
-    problems.push(
-      `machineconfigpool ${name}: spec.pinnedImageSets: ${sorted.length} images, and hosts take ${MOST_IMAGES}; ${fix}`,
-    );
+    const found = `its PinnedImageSets have ${sorted.length} images, and hosts take ${MOST_IMAGES}`;
+    problems.push(`machineconfigpool ${name}: ${found}; give it fewer sets`);
   }
   return { pinned: sealedImages(name, sorted.slice(0, MOST_IMAGES)), problems };
 }

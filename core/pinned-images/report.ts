@@ -16,7 +16,8 @@ export interface PinnedReport {
   readonly problem?: string;
 }
 
-export const PROBLEM_LIMIT = 1024;
+/** A line of a container runtime names the image twice. */
+export const PROBLEM_LIMIT = 4096;
 
 const PROGRESSING = NodeCondition.PINNED_IMAGE_SETS_PROGRESSING;
 const DEGRADED = NodeCondition.PINNED_IMAGE_SETS_DEGRADED;
@@ -56,7 +57,7 @@ export function pinnedConditions(
   const degraded =
     failed.length === 0
       ? says(DEGRADED, 'False', 'AsExpected', 'no pinned image has failed')
-      : says(DEGRADED, 'True', 'PrefetchFailed', cut(fewSentences(failed), 4 * PROBLEM_LIMIT));
+      : says(DEGRADED, 'True', 'PrefetchFailed', cut(fewSentences(failed), 2 * PROBLEM_LIMIT));
   return [progressing, degraded].map((value) => {
     const before = shown.find(({ type }) => type === value.type);
     const since = before?.status === value.status ? before.lastTransitionTime : undefined;

@@ -80,3 +80,13 @@ export function chosenStream(
     extensionsImage: imageAt('osExtensionsImage'),
   };
 }
+
+/** The stream that has this OS image; undefined = none. @param stored - the OSImageStream */
+export function streamWith(stored: unknown, osImage: string): string | undefined {
+  if (osImage === '') return undefined;
+  const streams = listAt(stored, 'status', 'availableStreams');
+  return textAt(
+    streams.find((stream) => textAt(stream, 'osImage') === osImage),
+    'name',
+  );
+}

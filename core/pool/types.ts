@@ -14,7 +14,7 @@ export interface MachineConfigPool {
     /** A stream of the OSImageStream `cluster`: `image-stream.ts`. */
     readonly osImageStream?: { readonly name?: string };
     /** By name: `core/pinned-images`. */
-    readonly pinnedImageSets?: readonly { readonly name?: string }[];
+    readonly pinnedImageSets?: readonly { readonly name: string }[];
   };
   readonly status?: {
     readonly observedGeneration?: number;
@@ -30,8 +30,22 @@ export interface MachineConfigPool {
       /** RFC 3339; null = unknown, as others may write it. */
       readonly expiry?: string | null;
     }[];
+    /** `core/pinned-images`. */
+    readonly poolSynchronizersStatus?: readonly PoolSynchronizer[];
+    /** The stream of the OS image that all nodes have: `image-stream.ts`. */
+    readonly osImageStream?: { readonly name?: string };
     readonly conditions?: readonly Condition[];
   };
+}
+
+/** How many nodes have what is brought to them beside the config. */
+export interface PoolSynchronizer {
+  readonly poolSynchronizerType: string;
+  readonly machineCount: number;
+  readonly updatedMachineCount: number;
+  readonly readyMachineCount: number;
+  readonly availableMachineCount: number;
+  readonly unavailableMachineCount: number;
 }
 
 /** A rendered config by name, and its MachineConfigs, sorted by name. */

@@ -7,19 +7,29 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { backoffMs } from '../../core/backoff';
 import { printableWithin } from '../../core/drift';
 import { failureName, fail, messageOf } from '../../core/errors';
+import { fewSentences } from '../../core/few';
 import { type PinnedImages, type PinnedReport, PROBLEM_LIMIT } from '../../core/pinned-images';
 import { retryAfterOf } from '../drift/news';
 import type { Log } from '../log';
+
+interface Room {
+  readonly free: number;
+  readonly total: number;
+}
 
 export interface PinnedPorts {
   readonly node: string;
   /** @throws `ConfigFetchFailed` (`details.retryAfter`, seconds) */
   ask(report: PinnedReport, signal: AbortSignal): Promise<PinnedImages | undefined>;
   has(image: string, signal: AbortSignal): Promise<boolean>;
+  /** Compressed; undefined = not known before the pull. */
+  bytes(image: string, signal: AbortSignal): Promise<number | undefined>;
   /** @throws `PullFailed`, `OsCommandFailed` */
   pull(image: string, signal: AbortSignal): Promise<void>;
-  /** Of the file system of the images: from 0 to 1. */
-  freePart(): Promise<number>;
+  /** Of the file system of the images, in bytes. */
+  room(): Promise<Room>;
+  /** Those that are there, and no others. @throws `OsCommandFailed` */
+  pin(images: readonly string[], signal: AbortSignal): Promise<void>;
 }
 
 interface PinnedOptions {
@@ -35,8 +45,11 @@ interface PinnedOptions {
 const POLL_MS = 180_000;
 /** After a question without an answer, or an image that could not be pulled. */
 const RETRY = { firstMs: 10_000, maxMs: 300_000 };
-/** At 85 % the kubelet begins to delete images. */
+/** Of the file system, after a pull: at 85 % used the kubelet begins to delete images. */
 const LEAST_FREE = 0.2;
+/** Times the compressed size: packed and unpacked. */
+const UNPACKING = 3;
+const MIB = 1024 * 1024;
 
 /** Until the signal aborts. Failures are logged, reported and retried. */
 export async function followPinnedImages(
@@ -112,10 +125,14 @@ class PinnedFollower {
       signal.throwIfAborted();
       if (problem === 'there' || problem === 'pulled') this.#present += 1;
       else problems.add(problem);
+      if (problem !== 'pulled') continue;
+      problems.add(await this.#pin(images));
       // Others are wanted by now.
-      if (problem === 'pulled' && (await this.#ask())) return this.#pullMissing();
+      if (await this.#ask()) return this.#pullMissing();
     }
-    const text = printableWithin([...problems].join('; '), PROBLEM_LIMIT);
+    problems.add(await this.#pin(images));
+    problems.delete('');
+    const text = printableWithin(fewSentences([...problems]), PROBLEM_LIMIT);
     this.#problem = text === '' ? undefined : text;
     const isNews = JSON.stringify(this.#report()) !== this.#told;
     if (isNews && (await this.#ask())) return this.#pullMissing();
@@ -129,8 +146,8 @@ class PinnedFollower {
     const { node } = this.#ports;
     try {
       if (await this.#ports.has(image, signal)) return 'there';
-      const free = await this.#ports.freePart();
-      if (free < LEAST_FREE) return noRoom(image, free);
+      const full = await this.#noRoom(image);
+      if (full !== undefined) return full;
       log.info({ node, image }, 'pulling a pinned image');
       await this.#ports.pull(image, signal);
       log.info({ node, image }, 'pulled a pinned image');
@@ -139,6 +156,30 @@ class PinnedFollower {
       if (signal.aborted || failureName(error) === undefined) throw error;
       log.warn({ node, image, reason: messageOf(error) }, 'a pinned image was not pulled');
       return messageOf(error);
+    }
+  }
+
+  async #noRoom(image: string): Promise<string | undefined> {
+    const bytes = (await this.#ports.bytes(image, this.#options.signal)) ?? 0;
+    const { free, total } = await this.#ports.room();
+    const needed = UNPACKING * bytes + LEAST_FREE * total;
+    return free < needed ? noRoom(image, { free, needed, bytes }) : undefined;
+  }
+
+  /** Or why the kubelet may delete them; empty = they are pinned. */
+  async #pin(images: readonly string[]): Promise<string> {
+    const { signal, log } = this.#options;
+    const { node } = this.#ports;
+    if (this.#wanted === undefined) return '';
+    try {
+      await this.#ports.pin(images, signal);
+      return '';
+    } catch (error) {
+      if (signal.aborted || failureName(error) === undefined) throw error;
+      // Most machines have none, and then it is of no interest.
+      const level = images.length === 0 ? 'debug' : 'warn';
+      log[level]({ node, reason: messageOf(error) }, 'images were not pinned');
+      return `images are not pinned: ${messageOf(error)}`;
     }
   }
 
@@ -151,11 +192,18 @@ class PinnedFollower {
   }
 }
 
-function noRoom(image: string, free: number): string {
-  const percent = (part: number): number => Math.floor(part * 100);
+interface Lack {
+  readonly free: number;
+  readonly needed: number;
+  readonly bytes: number;
+}
+
+function noRoom(image: string, { free, needed, bytes }: Lack): string {
+  const mib = (amount: number): string => `${Math.ceil(amount / MIB)} MiB`;
+  const own = bytes === 0 ? '' : `${UNPACKING} times its ${mib(bytes)}, and `;
   return (
-    `image ${image} is not pulled: ${percent(free)} % of the file system of the images are free, ` +
-    `and ${percent(LEAST_FREE)} % are needed; make room, or unpin images`
+    `image ${image} is not pulled: the file system of the images has ${mib(free)} free and needs ` +
+    `${mib(needed)} (${own}${LEAST_FREE * 100} % that stay free); make room, or unpin images`
   );
 }
 

@@ -35,7 +35,7 @@ export function servePinnedImages(host: FastifyInstance, dependencies: PinnedDep
     if ('reason' in own) return later(reply, own.reason);
     const pool = pools.find(({ metadata }) => metadata.name === own.pool);
     if (pool === undefined) return later(reply, `pool ${own.pool} is not known to the server`);
-    const given = pinnedOfPool(pool, (set) => cluster.pinnedImageSet(set));
+    const given = pinnedOfPool(pool, cluster.pinnedImageSets());
     const { report } = read;
     const isKnown = await recorder.record(name, (known, instant) =>
       pinnedConditions(report, given, known, instant),

@@ -10,7 +10,7 @@ const Report = z.strictObject({
   problem: z.exactOptional(z.string().min(1).max(PROBLEM_LIMIT).transform(printable)),
 });
 
-export const PINNED_REPORT_BYTES = 16 * 1024;
+export const PINNED_REPORT_BYTES = 32 * 1024;
 
 /** @returns every problem by field, when there are some */
 export function readPinnedReport(

@@ -1,12 +1,11 @@
 /** A pod is pulled through a mirror of its registry, without a reboot; a blocked registry is not asked. */
 
-import { readFileSync } from 'node:fs';
 import { copyFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { repositoryRoot } from '../../tools/repository-root';
 import { execute } from './execute';
 import { REGISTRY } from './machine/os-registry';
 import { hostConfig, plainFile } from './support/configs';
+import { CONTAINERD_CONFIG } from './support/containerd';
 import { POOL } from './support/fleet';
 import { rootOf } from './support/picture';
 import { hostNetworkPods } from './support/pods';
@@ -19,22 +18,13 @@ const IMAGE = 'team/workload';
 const ARCHIVE = 'usr/lib/node/images/images-test-workload-.tar';
 const RUNTIME = `01-${POOL}-container-runtime`;
 const HOSTS = `/etc/containerd/certs.d/${SOURCE}/hosts.toml`;
-/** As a person turns the folder on. */
-const CONTAINERD = `${readFileSync(
-  join(repositoryRoot(), 'test/hosts/image/common/etc/containerd/config.toml'),
-  'utf8',
-)}
-  [plugins."io.containerd.grpc.v1.cri".registry]
-    config_path = "/etc/containerd/certs.d"
-`;
-
 let world: World;
 
 beforeAll(async () => {
   world = await startWorld({ hosts: 1, policy: { verify: { readySeconds: 1 } } });
   for (const tag of ['1', '2']) await push(tag);
   const config = await world.roll(
-    hostConfig(RUNTIME, { files: [plainFile('/etc/containerd/config.toml', CONTAINERD)] }),
+    hostConfig(RUNTIME, { files: [plainFile('/etc/containerd/config.toml', CONTAINERD_CONFIG)] }),
   );
   await world.allUpdatedTo(config);
 }, START_MS);

@@ -241,6 +241,25 @@ const BINARIES = {
       systems: ['linux', 'darwin'],
     },
   },
+  // Pulls images on the machines of tests, as on a node that kubeadm has made.
+  crictl: {
+    folder: 'cri-tools',
+    version: '1.37.0',
+    goPackage: 'sigs.k8s.io/cri-tools/cmd/crictl',
+    goVariables: { 'sigs.k8s.io/cri-tools/pkg/version.Version': 'v1.37.0' },
+    buildMinutes: 1,
+    release: {
+      host: 'github',
+      path: '/kubernetes-sigs/cri-tools/releases/download/v{version}/crictl-v{version}-{os}-{arch}.tar.gz',
+      checksum: {
+        host: 'github',
+        path: '/kubernetes-sigs/cri-tools/releases/download/v{version}/crictl-v{version}-{os}-{arch}.tar.gz.sha256',
+        format: ChecksumFormat.DIGEST,
+      },
+      member: 'crictl',
+      systems: ['linux'],
+    },
+  },
   // Test alerts, and the queries of alerts and dashboard.
   prometheus: {
     ...PROMETHEUS,
@@ -269,6 +288,7 @@ const TEST_BINARY_NAMES: readonly BinaryName[] = [
   'ignition-validate-2',
   'butane',
   'helm',
+  'crictl',
   'prometheus',
   'promtool',
 ];

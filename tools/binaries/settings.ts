@@ -40,6 +40,7 @@ const OVERRIDE_VARIABLES: Readonly<Record<BinaryName, string>> = {
   'ignition-validate-2': 'SLIPWAY_IGNITION_VALIDATE_2',
   butane: 'SLIPWAY_BUTANE',
   helm: 'SLIPWAY_HELM',
+  crictl: 'SLIPWAY_CRICTL',
   prometheus: 'SLIPWAY_PROMETHEUS',
   promtool: 'SLIPWAY_PROMTOOL',
 };

@@ -3,6 +3,7 @@
 import { mkdtemp, rm, symlink } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { freePorts } from '../processes/free-ports';
 import { CertificateUse, issueCertificate, newAuthority } from '../cluster/certificates';
 import { type Registry, startRegistry } from './registry';
 
@@ -10,7 +11,6 @@ const USER = 'puller';
 export const GUARDED_PASSWORD = 'open-sesame-of-the-story';
 /** bcrypt of the password, at the lowest cost. */
 const HTPASSWD = `${USER}:$2b$04$OSTeVMlEU3dhLvw8cP6cM.6EruknRBePEyHz8y7.EvkAII4jQRpUW\n`;
-const HOST = '127.0.0.1';
 
 export interface GuardedRegistry {
   readonly registry: Registry;
@@ -21,18 +21,22 @@ export interface GuardedRegistry {
   stop(): Promise<void>;
 }
 
-/** With the images of `open`, which must be there already. */
-export async function startGuardedRegistry(open: Registry): Promise<GuardedRegistry> {
+/** With the images of `open`, which must be there already. @param host - an address of this machine */
+export async function startGuardedRegistry(
+  open: Registry,
+  host = '127.0.0.1',
+): Promise<GuardedRegistry> {
   const directory = await mkdtemp(join(tmpdir(), 'slipway-guarded-'));
   await symlink(join(open.directory, 'storage'), join(directory, 'storage'));
   const authority = await newAuthority('guarded-registry');
   const { certificate, key } = await issueCertificate(authority, {
-    subject: { commonName: HOST },
+    subject: { commonName: host },
     use: CertificateUse.SERVER,
-    addresses: [HOST],
+    addresses: [host],
   });
   const tls = { certificate, key, authority: authority.certificate };
-  const registry = await startRegistry({ directory, htpasswd: HTPASSWD, tls });
+  const address = `${host}:${String((await freePorts(1))[0])}`;
+  const registry = await startRegistry({ address, directory, htpasswd: HTPASSWD, tls });
   return {
     registry,
     authority: authority.certificate,

@@ -91,6 +91,7 @@ async function prepareMachines() {
   if (all) {
     const archive = ['tools/setup/host-archive.mjs'];
     await prepare([HOSTS], 'the host worker was not packed', archive);
+    await prepare([HOSTS], 'crictl is not there', ['dist/tools/fetch.js', 'crictl']);
   }
   const images = ['dist/test/hosts/build/main.js'];
   await prepare([HOSTS], 'the images of the machines are not there', images);

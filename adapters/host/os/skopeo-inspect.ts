@@ -24,36 +24,57 @@ type Ask = (reference: string, ...flags: readonly string[]) => Promise<JsonField
 export function createSkopeoInspector({ run, root }: SkopeoParts): InspectImage {
   return async (image, signed, { signal }) => {
     if (signed) await requireVerification(run);
-    const file = await registryCredentials(root);
-    // Without a file for OS images the pull is anonymous.
-    const credentials = file === undefined ? ['--no-creds'] : ['--authfile', file];
-    const ask: Ask = async (reference, ...flags) => {
-      const words = ['inspect', ...flags, ...credentials, `docker://${reference}`];
-      const end = await run('skopeo', words, { signal, timeoutMs: TIMEOUT_MS });
-      if (end.status !== 0) {
-        throw fail('PullFailed', `image ${image}: ${failed('skopeo', words, end).message}`);
-      }
-      const whole = { ...end, lines: [end.lines.join('')] };
-      return readFields('skopeo inspect', lastJson('skopeo', words, whole));
-    };
+    const ask = askSkopeo({ run, image, authFile: await registryCredentials(root), signal });
     const found = await ask(image, '--no-tags');
-    const architecture = found.text('Architecture');
-    const layers =
-      found.optionalObjects('LayersData')?.map((layer) => ({
-        digest: layer.text('Digest'),
-        bytes: layer.count('Size'),
-      })) ?? (await layersOfManifest(ask, image, architecture));
+    const layers = await layersOf(ask, image, found);
     const labels = found.optionalObject('Labels');
     const present = await pulledLayers(root);
     const missing = layers.filter(({ digest }) => !present.has(digest));
     return {
-      architecture,
+      architecture: found.text('Architecture'),
       missingBytes: missing.reduce((sum, { bytes }) => sum + bytes, 0),
       bootable: ['ostree.bootable', 'containers.bootc'].some(
         (label) => labels?.optionalText(label) !== undefined,
       ),
     };
   };
+}
+
+interface Asking {
+  readonly run: RunCommand;
+  /** For messages. */
+  readonly image: string;
+  /** Undefined = anonymously. */
+  readonly authFile: string | undefined;
+  readonly signal: AbortSignal;
+}
+
+/** @returns a function that throws `PullFailed` */
+export function askSkopeo({ run, image, authFile, signal }: Asking): Ask {
+  const credentials = authFile === undefined ? ['--no-creds'] : ['--authfile', authFile];
+  return async (reference, ...flags) => {
+    const words = ['inspect', ...flags, ...credentials, `docker://${reference}`];
+    const end = await run('skopeo', words, { signal, timeoutMs: TIMEOUT_MS });
+    if (end.status !== 0) {
+      throw fail('PullFailed', `image ${image}: ${failed('skopeo', words, end).message}`);
+    }
+    const whole = { ...end, lines: [end.lines.join('')] };
+    return readFields('skopeo inspect', lastJson('skopeo', words, whole));
+  };
+}
+
+/** @param found - what `skopeo inspect` says of the image */
+export async function layersOf(
+  ask: Ask,
+  image: string,
+  found: JsonFields,
+): Promise<readonly Layer[]> {
+  return (
+    found.optionalObjects('LayersData')?.map((layer) => ({
+      digest: layer.text('Digest'),
+      bytes: layer.count('Size'),
+    })) ?? (await layersOfManifest(ask, image, found.text('Architecture')))
+  );
 }
 
 /** For skopeo before 1.10. */

@@ -21,6 +21,7 @@ import { createMachine, type Machine } from '../machine/machine';
 import { CONTROL_PLANE } from '../machine/network';
 import { REGISTRY } from '../machine/os-registry';
 import { BASE, withBase } from './container-images';
+import { CONTAINERD_CONFIG } from './containerd';
 import { withServers } from './servers';
 
 const ROOT = repositoryRoot();
@@ -106,7 +107,6 @@ async function bootMachines(
   { image, cluster, directory }: Omit<Place, 'temporal'> & { readonly image: string },
 ): Promise<void> {
   const hosts = names.map((_, index) => `10.211.0.${11 + index} ${SERVER}\n`).join('');
-  const containerd = await readFile(join(ROOT, CONTAINERD), 'utf8');
   for (const [index, name] of names.entries()) {
     const machine = await createMachine({
       directory: join(directory, 'machines'),
@@ -121,7 +121,7 @@ async function bootMachines(
         '/etc/hosts': hosts,
         // Where kubeadm has it.
         '/var/lib/kubelet/pki/kubelet-client-current.pem': `${certificate}${key}`,
-        '/etc/containerd/config.toml': `${containerd}${PULL_FROM_CERTS_D}`,
+        '/etc/containerd/config.toml': CONTAINERD_CONFIG,
         [`/etc/containerd/certs.d/${REGISTRY}/hosts.toml`]: `[host."http://${REGISTRY}"]\n`,
       },
     });
@@ -138,13 +138,6 @@ async function bootMachines(
     await cluster.admin.call('PATCH', path, { metadata: { labels: CONTROL_PLANE_LABELS } });
   }
 }
-
-const CONTAINERD = 'test/hosts/image/common/etc/containerd/config.toml';
-/** The registry of the suite speaks plain HTTP. */
-const PULL_FROM_CERTS_D = `
-  [plugins."io.containerd.grpc.v1.cri".registry]
-    config_path = "/etc/containerd/certs.d"
-`;
 
 type Tools = Pick<SelfHosted, 'kubectl' | 'slipway' | 'readyPods'>;
 

@@ -7,8 +7,8 @@ import { join } from 'node:path';
 import { execute } from '../execute';
 
 export interface SmallDisk {
-  /** Fills all but a megabyte. */
-  fill(): void;
+  /** @param left - bytes that stay free; default: a megabyte */
+  fill(left?: number): void;
   /** Removes what `fill` wrote. */
   free(): void;
   /** After the machine was removed. */
@@ -28,9 +28,9 @@ export async function createSmallDisk(machine: string, mebibytes: number): Promi
   await mkdir(folder, { recursive: true });
   await execute('mount', ['-t', 'tmpfs', '-o', `size=${mebibytes}m,mode=755`, 'tmpfs', folder]);
   return {
-    fill: () => {
+    fill: (left = MIB) => {
       const { bavail, bsize } = statfsSync(folder);
-      execFileSync('fallocate', ['--length', String(bavail * bsize - MIB), ballast]);
+      execFileSync('fallocate', ['--length', String(bavail * bsize - left), ballast]);
     },
     free: () => rmSync(ballast, { force: true }),
     remove: async () => {

@@ -16,8 +16,10 @@ import { pushImage, pushPayload, startRegistry, type Registry } from '../../../t
 import {
   aConfig,
   aFile,
+  aNode,
   aPool,
   condition,
+  createNode,
   roleSelector,
   useControllers,
 } from '../controllers/fixture';
@@ -132,6 +134,7 @@ describe('slipway os', () => {
     expect(condition(shown, 'OSImageOverridden')?.message).toContain('MachineConfig 99-gpu-os');
 
     const told = await set(images.packages);
+    expect(told).toContain('the way back: slipway os set --release ');
     expect(told).toContain(`pool gpu keeps ${images.two} of MachineConfig 99-gpu-os`);
     await renderedWith('worker', images.packages, '');
     await renderedWith('gpu', images.two, '');
@@ -176,6 +179,19 @@ describe('slipway os', () => {
     const { context, out } = person();
     await osStatus(context, 'table');
     expect(out.join('')).toMatch(/^ten .* stream rhel-10 /m);
+  });
+
+  it('shows nodes that have no config, and pools without one', async () => {
+    const { client } = fixture.api;
+    await client.create(MACHINE_CONFIG_POOLS, aPool('bare'));
+    await createNode(client, aNode('b1', ['bare']));
+    const { context, out } = person();
+    await osStatus(context, 'json');
+    expect(JSON.parse(out.join(''))).toMatchObject({
+      pools: expect.arrayContaining([
+        { pool: 'bare', nodes: 1, images: [{ image: 'unknown', staged: 0, booted: 1 }] },
+      ]) as unknown,
+    });
   });
 
   it('refuses an image that is no release, and changes nothing', async () => {

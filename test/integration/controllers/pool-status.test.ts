@@ -5,6 +5,7 @@ import {
   MACHINE_CONFIG_POOLS,
   MACHINE_CONFIGS,
   NODES,
+  OS_IMAGE_STREAMS,
 } from '../../../adapters/kube/resources';
 import { AUTHORITY_DAYS } from '../../../core/certificates';
 import { CONTROLLER_CONFIG } from '../../../core/controller-config';
@@ -12,9 +13,11 @@ import { driftStatus } from '../../../core/drift';
 import { ANNOTATION, FIELD_MANAGER } from '../../../core/names';
 import { mcnConditions } from '../../../core/node/conditions';
 import { NodePhase } from '../../../core/node/lifecycle';
+import type { Condition } from '../../../core/object-meta';
+import { pinnedConditions, sealedImages } from '../../../core/pinned-images';
 import type { MachineConfigPool } from '../../../core/pool/types';
 import { writeWithoutRules } from '../crds/without-rules';
-import { driftWriter } from '../../../server/cluster-watch';
+import { conditionWriter, driftWriter } from '../../../server/cluster-watch';
 import {
   aConfig,
   aFile,
@@ -145,10 +148,69 @@ describe('the status of a pool', () => {
       unavailableMachineCount: 0,
       degradedMachineCount: 0,
       configuration: { name: config },
+      poolSynchronizersStatus: [
+        {
+          poolSynchronizerType: 'PinnedImageSets',
+          machineCount: 2,
+          updatedMachineCount: 2,
+          readyMachineCount: 2,
+          availableMachineCount: 2,
+          unavailableMachineCount: 0,
+        },
+      ],
     });
+    expect(updated.status?.osImageStream).toBeUndefined();
     expect(
       await metric(fixture.controllers.metrics, 'mco_updated_machine_count', { pool: 'worker' }),
     ).toBe(2);
+  });
+
+  it('counts no node of a pool with pinned images before its host says that it has them', async () => {
+    const { client } = fixture.api;
+    const spec = { pinnedImageSets: [{ name: 'release' }] };
+    await client.patch(MACHINE_CONFIG_POOLS, { name: 'worker' }, { spec });
+    const hasThem = (count: number) => (pool: MachineConfigPool) =>
+      pool.status?.poolSynchronizersStatus?.[0]?.updatedMachineCount === count;
+    await fixture.observer.pool('worker', hasThem(0));
+
+    const given = { pinned: sealedImages('worker', []), problems: [] };
+    const said = { given: given.pinned.digest, present: 0 };
+    const shown: Condition[] = [
+      { type: 'PinnedImageSetsDegraded', status: 'False', reason: 'AsExpected', message: '' },
+    ];
+    const known = { status: { conditions: shown } };
+    const conditions = pinnedConditions(said, given, known, '2030-01-01T00:00:00Z');
+    await conditionWriter(client, FIELD_MANAGER.SERVER_PINNED)('w1', conditions);
+    await fixture.observer.pool('worker', hasThem(1));
+  });
+
+  it('names the stream whose image all nodes have, until the pool updates', async () => {
+    const { client } = fixture.api;
+    const osImageURL = `registry.example.com/os@sha256:${'9'.repeat(64)}`;
+    const availableStreams = [
+      { name: 'rhel-9', osImage: osImageURL, osExtensionsImage: osImageURL },
+    ];
+    const metadata = { name: 'cluster' };
+    await client.apply(OS_IMAGE_STREAMS, { metadata, spec: {} }, { fieldManager: 'mco' });
+    const status = { defaultStream: 'rhel-9', availableStreams };
+    const how = { fieldManager: 'mco', subresource: 'status' };
+    await client.apply(OS_IMAGE_STREAMS, { metadata, status }, how);
+    const before = await fixture.observer.pool('worker', is('Updated', 'True'));
+    const object = aConfig('50-os', 'worker', []);
+    await client.create(MACHINE_CONFIGS, { ...object, spec: { ...object.spec, osImageURL } });
+    const target = await fixture.observer.pool(
+      'worker',
+      ({ spec }) => spec.configuration?.name !== before.spec.configuration?.name,
+    );
+    const [old = '', config = ''] = [before, target].map(({ spec }) => spec.configuration?.name);
+    for (const node of ['w1', 'w2']) await putOn(client, node, config);
+    const there = ({ status: now }: MachineConfigPool) => now?.osImageStream?.name === 'rhel-9';
+    await fixture.observer.pool('worker', there);
+
+    await putOn(client, 'w2', old);
+    await fixture.observer.pool('worker', (pool) => !there(pool));
+    await putOn(client, 'w2', config);
+    await fixture.observer.pool('worker', there);
   });
 
   it('counts and names a failed node, and degrades the pool', async () => {

@@ -43,7 +43,7 @@ async function start(given: Pick<ServerDependencies, 'limits' | 'timeouts'>) {
       machineConfigNode: () => undefined,
       policy: () => undefined,
       machineConfiguration: () => undefined,
-      pinnedImageSet: () => undefined,
+      pinnedImageSets: () => [],
       missing: () => [],
       onMoved: () => () => undefined,
     },

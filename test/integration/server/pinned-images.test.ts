@@ -89,6 +89,17 @@ it('gives a host the images of its pool, and shows how far it is', async () => {
   ]);
 });
 
+it('gives a host also the images of a set with the label of its pool', async () => {
+  const role = 'machineconfiguration.openshift.io/role';
+  const set = { metadata: { name: 'labelled', labels: { [role]: 'worker' } } };
+  const spec = { pinnedImages: [{ name: image('3') }] };
+  await fixture.kube.admin.apply(PINNED_IMAGE_SETS, { ...set, spec }, { fieldManager: 'a-person' });
+  await eventually(async () => {
+    const given = await ask({ present: 0 });
+    expect(given?.images).toEqual([image('1'), image('2'), image('3')]);
+  });
+});
+
 it('refuses a report that is none', async () => {
   const odd = { present: -1, secret: 'x' } as unknown as PinnedReport;
   await expect(ask(odd)).rejects.toMatchObject({

@@ -2,6 +2,7 @@ import type { RegistryClient } from '../../../adapters/registry';
 import { osSet, type OsSetOptions } from '../../../cli/commands/os-set';
 import { EXIT } from '../../../cli/exit-codes';
 import type { CliOs, ClusterOs } from '../../../cli/os/cluster-os';
+import type { CliContext } from '../../../cli/ports';
 import type { MachineConfig } from '../../../core/machine-config';
 import { LABEL } from '../../../core/names';
 import type { MachineConfigPool } from '../../../core/pool/types';
@@ -36,10 +37,12 @@ function given(
   pools: readonly MachineConfigPool[] = [aPool('worker')],
   configs: readonly MachineConfig[] = [],
   cluster: ClusterOs | undefined = EMPTY,
+  release?: string,
 ) {
   const written: unknown[] = [];
   const os: CliOs = {
     ofCluster: () => Promise.resolve(cluster),
+    releaseSet: () => Promise.resolve(release),
     machineConfig: (name) =>
       Promise.resolve(configs.find(({ metadata }) => metadata.name === name)),
     setForCluster: async (images) => void written.push(images),
@@ -73,6 +76,15 @@ describe('for the cluster', () => {
         `the way back: slipway os set ${image('1')} --extensions ${image('2')}\n` +
         'watch it: slipway os status\n',
     );
+  });
+
+  it('goes back to a release by its name, which brings version and streams back, too', async () => {
+    const release = `quay.io/okd/release@${digest('5')}`;
+    const before = { osImage: image('1'), extensionsImage: image('2'), version: '4.20.0' };
+    const cluster = { ...before, releaseImage: release };
+    const { set, err } = given([aPool('worker')], [], cluster, release);
+    await set(image('3'));
+    expect(err.join('')).toContain(`the way back: slipway os set --release ${release}\n`);
   });
 
   it('takes away the extensions image of the old OS', async () => {
@@ -246,4 +258,17 @@ it.each<[string, string | undefined, Omit<OsSetOptions, 'registry'>, string]>([
     message: expect.stringContaining(message) as unknown,
   });
   expect(written).toEqual([]);
+});
+
+it.each<[string | undefined, Omit<OsSetOptions, 'registry'>]>([
+  ['fedora-coreos:stable', {}],
+  [image('1'), { extensions: 'fedora-coreos:stable' }],
+  [undefined, { release: 'fedora-coreos:stable' }],
+])('refuses the wrong name of %s %j before it asks the cluster', async (what, options) => {
+  const { context } = aContext({} as CliOs, {});
+  const away: CliContext = { ...context, cluster: () => Promise.reject(new Error('away')) };
+  const registry = {} as RegistryClient;
+  await expect(osSet(away, what, { ...options, registry })).rejects.toThrow(
+    '"fedora-coreos:stable" is not the full name of an image',
+  );
 });

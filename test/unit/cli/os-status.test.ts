@@ -58,6 +58,7 @@ async function status(
   const os = {
     ofCluster: () => Promise.resolve(cluster),
     machineConfig: (name: string) => {
+      if (name === '') throw new Error('no object has an empty name');
       reads.push(name);
       return Promise.resolve(configs.find(({ metadata }) => metadata.name === name));
     },

@@ -95,7 +95,7 @@ function aServer(options: Seen = {}) {
       },
       policy: () => undefined,
       machineConfiguration: () => undefined,
-      pinnedImageSet: () => undefined,
+      pinnedImageSets: () => [],
       missing: () => options.missing ?? [],
       onMoved: () => () => undefined,
     },

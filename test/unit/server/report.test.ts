@@ -90,7 +90,7 @@ function aServer(options: Given = {}) {
       machineConfigNode: () => (options.without === undefined ? state.known : undefined),
       policy: (name) =>
         options.policy === undefined ? undefined : { metadata: { name }, spec: options.policy },
-      pinnedImageSet: () => undefined,
+      pinnedImageSets: () => [],
       machineConfiguration: () => ({
         metadata: { name: 'cluster' },
         spec: {

@@ -405,3 +405,16 @@ describe('an eviction', () => {
     });
   });
 });
+
+it.each(['get', 'delete'] as const)('does not %s all objects for an empty name', async (verb) => {
+  const asked: string[] = [];
+  answer = (request, response) => {
+    asked.push(`${request.method} ${request.url}`);
+    response.end('{"kind":"NodeList","items":[]}');
+  };
+  await expect(client[verb](NODES, { name: '' })).rejects.toMatchObject({
+    name: 'ObjectNotFound',
+    message: 'there is no Node without a name',
+  });
+  expect(asked).toEqual([]);
+});

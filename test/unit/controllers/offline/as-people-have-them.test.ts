@@ -57,7 +57,7 @@ items:
   status: {whatever: 1}
 - ${MCO}
   kind: PinnedImageSet
-  metadata: {name: k}
+  metadata: {name: k, labels: {${ROLE}: worker}}
   spec: {pinnedImages: [{name: "registry.example.com/a@sha256:${'1'.repeat(64)}"}]}
   status: {conditions: []}
 - apiVersion: operator.openshift.io/v1

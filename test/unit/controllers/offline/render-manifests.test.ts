@@ -457,6 +457,59 @@ spec:
     ]);
   });
 
+  it.each([
+    ['pinnedImages: []', 'spec.pinnedImages is empty'],
+    ["pinnedImages: [{name: ''}]", 'spec.pinnedImages[0].name is empty'],
+    [
+      `pinnedImages: [{name: ${'a'.repeat(448)}}]`,
+      'spec.pinnedImages[0].name has more than 447 characters',
+    ],
+    ['pinnedImages: [{}]', 'spec.pinnedImages[0].name the field is missing'],
+  ])('a set with %.30s is an error', (spec, problem) => {
+    const text = `apiVersion: machineconfiguration.openshift.io/v1\nkind: PinnedImageSet\nmetadata: {name: a}\nspec: {${spec}}\n`;
+    expect(findingsOf(renderTexts({ 'a.yaml': GOOD, 's.yaml': text }))).toEqual([
+      `error s.yaml:4 ${problem}`,
+    ]);
+  });
+
+  it('a set that no pool has; one with the label of a role has the pools of that', () => {
+    const set = (name: string, labels: string): string => `apiVersion: machineconfiguration.openshift.io/v1
+kind: PinnedImageSet
+metadata: {name: ${name}, labels: {${labels}}}
+spec: {pinnedImages: [{name: "registry.example.com/app@sha256:${'1'.repeat(64)}"}]}
+`;
+    const files = {
+      ...{ 'a.yaml': GOOD, 'p.yaml': poolText('worker') },
+      'b.yaml': set('b', 'machineconfiguration.openshift.io/role: worker'),
+      'c.yaml': set('c', 'machineconfiguration.openshift.io/role: wroker'),
+    };
+    expect(findingsOf(renderTexts(files))).toEqual([
+      'warning c.yaml:3 metadata no pool has this set',
+    ]);
+  });
+
+  it('a pool without the name of a set is an error', () => {
+    const more = '  pinnedImageSets: [{}]\n';
+    const found = renderTexts({ 'a.yaml': GOOD, 'p.yaml': poolText('worker', more) });
+    expect(findingsOf(found)).toEqual([
+      'error p.yaml:10 spec.pinnedImageSets[0].name the field is missing',
+    ]);
+  });
+
+  it('an OSImageStream that cannot be read, and not that the pool would have none', () => {
+    const stream = `apiVersion: machineconfiguration.openshift.io/v1alpha1
+kind: OSImageStream
+metadata: {name: cluster}
+spec: {}
+status: {defaultStream: a, availableStreams: [{name: a, osImage: '', osExtensionsImage: b}]}
+`;
+    const more = '  osImageStream: {name: a}\n';
+    const files = { 'a.yaml': GOOD, 'p.yaml': poolText('worker', more), 's.yaml': stream };
+    expect(findingsOf(renderTexts(files))).toEqual([
+      'error s.yaml:5 status.availableStreams[0].osImage is empty',
+    ]);
+  });
+
   it('a policy without a pool; an impossible one is an error', () => {
     const policy = (name: string, spec: string): string =>
       `apiVersion: slipway.dev/v1alpha1\nkind: RolloutPolicy\nmetadata:\n  name: ${name}\nspec:\n  ${spec}\n`;

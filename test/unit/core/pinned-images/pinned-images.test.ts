@@ -1,11 +1,12 @@
 import {
   pinnedConditions,
   pinnedOfPool,
+  type PinnedImageSet,
   type PinnedReport,
   pinnedRefusals,
   sealedImages,
 } from '../../../../core/pinned-images';
-import type { Condition } from '../../../../core/object-meta';
+import type { Condition, LabelSelector } from '../../../../core/object-meta';
 import type { MachineConfigPool } from '../../../../core/pool/types';
 
 const image = (digit: string): string => `registry.example.com/app@sha256:${digit.repeat(64)}`;
@@ -16,10 +17,8 @@ const pool = (...sets: readonly string[]): MachineConfigPool => ({
   metadata: { name: 'worker' },
   spec: { pinnedImageSets: sets.map((name) => ({ name })) },
 });
-const named =
-  (sets: Readonly<Record<string, unknown>>) =>
-  (name: string): unknown =>
-    sets[name];
+const named = (sets: Readonly<Record<string, object>>): readonly PinnedImageSet[] =>
+  Object.entries(sets).map(([name, set]) => ({ metadata: { name }, ...set }));
 
 describe('the pinned images of a pool', () => {
   it('are those of all its sets, sorted, each once', () => {
@@ -30,7 +29,7 @@ describe('the pinned images of a pool', () => {
   });
 
   it('are none without sets, and have a digest of their own', () => {
-    const none = pinnedOfPool({ metadata: { name: 'worker' }, spec: {} }, () => undefined);
+    const none = pinnedOfPool({ metadata: { name: 'worker' }, spec: {} }, named({ a: aSet(image('1')) }));
     expect(none.pinned.images).toEqual([]);
     expect(none.pinned.digest).not.toBe(sealedImages('worker', [image('1')]).digest);
     expect(none.problems).toEqual([]);
@@ -47,6 +46,25 @@ describe('the pinned images of a pool', () => {
       ),
       expect.stringContaining('PinnedImageSet a: spec.pinnedImages[2].name: is missing'),
     ]);
+  });
+
+  it('are also those of sets with labels that its selector matches, as MCO has them', () => {
+    const role = 'machineconfiguration.openshift.io/role';
+    const sets = ['worker', 'infra', 'master'].map((name, index) => ({
+      metadata: { name, labels: { [role]: name } },
+      ...aSet(image(String(index + 1))),
+    }));
+    const imagesOf = (machineConfigSelector?: LabelSelector) => {
+      const selector = machineConfigSelector === undefined ? {} : { machineConfigSelector };
+      const spec = { pinnedImageSets: [{ name: 'master' }], ...selector };
+      return pinnedOfPool({ metadata: { name: 'infra' }, spec }, sets).pinned.images;
+    };
+    const matchExpressions = [{ key: role, operator: 'In', values: ['worker', 'infra'] }];
+    expect(imagesOf({ matchExpressions })).toEqual([image('1'), image('2'), image('3')]);
+    expect(imagesOf({ matchLabels: { [role]: 'infra' } })).toEqual([image('2'), image('3')]);
+    expect(imagesOf({})).toEqual([image('3')]);
+    expect(imagesOf()).toEqual([image('3')]);
+    expect(imagesOf({ matchExpressions: [{ key: role, operator: 'Odd' }] })).toEqual([image('3')]);
   });
 
   it('are cut where they are more than a host takes', () => {

@@ -7,12 +7,16 @@ import {
 
 const image = (name: string): string => `registry.example.com/${name}@sha256:${'1'.repeat(64)}`;
 const [A, B] = [image('a'), image('b')];
+const MIB = 1024 * 1024;
 
 interface Machine {
   /** Images that are on it. */
   readonly images: Set<string>;
   wanted: PinnedImages | undefined;
+  /** Of 1000 MiB. */
   free: number;
+  /** Compressed; absent = not known. */
+  readonly bytes?: number;
   /** Why an image cannot be pulled. */
   readonly broken: Map<string, Error>;
   away: Error | undefined;
@@ -21,6 +25,8 @@ interface Machine {
 
 interface Followed extends Machine {
   readonly pulled: string[];
+  /** The kubelet keeps them. */
+  pinned: readonly string[] | undefined;
   readonly reports: PinnedReport[];
   readonly waits: number[];
 }
@@ -31,9 +37,9 @@ async function follow(
   rounds: readonly ((machine: Followed) => void)[] = [],
 ): Promise<Followed> {
   const machine: Followed = {
-    ...{ images: new Set(), wanted: undefined, free: 0.9, broken: new Map(), away: undefined },
+    ...{ images: new Set(), wanted: undefined, free: 900, broken: new Map(), away: undefined },
     ...start,
-    ...{ pulled: [], reports: [], waits: [] },
+    ...{ pulled: [], pinned: undefined, reports: [], waits: [] },
   };
   const end = new AbortController();
   const left = [...rounds];
@@ -52,7 +58,13 @@ async function follow(
       machine.images.add(name);
       machine.onPull?.(machine);
     },
-    freePart: async () => machine.free,
+    bytes: async () => machine.bytes,
+    room: async () => ({ free: machine.free * MIB, total: 1000 * MIB }),
+    pin: async (names) => {
+      const error = machine.broken.get('pin');
+      if (error !== undefined) throw error;
+      machine.pinned = names.filter((name) => machine.images.has(name));
+    },
   };
   const nothing = (): void => undefined;
   await followPinnedImages(ports, {
@@ -71,16 +83,18 @@ async function follow(
 
 const BOTH = sealedImages('worker', [A, B]);
 
-it('pulls what is missing, one after the other, and tells after each', async () => {
-  const { pulled, reports, waits } = await follow({ images: new Set([A]), wanted: BOTH });
+it('pulls what is missing, one after the other, pins all, and tells after each', async () => {
+  const { pulled, pinned, reports, waits } = await follow({ images: new Set([A]), wanted: BOTH });
   expect(pulled).toEqual([B]);
+  expect(pinned).toEqual([A, B]);
   expect(reports).toEqual([{ present: 0 }, { given: BOTH.digest, present: 2 }]);
   expect(waits).toEqual([180_000]);
 });
 
 it('tells of images that were there already', async () => {
-  const { pulled, reports } = await follow({ images: new Set([A, B]), wanted: BOTH });
+  const { pulled, pinned, reports } = await follow({ images: new Set([A, B]), wanted: BOTH });
   expect(pulled).toEqual([]);
+  expect(pinned).toEqual([A, B]);
   expect(reports.at(-1)).toEqual({ given: BOTH.digest, present: 2 });
 });
 
@@ -101,22 +115,43 @@ it('follows another list, also in the middle of the one before', async () => {
   expect(machine.reports.at(-1)).toEqual({ given: other.digest, present: 1 });
 });
 
-it('does not ask the container runtime of a machine without pinned images', async () => {
-  const { pulled, reports, waits } = await follow({ wanted: sealedImages('worker', []) });
+it('unpins all of a machine that has no pinned images any more', async () => {
+  const { pulled, pinned, reports, waits } = await follow({ wanted: sealedImages('worker', []) });
   expect(pulled).toEqual([]);
+  expect(pinned).toEqual([]);
   expect(reports).toHaveLength(2);
   expect(waits).toEqual([180_000]);
 });
 
-it('pulls nothing that would fill the disk, and says what is needed', async () => {
-  const { pulled, reports } = await follow({ wanted: BOTH, free: 0.195 });
+it('pins and unpins nothing before the server has answered', async () => {
+  const { pinned } = await follow({ wanted: undefined });
+  expect(pinned).toBeUndefined();
+});
+
+it('says why images are not pinned, and tries again', async () => {
+  const broken = new Map([['pin', fail('OsCommandFailed', 'ctr images: no')]]);
+  const { reports, waits } = await follow({ wanted: BOTH, broken }, [() => broken.clear()]);
+  expect(reports).toContainEqual({
+    ...{ given: BOTH.digest, present: 2, problem: 'images are not pinned: ctr images: no' },
+  });
+  expect(reports.at(-1)).toEqual({ given: BOTH.digest, present: 2 });
+  expect(waits).toEqual([10_000, 180_000]);
+});
+
+it.each([
+  [199, undefined, '199 MiB free and needs 200 MiB (20 % that stay free); make room'],
+  [349, 50 * MIB, '349 MiB free and needs 350 MiB (3 times its 50 MiB, and 20 % that stay free)'],
+])('pulls nothing that would fill the disk: %s MiB free, %s bytes', async (free, bytes, text) => {
+  const size = bytes === undefined ? {} : { bytes };
+  const { pulled, reports } = await follow({ wanted: BOTH, free, ...size });
   expect(pulled).toEqual([]);
   expect(reports.at(-1)).toMatchObject({
     present: 0,
     problem: expect.stringContaining(
-      `image ${A} is not pulled: 19 % of the file system of the images are free, and 20 % are needed; make room`,
+      `image ${A} is not pulled: the file system of the images has ${text}`,
     ) as unknown,
   });
+  expect((await follow({ wanted: BOTH, free: free + 1, ...size })).pulled).toEqual([A, B]);
 });
 
 it('pulls the others beside one that fails, names it, and tries again later and later', async () => {

@@ -1,8 +1,9 @@
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { createContainerImages } from '../../../../adapters/host/container-images';
-import type { CommandEnd, RunCommand } from '../../../../adapters/host/os/command';
+import { fail } from '../../../../../core/errors';
+import { createContainerImages } from '../../../../../adapters/host/container-images/container-images';
+import type { CommandEnd, RunCommand } from '../../../../../adapters/host/os/command';
 
 const IMAGE = `registry.example.com/a/b@sha256:${'1'.repeat(64)}`;
 
@@ -29,7 +30,7 @@ function given(
 ) {
   const calls: Call[] = [];
   const run: RunCommand = async (program, args, options) => {
-    if (!programs.includes(program)) throw new Error(`${program} is not there`);
+    if (!programs.includes(program)) throw fail('OsCommandFailed', `${program} is not installed`);
     const words = [program, ...args].join(' ');
     if (args[0] !== '--version') calls.push({ words, environment: options?.environment });
     const found = Object.entries(ends).find(([start]) => words.startsWith(start))?.[1];
@@ -87,9 +88,43 @@ it.each(['crictl', 'ctr'])('names the image that %s could not pull, and why', as
   });
 });
 
-it('knows how much of the file system of the images is free', async () => {
+it('says what to install when ctr was refused where the kubelet has credentials', async () => {
+  const auths = { 'registry.example.com': { auth: 'bWU6c2VjcmV0' } };
+  writeFileSync(join(root, 'var/lib/kubelet/config.json'), JSON.stringify({ auths }));
+  const refused = { status: 1, said: '401 Unauthorized' };
+  const { images } = given(['ctr'], { 'ctr --namespace k8s.io images pull': refused });
+  await expect(images.pull(IMAGE, signal)).rejects.toMatchObject({
+    message: expect.stringMatching(
+      '401 Unauthorized .*it pulls without credentials, so install crictl$',
+    ) as unknown,
+  });
+});
+
+it('knows the file system of the images', async () => {
   mkdirSync(join(root, 'var/lib/containerd'));
-  const free = await given([]).images.freePart();
+  const { free, total } = await given([]).images.room();
   expect(free).toBeGreaterThan(0);
-  expect(free).toBeLessThanOrEqual(1);
+  expect(free).toBeLessThanOrEqual(total);
+});
+
+describe('the size of an image', () => {
+  it('is that of its compressed layers, asked with the credentials of the kubelet', async () => {
+    const file = join(root, 'var/lib/kubelet/config.json');
+    writeFileSync(file, '{}');
+    const layers = [1, 2].map((size) => ({ Digest: `sha256:${size}`, Size: size * 1000 }));
+    const lines = [JSON.stringify({ Architecture: 'amd64', LayersData: layers })];
+    const { images, calls } = given(['skopeo'], { skopeo: { lines } });
+    expect(await images.bytes(IMAGE, signal)).toBe(3000);
+    expect(calls.map(({ words }) => words)).toEqual([
+      `skopeo inspect --no-tags --authfile ${file} docker://${IMAGE}`,
+    ]);
+  });
+
+  it.each([
+    ['there is no skopeo', []],
+    ['skopeo does not reach the image', ['skopeo']],
+  ])('is not known when %s', async (_when, programs) => {
+    const { images } = given(programs, { skopeo: { status: 1, said: 'connection refused' } });
+    expect(await images.bytes(IMAGE, signal)).toBeUndefined();
+  });
 });
