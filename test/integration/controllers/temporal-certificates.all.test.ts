@@ -148,10 +148,12 @@ describe('with the settings of deploy/', () => {
     await mount(SERVER, 'temporal');
     await mount(CLIENT, 'client');
     temporal = await startTemporalOnPostgres({
-      authority: fileOf('temporal', 'ca.crt'),
-      server: pairOf('temporal'),
-      client: pairOf('client'),
-      serverName: SERVER_NAME,
+      tls: {
+        authority: fileOf('temporal', 'ca.crt'),
+        server: pairOf('temporal'),
+        client: pairOf('client'),
+        serverName: SERVER_NAME,
+      },
     });
     const { address } = temporal;
 
