@@ -5,6 +5,7 @@ import { messageOf } from '../core/errors';
 import { fewLines } from '../core/few';
 import { poolRolloutId } from '../core/names';
 import type { PoolRollout } from '../core/rollout/pool-rollout';
+import { dataConverter } from '../process/temporal/payload-codec';
 import type { Stack } from '../tools/stack/stack';
 
 /** The other failures are only counted. */
@@ -46,7 +47,10 @@ export class Standstill {
 export async function whatTheRolloutSays({ temporal, cluster }: Stack): Promise<string> {
   const connection = Connection.lazy({ address: temporal.address });
   try {
-    const client = new Client({ connection, namespace: temporal.namespace });
+    const client = new Client({
+      ...{ connection, namespace: temporal.namespace },
+      dataConverter: dataConverter(temporal.payloadKeys?.codec),
+    });
     // Calls that begin outside `withDeadline` have no deadline.
     const told = await connection.withDeadline(Date.now() + ANSWER_MS, () =>
       Promise.all([

@@ -2,6 +2,7 @@
 
 import { Client, Connection, ServiceError } from '@temporalio/client';
 import { NamespaceNotFoundError, WorkflowNotFoundError } from '@temporalio/common';
+import { dataConverter } from '../../../process/temporal/payload-codec';
 import type { TemporalServer } from '../../../tools/temporal';
 import { SEARCH_ATTRIBUTE } from '../../../workflows/contracts/search-attributes';
 
@@ -20,11 +21,18 @@ const UNKNOWN = [WorkflowNotFoundError, ServiceError, NamespaceNotFoundError];
 const PATIENCE_MS = 2_000;
 
 export async function withOrders<T>(
-  { address, namespace }: Pick<TemporalServer, 'address' | 'namespace'>,
+  {
+    address,
+    namespace,
+    payloadKeys,
+  }: Pick<TemporalServer, 'address' | 'namespace' | 'payloadKeys'>,
   work: (updateOf: UpdateOf) => Promise<T>,
 ): Promise<T> {
   const connection = Connection.lazy({ address });
-  const client = new Client({ connection, namespace });
+  const client = new Client({
+    ...{ connection, namespace },
+    dataConverter: dataConverter(payloadKeys?.codec),
+  });
   const updateOf: UpdateOf = (node) => openUpdate(client, connection, node);
   try {
     // Connect first: that takes longer than a short phase.
