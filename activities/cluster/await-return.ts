@@ -48,10 +48,7 @@ export function createAwaitReturn(ports: ClusterPorts): ClusterActivities['await
   };
 }
 
-function tellReboot(
-  ports: ClusterPorts,
-  { node, config, rebootedFrom }: AwaitReturnInput,
-): void {
+function tellReboot(ports: ClusterPorts, { node, config, rebootedFrom }: AwaitReturnInput): void {
   const known = ports.view.nodes.get(node);
   if (rebootedFrom === undefined || known === undefined || ports.run().attempt > 1) return;
   tell(ports, known, 'Normal', 'Reboot', `Node will reboot into config ${config}`);

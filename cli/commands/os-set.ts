@@ -88,7 +88,9 @@ async function setForCluster(
     `ControllerConfig ${CONTROLLER_CONFIG}: ${imagesText(wanted)}`,
     ...told,
     ...kept,
-    ...(old === '' || old === osImage ? [] : [`the way back: slipway os set ${imagesAsWords(before, releaseBefore)}`]),
+    ...(old === '' || old === osImage
+      ? []
+      : [`the way back: slipway os set ${imagesAsWords(before, releaseBefore)}`]),
   ];
 }
 

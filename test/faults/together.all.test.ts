@@ -13,14 +13,7 @@ import { BoundaryWatch, type Boundary } from './support/boundaries';
 import { at, campaign } from './support/campaign';
 import { expectRest } from './support/rest';
 import { tally } from './support/results';
-import {
-  OUTLASTING_MS,
-  STRUCK,
-  stillFor,
-  strike,
-  VICTIMS,
-  type Victim,
-} from './support/strike';
+import { OUTLASTING_MS, STRUCK, stillFor, strike, VICTIMS, type Victim } from './support/strike';
 
 const STORY_MS = 600_000;
 const HOSTS = `host-worker/${POOL}`;

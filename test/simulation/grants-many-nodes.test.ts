@@ -148,7 +148,12 @@ class LargePool {
       },
       run: () => unexpected('warns')() as never,
       pools: { change: () => Promise.resolve(POOL) },
-      events: { onNode: unexpected('tells of Nodes'), onPool: () => undefined },
+      events: {
+        onNode: () => {
+          throw new Error('nobody tells of Nodes here');
+        },
+        onPool: () => undefined,
+      },
       poolRollouts: {
         read: () => Promise.resolve(this.rollout),
         create: ({ name, uid }) => {

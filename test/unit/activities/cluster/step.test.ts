@@ -130,10 +130,11 @@ class World {
         },
       },
       events: {
-        onNode: () => Promise.reject(new Error('a step tells of no node')),
+        onNode: () => {
+          throw new Error('a step tells of no node');
+        },
         onPool: ({ name }, { reason, message }) => {
           this.events.push(`${name}: ${reason}: ${message}`);
-          return Promise.resolve();
         },
       },
       pools: {

@@ -473,7 +473,10 @@ spec:
   });
 
   it('a set that no pool has; one with the label of a role has the pools of that', () => {
-    const set = (name: string, labels: string): string => `apiVersion: machineconfiguration.openshift.io/v1
+    const set = (
+      name: string,
+      labels: string,
+    ): string => `apiVersion: machineconfiguration.openshift.io/v1
 kind: PinnedImageSet
 metadata: {name: ${name}, labels: {${labels}}}
 spec: {pinnedImages: [{name: "registry.example.com/app@sha256:${'1'.repeat(64)}"}]}

@@ -29,7 +29,10 @@ describe('the pinned images of a pool', () => {
   });
 
   it('are none without sets, and have a digest of their own', () => {
-    const none = pinnedOfPool({ metadata: { name: 'worker' }, spec: {} }, named({ a: aSet(image('1')) }));
+    const none = pinnedOfPool(
+      { metadata: { name: 'worker' }, spec: {} },
+      named({ a: aSet(image('1')) }),
+    );
     expect(none.pinned.images).toEqual([]);
     expect(none.pinned.digest).not.toBe(sealedImages('worker', [image('1')]).digest);
     expect(none.problems).toEqual([]);

@@ -172,7 +172,9 @@ describe('a machine that can pin nothing', () => {
 
   it('says what to install', async () => {
     await expect(createPins({ root, run }).set([A], {})).rejects.toMatchObject({
-      message: expect.stringContaining('neither CRI-O nor containerd with ctr; install ctr') as unknown,
+      message: expect.stringContaining(
+        'neither CRI-O nor containerd with ctr; install ctr',
+      ) as unknown,
     });
   });
 
