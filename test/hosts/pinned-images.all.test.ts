@@ -90,9 +90,9 @@ async function settle(machine: Machine): Promise<void> {
   const certs = `/etc/containerd/certs.d/${address}`;
   const files = {
     '/etc/containerd/config.toml': CONTAINERD_CONFIG,
-    [`/etc/containerd/certs.d/${REGISTRY}/hosts.toml`]: `[host."http://${REGISTRY}"]\n`,
+    [`/etc/containerd/certs.d/${REGISTRY}/hosts.toml`]: `server = "http://${REGISTRY}"\n`,
     [`${certs}/ca.crt`]: guarded.authority,
-    [`${certs}/hosts.toml`]: `[host."https://${address}"]\nca = "${certs}/ca.crt"\n`,
+    [`${certs}/hosts.toml`]: `server = "https://${address}"\nca = "${certs}/ca.crt"\n`,
     '/var/lib/kubelet/config.json': guarded.credentials(GUARDED_PASSWORD),
   };
   for (const [path, content] of Object.entries(files)) {
@@ -201,7 +201,7 @@ test(
     const { machines, record } = world;
     const [old, modern] = machines as [Machine, Machine];
     const missing = `${REGISTRY}/team/app@sha256:${'0'.repeat(64)}`;
-    const large = await push('large', SPARE / 3);
+    const large = await push('large', SPARE / 3 + MIB);
     for (const disk of disks) disk.fill(Math.ceil(0.2 * DISK_MIB) * MIB + SPARE);
     const before = await Promise.all(machines.map(pictureOf));
     const boots = machines.map(({ launcher }) => launcher.boots());
