@@ -1,5 +1,6 @@
-/** Whoever may write to Temporal brings no config to a machine, and the key of orders is rolled in a rollout. */
+/** Who may write to Temporal, and who has stolen a machine, bring no config to a machine; the key of orders is rolled. */
 
+import { randomBytes } from 'node:crypto';
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Client } from '@temporalio/client';
@@ -7,6 +8,8 @@ import { ApplicationFailure, defaultPayloadConverter, type Payload } from '@temp
 import { CLUSTER_QUEUE, hostQueue, updateNodeId } from '../../core/names';
 import { withOpenPayloads } from '../../process/temporal/open-payloads';
 import { temporalClient } from '../../tools/temporal';
+import { openSession } from '../integration/server/grpc-client';
+import { describedCalls, oddCalls, passingCalls } from '../integration/server/hostile-calls';
 import { machineConfig, plainFile } from './support/configs';
 import { differences } from './support/host-disk';
 import {
@@ -145,6 +148,33 @@ test(
     }
     expect(old).not.toBe(target);
     expect(await differences(world.api, target, world.stack.hostRoot(NODE))).toEqual([]);
+  },
+  STORY_MS,
+);
+
+test(
+  'a stolen machine tries every call again and again, and the rollout goes through',
+  async () => {
+    const { cluster, product, temporal } = world.stack;
+    const stolen = join(cluster.directory, 'credentials', 'nodes', 'master-0');
+    const thief = {
+      certFile: join(stolen, 'tls.crt'),
+      keyFile: join(stolen, 'tls.key'),
+      caFile: cluster.caFile,
+    };
+    const { namespace } = temporal;
+    const aim = { namespace, victim: NODE, tokens: [randomBytes(80)] };
+    const calls = [...describedCalls(aim), ...oddCalls(aim)];
+    const open = () => openSession(`https://${product.gatewayAddress}`, thief);
+    const target = await world.roll(motd('five'));
+    const isOver = world.allUpdatedTo(target).then(() => true);
+
+    const passed = [];
+    do passed.push(...(await passingCalls(calls, open)));
+    while (!(await Promise.race([isOver, Promise.resolve(false)])));
+
+    expect(passed).toEqual([]);
+    expect(calls.length).toBeGreaterThan(250);
   },
   STORY_MS,
 );

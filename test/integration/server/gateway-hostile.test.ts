@@ -8,8 +8,6 @@ import { once } from 'node:events';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { ClientHttp2Session } from 'node:http2';
-import { setTimeout as delay } from 'node:timers/promises';
 import { Context } from '@temporalio/activity';
 import type { Client } from '@temporalio/client';
 import { temporal } from '@temporalio/proto';
@@ -26,14 +24,8 @@ import {
   type GatewayFixture,
   type RunningGateway,
 } from './gateway-fixture';
-import { call, framed, openSession, type CallAnswer, type ClientFiles } from './grpc-client';
-import {
-  describedCalls,
-  describedNames,
-  oddCalls,
-  type Aim,
-  type HostileCall,
-} from './hostile-calls';
+import { call, framed, openSession, type ClientFiles } from './grpc-client';
+import { describedCalls, describedNames, oddCalls, passingCalls, type Aim } from './hostile-calls';
 import { openTls, STRANGE_BYTES } from './hostile-connections';
 import {
   askRoute,
@@ -67,7 +59,6 @@ let gateway: RunningGateway;
 let client: Client;
 let thief: ClientFiles;
 let victim: ClientFiles;
-let session: ClientHttp2Session;
 let worker: { stop(): Promise<void> };
 let orders: { readonly done: () => number; stop(): Promise<void> };
 let aim: Aim;
@@ -78,7 +69,6 @@ beforeAll(async () => {
   client = await temporalClient(fixture.temporal);
   installTemporalRuntime(createLogger({ process: 'test', level: 'silent' }));
   [thief, victim] = await Promise.all([fixture.filesOf(THIEF), fixture.filesOf(VICTIM)]);
-  session = await openSession(gateway.url, thief);
   aim = await takeAim();
   const place = { node: VICTIM, files: victim, namespace: fixture.temporal.namespace };
   worker = await startWorker(gateway, place, {
@@ -92,7 +82,6 @@ beforeAll(async () => {
 
 afterAll(async () => {
   process.stdout.write(`tried ${count.tried}, refused ${count.refused}\n`);
-  session?.close();
   await orders?.stop();
   await worker?.stop();
   await gateway?.stop();
@@ -152,37 +141,11 @@ async function victimGoesOn(): Promise<void> {
   await eventually(async () => expect(orders.done()).toBeGreaterThan(before + 1));
 }
 
-function isRefused({ http, code }: CallAnswer): boolean {
-  // A connection that was closed for it, a status of HTTP, or one of gRPC that is no success.
-  return http === undefined || http >= 400 || (code !== undefined && code !== 0);
-}
-
-/** Those that the gateway did not refuse, or refused as if Temporal had. */
-async function tryAll(
-  calls: readonly HostileCall[],
-  as: ClientFiles,
-): Promise<readonly { readonly name: string; readonly answer: CallAnswer }[]> {
-  const passed: { name: string; answer: CallAnswer }[] = [];
-  let used = session.closed || session.destroyed ? await openSession(gateway.url, as) : session;
-  for (const { name, path, body, headers } of calls) {
-    if (used.closed || used.destroyed) used = await openSession(gateway.url, as);
-    const answer = await call(used, path, body, headers);
-    // The limit of calls of one host is not what is tried here.
-    if (answer.text.includes('too many calls')) await delay(1_000);
-    const last = answer.text.includes('too many calls')
-      ? await call(used, path, body, headers)
-      : answer;
-    if (!isRefused(last)) passed.push({ name, answer: last });
-  }
-  session = used;
-  return passed;
-}
-
 describe('a stolen machine', () => {
   it('calls nothing that is of use to it', async () => {
     const calls = [...describedCalls(aim), ...oddCalls(aim)];
 
-    const passed = await tryAll(calls, thief);
+    const passed = await passingCalls(calls, () => openSession(gateway.url, thief));
 
     count.tried += calls.length;
     count.refused += calls.length - passed.length;

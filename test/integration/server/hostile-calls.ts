@@ -1,10 +1,11 @@
 /** All that a stolen machine can ask the gateway for, made of the service descriptions. */
 
-import type { OutgoingHttpHeaders } from 'node:http2';
+import type { ClientHttp2Session, OutgoingHttpHeaders } from 'node:http2';
+import { setTimeout as delay } from 'node:timers/promises';
 import { gzipSync } from 'node:zlib';
 import { temporal } from '@temporalio/proto';
 import type { Field, Method, NamespaceBase, Service, Type } from 'protobufjs';
-import { framed } from './grpc-client';
+import { call, framed, type CallAnswer } from './grpc-client';
 
 export interface HostileCall {
   readonly name: string;
@@ -236,4 +237,29 @@ function valueOf(field: Field, aim: Filling, depth: number): unknown {
 function textOf(field: string, { namespace, victim }: Filling): string {
   if (/namespace/i.test(field)) return namespace;
   return field === 'identity' ? `slipway-host@${victim}` : `host/${victim}`;
+}
+
+/** Calls that were not refused; another session is opened where one was closed. */
+export async function passingCalls(
+  calls: readonly HostileCall[],
+  open: () => Promise<ClientHttp2Session>,
+): Promise<readonly { readonly name: string; readonly answer: CallAnswer }[]> {
+  const passed: { name: string; answer: CallAnswer }[] = [];
+  let session = await open();
+  for (const { name, path, body, headers } of calls) {
+    if (session.closed || session.destroyed) session = await open();
+    const answer = await call(session, path, body, headers);
+    // The limit of calls of one host is not what is tried here.
+    const isLimited = answer.text.includes('too many calls');
+    if (isLimited) await delay(1_000);
+    const last = isLimited ? await call(session, path, body, headers) : answer;
+    if (!isRefused(last)) passed.push({ name, answer: last });
+  }
+  session.close();
+  return passed;
+}
+
+function isRefused({ http, code }: CallAnswer): boolean {
+  // A connection that was closed for it, a status of HTTP, or one of gRPC that is no success.
+  return http === undefined || http >= 400 || (code !== undefined && code !== 0);
 }
