@@ -90,9 +90,9 @@ async function settle(machine: Machine): Promise<void> {
   const certs = `/etc/containerd/certs.d/${address}`;
   const files = {
     '/etc/containerd/config.toml': CONTAINERD_CONFIG,
-    [`/etc/containerd/certs.d/${REGISTRY}/hosts.toml`]: `server = "http://${REGISTRY}"\n`,
+    [`/etc/containerd/certs.d/${REGISTRY}/hosts.toml`]: `[host."http://${REGISTRY}"]\n`,
     [`${certs}/ca.crt`]: guarded.authority,
-    [`${certs}/hosts.toml`]: `server = "https://${address}"\nca = "${certs}/ca.crt"\n`,
+    [`${certs}/hosts.toml`]: `[host."https://${address}"]\nca = "${certs}/ca.crt"\n`,
     '/var/lib/kubelet/config.json': guarded.credentials(GUARDED_PASSWORD),
   };
   for (const [path, content] of Object.entries(files)) {
@@ -214,7 +214,7 @@ test(
 
     for (const [index, machine] of machines.entries()) {
       const said = messageOf(machine.name, 'PinnedImageSetsDegraded');
-      expect(said).toMatch(new RegExp(`image ${missing}: .*not found`));
+      expect(said).toMatch(new RegExp(`image ${missing}: (ctr|crictl) .*exit status 1`));
       expect(said).toMatch(
         new RegExp(`image ${large} is not pulled: the file system .* make room, or unpin images`),
       );
