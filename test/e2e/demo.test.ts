@@ -44,6 +44,8 @@ test(
       command: process.execPath,
       args: [join(repositoryRoot(), 'dist', 'demo', 'main.js'), '--fast'],
       logFile: join(directory, 'output'),
+      // Of a person who works with a Temporal of their own.
+      environment: { TEMPORAL_ADDRESS: '127.0.0.1:7233', TEMPORAL_API_KEY: 'secret' },
     });
     const ending = await demo.exited;
 

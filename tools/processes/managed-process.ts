@@ -10,7 +10,8 @@ export interface ProcessSpec {
   readonly command: string;
   readonly args: readonly string[];
   readonly logFile: string;
-  readonly environment?: Readonly<Record<string, string>>;
+  /** Beside that of this process; undefined = without it. */
+  readonly environment?: Readonly<Record<string, string | undefined>>;
 }
 
 /** Ends with this process, however this one ends. */

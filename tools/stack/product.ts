@@ -307,6 +307,12 @@ function flags(values: Readonly<Record<string, string | number>>): readonly stri
   return Object.entries(values).flatMap(([name, value]) => [`--${name}`, String(value)]);
 }
 
+/** Those of a person's shell are for another Slipway. */
+function withoutSettings(): Readonly<Record<string, undefined>> {
+  const names = Object.keys(process.env).filter((name) => /^(TEMPORAL|SLIPWAY)_/.test(name));
+  return Object.fromEntries(names.map((name) => [name, undefined]));
+}
+
 /** As set in deploy/. */
 const AS_DEPLOYED: Environment = { MALLOC_ARENA_MAX: '2' };
 
@@ -332,7 +338,7 @@ class Processes {
     { environment = {}, timeoutMs = READY_TIMEOUT_MS }: StartOptions = {},
   ): Promise<void> {
     const started = await startProcess({
-      environment: { ...AS_DEPLOYED, ...this.ofAll, ...environment },
+      environment: { ...withoutSettings(), ...AS_DEPLOYED, ...this.ofAll, ...environment },
       name,
       command: process.execPath,
       args: [join(this.build, 'dist', 'cli', 'main.js'), ...args],
