@@ -6,6 +6,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { ConnectionLike } from '@temporalio/client';
 import { temporal } from '@temporalio/proto';
+import { Reader } from 'protobufjs/light';
 import { hostQueue, SIMULATED_HOST } from '../../core/names';
 import { malformed } from './messages';
 import type { PayloadGate } from './payloads';
@@ -268,7 +269,7 @@ function denied(
 }
 
 interface MessageType<Message, Fields> {
-  readonly decode: (bytes: Uint8Array) => Message;
+  readonly decode: (bytes: Reader) => Message;
   readonly encode: (fields: Fields) => { finish(): Uint8Array };
 }
 
@@ -277,10 +278,23 @@ function read<Message>(
   bytes: Uint8Array,
 ): Message {
   try {
-    return type.decode(bytes);
+    return type.decode(new BoundedReader(bytes));
   } catch {
     // What the library says about strange bytes helps nobody.
     throw malformed('this is not the message of this call');
+  }
+}
+
+/** An answer of a host has some tens. Without a limit, one small compressed message holds all others up for seconds. */
+const MAX_FIELDS = 5_000;
+
+class BoundedReader extends Reader {
+  #left = MAX_FIELDS;
+
+  override tag(): number {
+    this.#left -= 1;
+    if (this.#left < 0) throw new RangeError(`more than ${MAX_FIELDS} fields`);
+    return super.tag();
   }
 }
 

@@ -9,6 +9,7 @@ import {
   type PayloadCodec,
   type ProtoFailure,
 } from '@temporalio/common';
+import { malformed } from './messages';
 
 interface Payloads {
   payloads?: Payload[] | null;
@@ -16,6 +17,9 @@ interface Payloads {
 
 /** A text of a failure, as the SDK shows it while the failure is encoded. */
 const ENCODED = 'Encoded failure';
+
+/** An activity has one result, and few details. */
+const MAX_PAYLOADS = 16;
 
 /** A host may nest causes as deep as it wants; the rest is dropped. */
 const MAX_CAUSES = 20;
@@ -30,8 +34,13 @@ export interface PayloadGate {
 }
 
 export function payloadGate(codec: PayloadCodec): PayloadGate {
-  const encode = async (payloads: Payloads | null | undefined): Promise<Payloads | null> =>
-    payloads?.payloads ? { payloads: await codec.encode(payloads.payloads) } : null;
+  const encode = async (payloads: Payloads | null | undefined): Promise<Payloads | null> => {
+    if (!payloads?.payloads) return null;
+    if (payloads.payloads.length > MAX_PAYLOADS) {
+      throw malformed(`expected at most ${MAX_PAYLOADS} payloads, not ${payloads.payloads.length}`);
+    }
+    return { payloads: await codec.encode(payloads.payloads) };
+  };
   return {
     encode,
     decode: async (payloads) =>

@@ -137,6 +137,12 @@ export function oddCalls(aim: Aim): readonly HostileCall[] {
     named('8 MiB', pollPath, framed(Buffer.alloc(8 * 1024 * 1024))),
     named('causes without end', `${base}/RespondActivityTaskFailed`, framed(nested(token, 20_000))),
     named(
+      'a million payloads',
+      `${base}/RespondActivityTaskCompleted`,
+      framed(gzipSync(payloadsWithoutEnd(token)), 1),
+      { 'grpc-encoding': 'gzip' },
+    ),
+    named(
       'a token with the name of the victim',
       `${base}/RespondActivityTaskCompleted`,
       framed(
@@ -148,6 +154,14 @@ export function oddCalls(aim: Aim): readonly HostileCall[] {
       ),
     ),
   ];
+}
+
+/** RespondActivityTaskCompletedRequest.result is field 2, and each of its payloads is empty. */
+function payloadsWithoutEnd(token: Uint8Array): Uint8Array {
+  const { RespondActivityTaskCompletedRequest } = temporal.api.workflowservice.v1;
+  const head = RespondActivityTaskCompletedRequest.encode({ taskToken: token }).finish();
+  const payloads = Buffer.alloc(2_000_000, Buffer.of(0x0a, 0));
+  return Buffer.concat([head, Buffer.of(0x12), varint(payloads.length), payloads]);
 }
 
 /** Failure.cause is field 4; the bytes are made from the inside to the outside. */

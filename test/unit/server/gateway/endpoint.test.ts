@@ -121,6 +121,32 @@ describe('a poll', () => {
     expect(asked).toEqual([ofHost, ofHost]);
   });
 
+  it.each([17, 100_000])('takes no answer of %i payloads', async (count) => {
+    const asked: object[] = [];
+    const { session } = await aHost({
+      pollActivityTaskQueue: () => Promise.resolve(TASK),
+      async respondActivityTaskCompleted(request) {
+        asked.push(request);
+        return {};
+      },
+    });
+    const { taskToken } = v1.PollActivityTaskQueueResponse.decode((await poll(session)).message);
+    const answered = (payloads: object[]) =>
+      call(
+        session,
+        `${SERVICE}/RespondActivityTaskCompleted`,
+        framed(
+          v1.RespondActivityTaskCompletedRequest.encode({
+            ...{ namespace: NAMESPACE, taskToken, result: { payloads } },
+          }).finish(),
+        ),
+      );
+
+    expect((await answered(Array.from({ length: count }, () => ({})))).code).toBe(3);
+    expect(asked).toEqual([]);
+    expect((await answered([{}])).code).toBe(0);
+  });
+
   it('ends with no order when its time is over, and while Temporal is away it waits', async () => {
     const errors = [14, 13, 1, 4];
     const { session } = await aHost({
