@@ -28,7 +28,7 @@ import {
   type Component,
   type OperatorStatus,
 } from '../../core/operator-status';
-import type { MachineConfigPool } from '../../core/pool/types';
+import type { MachineConfigPool, RolloutPolicy } from '../../core/pool/types';
 import type { EventRecorder, Subject } from '../event-recorder';
 import type { Writer } from '../fenced-writer';
 import { tellFailure, WorkQueue } from '../work-queue';
@@ -49,6 +49,7 @@ interface OperatorStatusDeps {
   readonly source: WatchSource;
   readonly picture: {
     readonly pools: CacheView<MachineConfigPool>;
+    readonly policies: CacheView<RolloutPolicy>;
     readonly machineConfigNodes: CacheView<MachineConfigNode>;
     readonly controllerConfigs: CacheView<KubeObject>;
     readonly machineConfigurations: CacheView<MachineConfiguration>;
@@ -101,10 +102,13 @@ export class OperatorStatusController {
     const changed = (): void => {
       this.#queue.add(STATUS);
     };
-    const { pools, machineConfigNodes, controllerConfigs, machineConfigurations } = deps.picture;
+    const { pools, policies, machineConfigNodes, controllerConfigs, machineConfigurations } =
+      deps.picture;
     for (const node of machineConfigNodes.list()) this.#count({ type: 'added', object: node });
     const subscriptions = [
-      ...[pools, controllerConfigs, machineConfigurations].map((view) => view.subscribe(changed)),
+      ...[pools, policies, controllerConfigs, machineConfigurations].map((view) =>
+        view.subscribe(changed),
+      ),
       machineConfigNodes.subscribe((event) => {
         if (this.#count(event)) changed();
       }),
@@ -155,6 +159,7 @@ export class OperatorStatusController {
     this.#temporalAwaySince = waitsFor.length === 0 ? undefined : (this.#temporalAwaySince ?? now);
     return operatorStatus({
       pools: picture.pools.list(),
+      policyOf: (pool) => picture.policies.get(pool),
       components: componentsOf(pods, known, now),
       hostWorkers: this.#hosts.counted,
       faults: [

@@ -1,11 +1,10 @@
 /** Whether a pool needs a rollout: a pure function of the cluster's objects. */
 
 import { failureName, messageOf } from '../../core/errors';
-import { ANNOTATION } from '../../core/names';
 import type { Node } from '../../core/node/types';
 import { slotsOrNone } from '../../core/pool/capacity';
 import type { MachineConfigPool, RolloutPolicy } from '../../core/pool/types';
-import { isTargetCancelled, resolvePolicy } from '../../core/rollout';
+import { resolvePolicy, waitForPerson, type PersonWait } from '../../core/rollout';
 import { standingOf } from '../../core/rollout/standing';
 
 export type RolloutDecision =
@@ -21,8 +20,7 @@ export type RolloutDecision =
 interface Wait {
   readonly kind: 'wait';
   readonly target: string;
-  readonly reason:
-    'Paused' | 'WaitingForTrigger' | 'RolloutCancelled' | 'InvalidPool' | 'InvalidPolicy';
+  readonly reason: PersonWait['reason'] | 'InvalidPool' | 'InvalidPolicy';
   readonly message: string;
 }
 
@@ -65,19 +63,15 @@ function whyWait(
   policy: RolloutPolicy | undefined,
 ): Pick<Wait, 'reason' | 'message'> | undefined {
   const { target, behind, invalid } = seen;
-  const { spec } = pool;
-  const { name, annotations } = pool.metadata;
   if (invalid !== undefined) return { reason: 'InvalidPool', message: invalid };
-  const { trigger } = resolvePolicy(policy?.spec);
+  const wait = waitForPerson(pool, resolvePolicy(policy?.spec));
+  if (wait === undefined) return undefined;
+  const { reason, command } = wait;
   const left = `${behind === 1 ? '1 node is' : `${behind} nodes are`} not on ${target}`;
-  if (spec.paused === true) return { reason: 'Paused', message: `pool ${name} is paused; ${left}` };
-  const start = `slipway rollout start ${name}`;
-  if (isTargetCancelled(pool)) {
-    const message = `the rollout of ${target} was cancelled; start it again with: ${start}`;
-    return { reason: 'RolloutCancelled', message };
-  }
-  const isStarted = trigger !== 'Manual' || annotations?.[ANNOTATION.ROLLOUT_STARTED] !== undefined;
-  if (isStarted) return undefined;
-  const message = `${left}, and the pool waits for a person; start it with: ${start}`;
-  return { reason: 'WaitingForTrigger', message };
+  const messages: Readonly<Record<PersonWait['reason'], string>> = {
+    Paused: `pool ${pool.metadata.name} is paused; ${left}`,
+    RolloutCancelled: `the rollout of ${target} was cancelled; start it again with: ${command}`,
+    WaitingForTrigger: `${left}, and the pool waits for a person; start it with: ${command}`,
+  };
+  return { reason, message: messages[reason] };
 }

@@ -10,11 +10,20 @@ import { fewSentences } from '../few';
 import type { ConditionValue } from '../pool/conditions';
 import type { MachineConfigPool } from '../pool/types';
 import { PATIENCE_MS, type Fault } from './faults';
-import { behindText, isBehind, isDegraded, isUpdating, overdueAt } from './pools';
+import {
+  behindText,
+  isBehind,
+  isDegraded,
+  isUpdating,
+  overdueAt,
+  waitText,
+  type PolicyOf,
+} from './pools';
 import { OperatorCondition, type Component, type HostWorkers, type OperatorStatus } from './types';
 
 export interface OperatorInput {
   readonly pools: readonly MachineConfigPool[];
+  readonly policyOf: PolicyOf;
   readonly components: readonly Component[];
   readonly hostWorkers: HostWorkers;
   /** Beside those of pools and components. */
@@ -53,7 +62,8 @@ export function available(input: OperatorInput): Value {
   return { type, status: 'False', reason: first.reason, message };
 }
 
-export function progressing({ pools, own }: OperatorInput, pending: Pending | undefined): Value {
+export function progressing(input: OperatorInput, pending: Pending | undefined): Value {
+  const { pools, policyOf, own } = input;
   const type = OperatorCondition.PROGRESSING;
   if (pending !== undefined) {
     const message = `from ${pending.from} to ${own.version}: ${fewSentences(pending.waitsFor)}`;
@@ -61,7 +71,7 @@ export function progressing({ pools, own }: OperatorInput, pending: Pending | un
   }
   const updating = pools.filter(isUpdating);
   if (updating.length > 0) {
-    const message = fewSentences(updating.map(behindText));
+    const message = fewSentences(updating.map((pool) => behindText(pool, policyOf)));
     return { type, status: 'True', reason: 'PoolUpdating', message };
   }
   return { type, status: 'False', reason: AS_EXPECTED, message: `the version is ${own.version}` };
@@ -77,11 +87,12 @@ export function degraded(input: OperatorInput): Value {
   return { type, status: 'True', reason: first.reason, message };
 }
 
-export function upgradeable({ pools }: OperatorInput): Value {
+export function upgradeable({ pools, policyOf }: OperatorInput): Value {
   const type = OperatorCondition.UPGRADEABLE;
   const no = (reason: string, found: readonly string[], fix: string): Value => {
     return { type, status: 'False', reason, message: `${fewSentences(found)}; ${fix}` };
   };
+  const text = (pool: MachineConfigPool): string => behindText(pool, policyOf);
   const broken = pools.filter(isDegraded);
   if (broken.length > 0) {
     const found = broken.map(({ metadata: { name } }) => `pool ${name} is degraded`);
@@ -89,37 +100,36 @@ export function upgradeable({ pools }: OperatorInput): Value {
   }
   const updating = pools.filter(isUpdating);
   if (updating.length > 0) {
-    return no('PoolUpdating', updating.map(behindText), 'upgrade when its nodes are updated');
+    return no('PoolUpdating', updating.map(text), 'upgrade when its nodes are updated');
   }
   const behind = pools.filter(isBehind);
   if (behind.length > 0) {
     const fix = 'an upgrade requires that its nodes are updated';
-    return no('RequiredPoolNotUpdated', behind.map(behindText), fix);
+    return no('RequiredPoolNotUpdated', behind.map(text), fix);
   }
   return { type, status: 'True', reason: AS_EXPECTED, message: '' };
 }
 
-/** As in MCO: any degraded pool, and a required one that is paused or takes too long. */
-function poolFaults({ pools, now }: OperatorInput): readonly Fault[] {
+/** As in MCO, any degraded pool, and a required one that takes too long. One that waits for a person has no fault. */
+function poolFaults({ pools, policyOf, now }: OperatorInput): readonly Fault[] {
   const nowMs = Date.parse(now);
   return pools.flatMap((pool) => {
-    const text = poolFault(pool, nowMs);
+    const text = poolFault(pool, policyOf, nowMs);
     return text === undefined ? [] : [{ reason: 'RequiredPoolsFailed', message: text }];
   });
 }
 
-function poolFault(pool: MachineConfigPool, nowMs: number): string | undefined {
+function poolFault(pool: MachineConfigPool, policyOf: PolicyOf, nowMs: number): string | undefined {
   const { name } = pool.metadata;
   if (isDegraded(pool)) {
     const said = pool.status?.conditions?.find(({ type }) => type === OperatorCondition.DEGRADED);
     return `pool ${name} is degraded: ${said?.message ?? ''}`;
   }
-  if (!isBehind(pool)) return undefined;
-  if (pool.spec.paused === true) {
-    return `${behindText(pool)}, and it is paused: slipway rollout resume ${name}`;
-  }
+  if (!isBehind(pool) || waitText(pool, policyOf) !== undefined) return undefined;
   const at = overdueAt(pool);
-  return at !== undefined && at <= nowMs ? `${behindText(pool)}, for too long` : undefined;
+  return at !== undefined && at <= nowMs
+    ? `${behindText(pool, policyOf)}, for too long`
+    : undefined;
 }
 
 const FAILED: Readonly<Record<string, string>> = {

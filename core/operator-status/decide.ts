@@ -28,7 +28,7 @@ const MESSAGE_LIMIT = 2048;
 
 /** Deadlines pass while nothing changes, so it has to be asked for again now and then. */
 export function operatorStatus(input: OperatorInput): OperatorStatus {
-  const { own, components, hostWorkers, before, now } = input;
+  const { own, components, hostWorkers, policyOf, before, now } = input;
   const pools = input.pools.toSorted((a, b) => (a.metadata.name < b.metadata.name ? -1 : 1));
   const sorted = { ...input, pools };
   const pending = pendingVersion(sorted);
@@ -56,7 +56,7 @@ export function operatorStatus(input: OperatorInput): OperatorStatus {
     components,
     hostWorkers,
     pools: Object.fromEntries(
-      pools.map((pool) => [pool.metadata.name, cut(poolLine(pool), MESSAGE_LIMIT)]),
+      pools.map((pool) => [pool.metadata.name, cut(poolLine(pool, policyOf), MESSAGE_LIMIT)]),
     ),
     relatedObjects: RELATED_OBJECTS,
   };
@@ -80,13 +80,14 @@ function versionsOf({ components, own, hostWorkers }: OperatorInput): readonly N
 }
 
 /** Undefined = the version of the leader has been reached. */
-function pendingVersion({ pools, components, own, before }: OperatorInput): Pending | undefined {
+function pendingVersion(input: OperatorInput): Pending | undefined {
+  const { pools, policyOf, components, own, before } = input;
   const from = before?.versions.find(({ name }) => name === 'operator')?.version;
   if (from === undefined || from === own.version) return undefined;
   const images = new Set(components.flatMap((component) => component.images));
   const waitsFor = [
     ...(images.size > 1 ? [`the components run ${images.size} images`] : []),
-    ...pools.filter(isBehind).map(behindText),
+    ...pools.filter(isBehind).map((pool) => behindText(pool, policyOf)),
   ];
   return waitsFor.length === 0 ? undefined : { from, waitsFor };
 }

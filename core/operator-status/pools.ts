@@ -1,8 +1,10 @@
 /** Pools as the status of the system sees them: by their counts and conditions, never by their nodes. */
 
+import { historyOf, isWord } from '../history/record';
 import { LABEL, PoolCondition } from '../names';
 import { isConditionTrue } from '../pool/conditions';
-import type { MachineConfigPool } from '../pool/types';
+import type { MachineConfigPool, RolloutPolicy } from '../pool/types';
+import { waitForPerson, type PersonWait } from '../rollout';
 
 /** Of each machine of a required pool: then the pool has taken too long (MCO pkg/operator/sync.go, 7ff337a4). */
 const MACHINE_MS = 600_000;
@@ -31,34 +33,73 @@ export function isBehind(pool: MachineConfigPool): boolean {
   return isRequired(pool) && !isUpdated(pool);
 }
 
-export function behindText(pool: MachineConfigPool): string {
+/** The policy of a pool by the name of the pool; undefined = it has none. */
+export type PolicyOf = (pool: string) => RolloutPolicy | undefined;
+
+const WAITS: Readonly<Record<PersonWait['reason'], string>> = {
+  Paused: 'it is paused',
+  RolloutCancelled: 'its rollout was cancelled',
+  WaitingForTrigger: 'it waits for a person',
+};
+
+export function behindText(pool: MachineConfigPool, policyOf: PolicyOf): string {
   const required = isRequired(pool) ? 'required pool' : 'pool';
-  return `${required} ${pool.metadata.name} has ${updatedOf(pool)}`;
+  const wait = waitText(pool, policyOf);
+  const why = wait === undefined ? '' : `, and ${wait}`;
+  return `${required} ${pool.metadata.name} has ${updatedOf(pool)}${why}`;
 }
 
-/** When a pool that is not updated has taken too long; undefined = that is not known yet. */
-export function overdueAt({ status }: MachineConfigPool): number | undefined {
-  const updated = status?.conditions?.find(({ type }) => type === PoolCondition.UPDATED);
-  if (updated?.status !== 'False' || updated.lastTransitionTime === undefined) return undefined;
-  return Date.parse(updated.lastTransitionTime) + MACHINE_MS * Math.max(1, machines(status));
+/** Nodes are behind, and stay so until a person acts: `it waits for a person: slipway rollout start master` */
+export function waitText(pool: MachineConfigPool, policyOf: PolicyOf): string | undefined {
+  const { status } = pool;
+  if ((status?.updatedMachineCount ?? 0) >= machines(status)) return undefined;
+  const trigger = policyOf(pool.metadata.name)?.spec?.trigger;
+  const wait = waitForPerson(pool, trigger === undefined ? {} : { trigger });
+  return wait === undefined ? undefined : `${WAITS[wait.reason]}: ${wait.command}`;
+}
+
+/**
+ * When a pool that is not updated has taken too long; undefined = that is not known yet. The time in which it waited for a
+ * person does not count.
+ */
+export function overdueAt(pool: MachineConfigPool): number | undefined {
+  const { status } = pool;
+  const timeOf = (wanted: string, value: string): number | undefined => {
+    const found = status?.conditions?.find(({ type }) => type === wanted);
+    if (found?.status !== value || found.lastTransitionTime === undefined) return undefined;
+    return Date.parse(found.lastTransitionTime);
+  };
+  const behindAt = timeOf(PoolCondition.UPDATED, 'False');
+  if (behindAt === undefined) return undefined;
+  // A resumed pool is updating anew, however it was resumed.
+  const resumedAt = timeOf(PoolCondition.UPDATING, 'True') ?? behindAt;
+  const startedAt = historyOf(pool)
+    .records.filter(isWord)
+    .flatMap(({ word, at }) => (word === 'start' ? [Date.parse(at)] : []));
+  const begunAt = Math.max(behindAt, resumedAt, ...startedAt);
+  return begunAt + MACHINE_MS * Math.max(1, machines(status));
 }
 
 /** `12 of 200 nodes updated`; what else is wrong, and the config. */
-export function poolLine(pool: MachineConfigPool): string {
+export function poolLine(pool: MachineConfigPool, policyOf: PolicyOf): string {
   const { spec, status } = pool;
   if (status?.machineCount === undefined) return 'not looked at yet';
   const { degradedMachineCount: failed = 0 } = status;
   const config = spec.configuration?.name;
+  const wait = waitText(pool, policyOf);
   const words = [
     updatedOf(pool),
     ...(failed > 0 ? [`${failed} failed`] : []),
-    ...(spec.paused === true ? ['paused'] : []),
+    ...(spec.paused === true && wait === undefined ? ['paused'] : []),
     config === undefined || config === '' ? 'no config is rendered' : `config ${config}`,
     ...(isRequired(pool) ? ['required for upgrades'] : []),
   ];
   const degraded = status.conditions?.find(({ type }) => type === PoolCondition.DEGRADED);
-  const reason = degraded?.status === 'True' ? `; degraded: ${degraded.message}` : '';
-  return `${words.join(', ')}${reason}`;
+  return [
+    words.join(', '),
+    ...(wait === undefined ? [] : [wait]),
+    ...(degraded?.status === 'True' ? [`degraded: ${degraded.message}`] : []),
+  ].join('; ');
 }
 
 /** `12 of 200 nodes updated, 2 unavailable` */

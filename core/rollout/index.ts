@@ -23,6 +23,7 @@ export {
 } from './control-plane';
 export { isSameNode, movedTo } from './same-member';
 export { inTurns, nodesInLine } from './line';
+export { waitForPerson, type PersonWait } from './person';
 export { DEFAULT_POLICY, failureLimit, resolvePolicy } from './policy';
 export { RolloutState, type NamedReason, type RolloutEnd } from './progress';
 export { looksHalted } from './threshold';

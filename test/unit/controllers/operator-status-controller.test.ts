@@ -6,7 +6,7 @@ import { OperatorStatusController } from '../../../controllers/operator-status';
 import { fail } from '../../../core/errors';
 import type { MachineConfigNode } from '../../../core/node/types';
 import type { ClusterOperator, Slipway } from '../../../core/operator-status';
-import type { MachineConfigPool } from '../../../core/pool/types';
+import type { MachineConfigPool, RolloutPolicy } from '../../../core/pool/types';
 import { Objects } from './listed-objects';
 
 jest.mock('node:timers/promises', () => jest.requireActual<object>('../faked-delay'));
@@ -110,6 +110,7 @@ const aHost = (name: string, version?: string, phase = ''): MachineConfigNode =>
 
 function start(server: Server, waitsFor: () => readonly string[] = () => []) {
   const pools = new Objects<MachineConfigPool>([aPool(3, 3)]);
+  const policies = new Objects<RolloutPolicy>();
   const machineConfigNodes = new Objects<MachineConfigNode>([aHost('n-0', '1')]);
   const lines: string[] = [];
   const told: string[] = [];
@@ -121,6 +122,7 @@ function start(server: Server, waitsFor: () => readonly string[] = () => []) {
       source: server,
       picture: {
         ...{ pools, machineConfigNodes },
+        policies,
         controllerConfigs: new Objects(),
         machineConfigurations: new Objects(),
       },
@@ -143,7 +145,7 @@ function start(server: Server, waitsFor: () => readonly string[] = () => []) {
     },
     leading.signal,
   );
-  return { pools, machineConfigNodes, lines, told };
+  return { pools, policies, machineConfigNodes, lines, told };
 }
 
 it('makes both objects, and writes each change once', async () => {
@@ -199,6 +201,19 @@ it('writes at most once a second, and nothing for what no one sees of 5,000 host
   await pass(5_000);
   expect(server.statuses('slipways') - once).toBeLessThanOrEqual(11);
   expect(listed).not.toHaveBeenCalled();
+});
+
+it('names the command where the policy of a pool waits for a person', async () => {
+  const server = new Server();
+  const { pools, policies } = start(server);
+  pools.put(aPool(2, 3));
+  await pass(5_000);
+  policies.put({ metadata: { name: 'worker' }, spec: { trigger: 'Manual' } });
+  await pass(5_000);
+
+  expect(server.slipway?.message).toBe(
+    'pool worker has 2 of 3 nodes updated, and it waits for a person: slipway rollout start worker',
+  );
 });
 
 it('leaves a ClusterOperator of another program alone, and says so once', async () => {

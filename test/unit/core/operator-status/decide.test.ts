@@ -18,17 +18,23 @@ interface PoolShape {
   /** When Updated became False. */
   readonly since?: string;
   readonly generation?: number;
+  /** When Updating became what it is. */
+  readonly resumed?: string;
+  readonly annotations?: Readonly<Record<string, string>>;
 }
 
 function aPool(name: string, shape: PoolShape = {}): MachineConfigPool {
   const { nodes: [updated, of] = [3, 3], degraded, since = NOW, paused, generation = 1 } = shape;
   const isDone = updated === of;
-  const condition = (type: string, is: boolean, message = '') => ({
+  const condition = (type: string, is: boolean, message = '', lastTransitionTime = since) => ({
     ...{ type, status: is ? ('True' as const) : ('False' as const), reason: '', message },
-    lastTransitionTime: since,
+    lastTransitionTime,
   });
   return {
-    metadata: { name, generation, ...(shape.required ? { labels: REQUIRED } : {}) },
+    metadata: {
+      ...{ name, generation, annotations: shape.annotations ?? {} },
+      ...(shape.required ? { labels: REQUIRED } : {}),
+    },
     spec: {
       configuration: { name: `rendered-${name}-1` },
       ...(paused === undefined ? {} : { paused }),
@@ -38,7 +44,7 @@ function aPool(name: string, shape: PoolShape = {}): MachineConfigPool {
       ...(degraded === undefined ? {} : { degradedMachineCount: 1 }),
       conditions: [
         condition('Updated', isDone),
-        condition('Updating', !isDone && paused !== true),
+        condition('Updating', !isDone && paused !== true, '', shape.resumed),
         condition('Degraded', degraded !== undefined, degraded),
       ],
     },
@@ -59,7 +65,7 @@ type Input = Parameters<typeof operatorStatus>[0];
 const decide = (input: Partial<Input> = {}) =>
   operatorStatus({
     ...{ pools: [aPool('worker')], components: ALL, hostWorkers: HOSTS, faults: [], own: OWN },
-    ...{ before: undefined, now: NOW },
+    ...{ policyOf: () => undefined, before: undefined, now: NOW },
     ...input,
   });
 
@@ -78,6 +84,16 @@ const messageOf = ({ conditions }: OperatorStatus, wanted: string) =>
 
 const WELL = 'A=T P=F D=F U=T';
 const long = { since: '2030-01-01T08:00:00Z' };
+const LATE = { required: true, nodes: [0, 3], ...long } as const;
+const JUST_NOW = '2030-01-01T09:59:00Z';
+const MANUAL: Partial<Input> = {
+  policyOf: (name) => ({ metadata: { name }, spec: { trigger: 'Manual' } }),
+};
+const CANCELLED = { 'slipway.dev/rollout-cancelled': 'rendered-master-1' };
+const STARTED = { 'slipway.dev/rollout-started': 'rendered-master-1' };
+const said = (word: string, at: string) => ({
+  'slipway.dev/history': JSON.stringify([{ at, word }]),
+});
 
 const TABLE: readonly (readonly [what: string, input: Partial<Input>, expected: string])[] = [
   ['all well', {}, WELL],
@@ -110,9 +126,47 @@ const TABLE: readonly (readonly [what: string, input: Partial<Input>, expected: 
   ],
   ['a paused pool', { pools: [aPool('worker', { paused: true, nodes: [2, 3] })] }, WELL],
   [
-    'a paused required pool',
-    { pools: [aPool('master', { required: true, paused: true, nodes: [2, 3] })] },
-    'A=T P=F D=T:RequiredPoolsFailed U=F:RequiredPoolNotUpdated',
+    'a paused required pool, for long',
+    { pools: [aPool('master', { ...LATE, paused: true })] },
+    'A=T P=F D=F U=F:RequiredPoolNotUpdated',
+  ],
+  [
+    'a required pool that was resumed a moment ago',
+    { pools: [aPool('master', { ...LATE, resumed: JUST_NOW })] },
+    'A=T P=T:PoolUpdating D=F U=F:PoolUpdating',
+  ],
+  [
+    'a required pool that nobody has started, for long',
+    { pools: [aPool('master', LATE)], ...MANUAL },
+    'A=T P=T:PoolUpdating D=F U=F:PoolUpdating',
+  ],
+  [
+    'a required pool that was started a moment ago',
+    {
+      pools: [
+        aPool('master', { ...LATE, annotations: { ...STARTED, ...said('start', JUST_NOW) } }),
+      ],
+      ...MANUAL,
+    },
+    'A=T P=T:PoolUpdating D=F U=F:PoolUpdating',
+  ],
+  [
+    'a required pool that was started, and takes too long since',
+    {
+      pools: [aPool('master', { ...LATE, annotations: { ...STARTED, ...said('start', EARLIER) } })],
+      ...MANUAL,
+    },
+    'A=T P=T:PoolUpdating D=T:RequiredPoolsFailed U=F:PoolUpdating',
+  ],
+  [
+    'a required pool about which a person has said something else since',
+    { pools: [aPool('master', { ...LATE, annotations: said('skip', JUST_NOW) })] },
+    'A=T P=T:PoolUpdating D=T:RequiredPoolsFailed U=F:PoolUpdating',
+  ],
+  [
+    'a required pool whose rollout was cancelled, for long',
+    { pools: [aPool('master', { ...LATE, annotations: CANCELLED })] },
+    'A=T P=T:PoolUpdating D=F U=F:PoolUpdating',
   ],
   [
     'a required pool whose status is of an earlier spec',
@@ -153,15 +207,48 @@ describe('messages', () => {
     });
 
     expect(messageOf(status, 'Degraded')).toBe(
-      'required pool master has 0 of 1 node updated, and it is paused: slipway rollout resume master; ' +
-        'pool worker is degraded: Node w-1 is reporting: "disk full"',
+      'pool worker is degraded: Node w-1 is reporting: "disk full"',
     );
     expect(messageOf(status, 'Upgradeable')).toContain('pool worker is degraded; mend it');
     expect(status.message).toBe(messageOf(status, 'Degraded'));
     expect(status.pools).toEqual({
-      master: '0 of 1 node updated, paused, config rendered-master-1, required for upgrades',
+      master:
+        '0 of 1 node updated, config rendered-master-1, required for upgrades; it is paused: slipway rollout resume master',
       worker:
         '2 of 3 nodes updated, 1 failed, config rendered-worker-1; degraded: Node w-1 is reporting: "disk full"',
+    });
+  });
+
+  it.each<[string, PoolShape, Partial<Input>, string]>([
+    ['nobody has started', {}, MANUAL, 'it waits for a person: slipway rollout start master'],
+    [
+      'was cancelled',
+      { annotations: CANCELLED },
+      {},
+      'its rollout was cancelled: slipway rollout start master',
+    ],
+    ['is paused', { paused: true }, MANUAL, 'it is paused: slipway rollout resume master'],
+  ])('name the command for a pool that %s', (_what, shape, input, blocker) => {
+    const status = decide({ pools: [aPool('master', { ...LATE, ...shape })], ...input });
+    const found = `required pool master has 0 of 3 nodes updated, and ${blocker}`;
+
+    expect(status.pools['master']).toBe(
+      `0 of 3 nodes updated, config rendered-master-1, required for upgrades; ${blocker}`,
+    );
+    expect(messageOf(status, 'Upgradeable')).toContain(`${found}; `);
+    expect(status.message).toContain(found);
+    if (shape.paused !== true) expect(messageOf(status, 'Progressing')).toBe(found);
+  });
+
+  it('ask for nobody where no node is behind', () => {
+    const pools = [
+      aPool('infra', { annotations: { 'slipway.dev/rollout-cancelled': 'rendered-infra-1' } }),
+      aPool('worker', { paused: true }),
+    ];
+
+    expect(decide({ pools, ...MANUAL }).pools).toEqual({
+      infra: '3 of 3 nodes updated, config rendered-infra-1',
+      worker: '3 of 3 nodes updated, paused, config rendered-worker-1',
     });
   });
 
