@@ -16,6 +16,8 @@ const BESIDE_UPDATES: ReadonlySet<string> = new Set([
   NodeCondition.DRIFTED,
   NodeCondition.FOREIGN_UPDATER,
   NodeCondition.HOST_BUNDLE,
+  NodeCondition.PINNED_IMAGE_SETS_PROGRESSING,
+  NodeCondition.PINNED_IMAGE_SETS_DEGRADED,
 ]);
 
 /**

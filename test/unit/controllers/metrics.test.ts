@@ -200,8 +200,18 @@ describe('what a pool waits for', () => {
       expect(await progressAge(nodes)).toBe(30 * 60);
       const drained = { machineConfigNode: changed('Drained', 2) };
       expect(await progressAge(nodes, { known: drained })).toBe(2 * 60);
-      const drifted = { machineConfigNode: changed('Drifted', 2) };
-      expect(await progressAge(nodes, { known: drifted })).toBe(30 * 60);
+    });
+
+    it.each([
+      'Drifted',
+      'ForeignUpdater',
+      'HostBundle',
+      'PinnedImageSetsProgressing',
+      'PinnedImageSetsDegraded',
+    ])('does not begin anew with %s, which is not about updates', async (type) => {
+      const known = { machineConfigNode: changed(type, 2) };
+
+      expect(await progressAge([behind('a', 90)], { known })).toBe(30 * 60);
     });
 
     it.each([
