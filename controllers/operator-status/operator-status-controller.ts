@@ -25,6 +25,7 @@ import {
   SLIPWAY,
   statusDiffers,
   temporalFaults,
+  temporalSaidAwaySince,
   type Component,
   type OperatorStatus,
 } from '../../core/operator-status';
@@ -156,7 +157,10 @@ export class OperatorStatusController {
     const pods = this.#followed.pods.list();
     const known: readonly Component[] = before?.components ?? [];
     const waitsFor = rolloutsWaitFor();
-    this.#temporalAwaySince = waitsFor.length === 0 ? undefined : (this.#temporalAwaySince ?? now);
+    this.#temporalAwaySince =
+      waitsFor.length === 0
+        ? undefined
+        : (this.#temporalAwaySince ?? temporalSaidAwaySince(before?.conditions) ?? now);
     return operatorStatus({
       pools: picture.pools.list(),
       policyOf: (pool) => picture.policies.get(pool),

@@ -1,9 +1,10 @@
 /** What is wrong with the system beside its pools. */
 
 import { POLICY_CONDITION } from '../disruption';
-import type { ObjectMeta } from '../object-meta';
+import type { Condition, ObjectMeta } from '../object-meta';
 import { TEMPLATES_FAILING } from '../templates';
 import { listAt, textAt } from '../values-at';
+import { OperatorCondition } from './types';
 
 /** For the condition Degraded. */
 export interface Fault {
@@ -41,6 +42,18 @@ function faultIn(object: Conditioned | undefined, type: string, reason: string):
   return found === undefined ? [] : [{ reason, message: textAt(found, 'message') ?? '' }];
 }
 
+const TEMPORAL_FAILED = 'TemporalFailed';
+
+/** RFC 3339: since when Temporal has been away, as an earlier leader has said it; undefined = it said nothing of it. */
+export function temporalSaidAwaySince(said: readonly Condition[] | undefined): string | undefined {
+  const found = said?.find(({ type }) => type === OperatorCondition.AVAILABLE);
+  if (found?.status !== 'False' || found.reason !== TEMPORAL_FAILED) return undefined;
+  const { lastTransitionTime: saidAt } = found;
+  return saidAt === undefined
+    ? undefined
+    : new Date(Date.parse(saidAt) - PATIENCE_MS).toISOString();
+}
+
 /** @param since - RFC 3339 @param nowMs - Unix time */
 export function temporalFaults(
   waitsFor: readonly string[],
@@ -49,5 +62,5 @@ export function temporalFaults(
 ): readonly Fault[] {
   if (since === undefined || nowMs - Date.parse(since) < PATIENCE_MS) return [];
   const message = `no update runs, since ${since}: waiting for ${waitsFor.join(', ')}`;
-  return [{ reason: 'TemporalFailed', message, stops: true }];
+  return [{ reason: TEMPORAL_FAILED, message, stops: true }];
 }

@@ -1,7 +1,7 @@
 export { componentsOf, imageOfPod, NAME_LABEL, type ProcessPod } from './components';
 export { clusterOperatorStatus, operatorStatus } from './decide';
 export { statusDiffers } from './differs';
-export { settingFaults, temporalFaults } from './faults';
+export { settingFaults, temporalFaults, temporalSaidAwaySince } from './faults';
 export { HostVersions, hostWorkersLine } from './host-workers';
 export {
   CLUSTER_OPERATOR,

@@ -309,3 +309,30 @@ it('is not available when Temporal has not answered for ten minutes', async () =
   await pass(60_000);
   expect(isAvailable()).toBe('True');
 });
+
+it('stays unavailable when the leader changes while Temporal is away', async () => {
+  const server = new Server();
+  let waitsFor: readonly string[] = ['Temporal at temporal:7233'];
+  start(server, () => waitsFor);
+  await pass(700_000);
+  const availability = () => server.slipway?.conditions.find(({ type }) => type === 'Available');
+  const before = availability();
+  expect(before?.reason).toBe('TemporalFailed');
+  leading.abort();
+  leading = new AbortController();
+
+  const { told } = start(server, () => waitsFor);
+  await pass(60_000);
+  expect(availability()).toMatchObject({
+    ...{ status: 'False', reason: 'TemporalFailed' },
+    lastTransitionTime: before?.lastTransitionTime,
+  });
+  expect(told).toEqual([]);
+
+  waitsFor = [];
+  await pass(60_000);
+  expect(availability()?.status).toBe('True');
+  waitsFor = ['Temporal at temporal:7233'];
+  await pass(60_000);
+  expect(availability()?.status).toBe('True');
+});
