@@ -5,7 +5,11 @@ import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom
 import type { ActivityRun } from '../../activities/cluster/ports';
 import type { ClusterCaches } from '../../adapters/kube/cluster-caches';
 import type { DrainProgress } from '../../core/drain';
-import type { NodeStep, ReleaseNodeInput } from '../../workflows/contracts/cluster';
+import type {
+  NodeStep,
+  ReleaseNodeInput,
+  ShowGoingBackInput,
+} from '../../workflows/contracts/cluster';
 
 export interface WorkerMetrics {
   readonly registry: Registry;
@@ -127,6 +131,7 @@ function countDrains(
 }
 
 const OUTCOMES = ['updated', 'failed', 'cancelled', 'stuck'] as const;
+const WAYS_BACK = ['failed', 'cancelled'] as const;
 
 /** Both begin at 0 for every pool: the first one would be no increase otherwise. */
 function countEnds(
@@ -147,11 +152,13 @@ function countEnds(
   });
   const rollbacks = new Counter({
     name: 'slipway_node_rollbacks_total',
-    help: 'How often a host began to roll back to its previous config',
-    labelNames: ['pool'],
+    help: 'How often a host began to roll back to its previous config, by what happened to its update',
+    labelNames: ['pool', 'outcome'],
     registers,
     collect() {
-      for (const pool of pools()) this.inc({ pool }, 0);
+      for (const pool of pools()) {
+        for (const outcome of WAYS_BACK) this.inc({ pool, outcome }, 0);
+      }
     },
   });
   return (activity, input) => {
@@ -161,7 +168,8 @@ function countEnds(
       const { pool, outcome, hostIsBack } = input as ReleaseNodeInput;
       updates.inc({ pool, outcome: hostIsBack ? outcome : 'stuck' });
     } else if (activity === 'showGoingBack') {
-      rollbacks.inc({ pool: (input as NodeStep).pool });
+      const { pool, outcome = 'failed' } = input as ShowGoingBackInput;
+      rollbacks.inc({ pool, outcome });
     }
   };
 }

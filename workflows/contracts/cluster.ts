@@ -112,6 +112,11 @@ export interface AwaitReturnProgress {
   readonly isBooted: boolean;
 }
 
+export interface ShowGoingBackInput extends NodeStep {
+  /** As of the release that follows. Absent = of a run that began with an earlier version. */
+  readonly outcome?: ReleaseNodeInput['outcome'];
+}
+
 export interface ReleaseNodeInput extends NodeStep {
   /**
    * `cancelled`: the node is back where it was, nothing failed. `failed`: it is back on its old
@@ -154,7 +159,7 @@ export interface ClusterActivities {
    */
   checkCordon(input: CheckCordonInput): Promise<CheckedCordon>;
   /** On the MachineConfigNode, with the reason as its `summary`. */
-  showGoingBack(input: NodeStep): Promise<void>;
+  showGoingBack(input: ShowGoingBackInput): Promise<void>;
   /** Waits until the Node is Ready in the boot that is asked for, for `readySeconds`; heartbeats `AwaitReturnProgress`. */
   awaitReturn(input: AwaitReturnInput): Promise<ReturnedNode>;
   /** currentConfig, state Done, uncordon if we cordoned, the run is over: one PATCH; then the MachineConfigNode. */

@@ -14,7 +14,7 @@ import { CLUSTER_QUEUE } from '../../core/names';
 import type { NodePhase } from '../../core/node/lifecycle';
 import type { UpdatePlan } from '../../core/node/plan-types';
 import { servesThroughout } from '../../core/node/serves';
-import type { CancelReason, Release } from '../../core/node/update-states';
+import type { CancelReason, Cause, Release } from '../../core/node/update-states';
 import type {
   AwaitReturnInput,
   ClusterActivities,
@@ -153,12 +153,12 @@ export function clusterSteps(input: NodeUpdateInput, seconds: () => PhaseSeconds
      * Shows it on the MachineConfigNode while the host works: never waited for, and its failure is only logged.
      * `hideShown` ends what is still under way, so that it is never written over the end of the update.
      */
-    showGoingBack: (why: string): void => {
+    showGoingBack: ({ outcome, failure }: Cause): void => {
       const summary = brief(`show GoingBack on ${node}`);
       shown
         .run(() =>
           shownOnly.showGoingBack.executeWithOptions({ ...SHOWN, summary }, [
-            { ...step, summary: why },
+            { ...step, outcome, summary: sentence(failure) },
           ]),
         )
         .catch((error: unknown) => {

@@ -35,7 +35,7 @@ export function stepsOf(input: NodeUpdateInput, seconds: () => PhaseSeconds): Up
   return {
     take: (state, tell) => (table[state.is] as Take<Working>)(state, tell),
     turned: (before, now) => {
-      if (beginsGoingBack(before, now)) cluster.showGoingBack(sentence(now.back.cause.failure));
+      if (beginsGoingBack(before, now)) cluster.showGoingBack(now.back.cause);
       if (HIDES.includes(now.is)) cluster.hideShown();
     },
     whyCancelled: cluster.whyCancelled,

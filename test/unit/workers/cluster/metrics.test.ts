@@ -78,8 +78,10 @@ it('begins to count at 0, so that the first one is an increase', async () => {
 
   expect(await shown('slipway_node_updates_total')).toHaveLength(2 * 4);
   expect(await shown('slipway_node_rollbacks_total')).toEqual([
-    'slipway_node_rollbacks_total{pool="worker"} 0',
-    'slipway_node_rollbacks_total{pool="infra"} 0',
+    'slipway_node_rollbacks_total{pool="worker",outcome="failed"} 0',
+    'slipway_node_rollbacks_total{pool="worker",outcome="cancelled"} 0',
+    'slipway_node_rollbacks_total{pool="infra",outcome="failed"} 0',
+    'slipway_node_rollbacks_total{pool="infra",outcome="cancelled"} 0',
   ]);
 });
 
@@ -102,6 +104,9 @@ it('counts how updates end and how often a host is rolled back, once each', asyn
   await activities.releaseNode({ ...release, outcome: 'failed', hostIsBack: true });
   await activities.releaseNode({ ...release, outcome: 'failed', hostIsBack: false });
   await activities.releaseNode({ ...release, outcome: 'cancelled', hostIsBack: true });
+  await activities.showGoingBack({ ...step('worker'), outcome: 'cancelled' });
+  await activities.showGoingBack({ ...step('worker'), outcome: 'failed' });
+  // Of a run that began with an earlier version.
   await activities.showGoingBack(step('worker'));
 
   const ofWorker = (await shown('slipway_node_updates_total')).filter((line) =>
@@ -113,7 +118,7 @@ it('counts how updates end and how often a host is rolled back, once each', asyn
     'slipway_node_updates_total{pool="worker",outcome="stuck"} 1',
     'slipway_node_updates_total{pool="worker",outcome="cancelled"} 1',
   ]);
-  expect(await shown('slipway_node_rollbacks_total')).toContain(
-    'slipway_node_rollbacks_total{pool="worker"} 1',
-  );
+  const rollbacks = await shown('slipway_node_rollbacks_total');
+  expect(rollbacks).toContain('slipway_node_rollbacks_total{pool="worker",outcome="failed"} 2');
+  expect(rollbacks).toContain('slipway_node_rollbacks_total{pool="worker",outcome="cancelled"} 1');
 });
