@@ -6,7 +6,7 @@ import type { RelatedObject } from './types';
 export const RELATED_OBJECTS: readonly RelatedObject[] = [
   { group: '', resource: 'namespaces', name: NAMESPACE },
   ...['machineconfigpools', 'machineconfignodes', 'machineconfigs', 'controllerconfigs'].map(ofMco),
-  ...['kubeletconfigs', 'containerruntimeconfigs'].map(ofMco),
+  ...['kubeletconfigs', 'containerruntimeconfigs', 'osimagestreams', 'pinnedimagesets'].map(ofMco),
   { group: OPERATOR_GROUP, resource: 'machineconfigurations', name: 'cluster' },
   { group: SLIPWAY_GROUP, resource: 'slipways', name: 'cluster' },
   { group: SLIPWAY_GROUP, resource: 'poolrollouts', name: '' },
