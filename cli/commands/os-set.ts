@@ -41,7 +41,7 @@ export async function osSet(
       : await imagesOfRelease(registry, release);
   const told =
     pool === undefined || labels === undefined
-      ? await setForCluster(cluster.os, view, wanted)
+      ? await setForCluster(cluster.os, view, { wanted, registry })
       : await setForPool(cluster.os, view, { pool, labels, wanted });
   context.terminal.err.write(`${told.join('\n')}\nwatch it: slipway os status\n`);
   return EXIT.OK;
@@ -63,12 +63,13 @@ function refuseUnclear(image: string | undefined, { release, extensions }: OsSet
 async function setForCluster(
   os: CliOs,
   { pools }: ClusterView,
-  wanted: WantedImages,
+  { wanted, registry }: { readonly wanted: WantedImages; readonly registry: RegistryClient },
 ): Promise<readonly string[]> {
   const before = await os.ofCluster();
   const releaseBefore = await os.releaseSet();
   const { osImage, extensionsImage, release } = wanted;
-  const told = release === undefined ? streamsKept(pools) : await setStreams(os, pools, wanted);
+  const told =
+    release === undefined ? streamsKept(pools) : await setStreams(os, pools, wanted, registry);
   await os.setForCluster({
     ...{ osImage, extensionsImage },
     ...(release && { releaseImage: release.releaseImage, version: release.version }),
