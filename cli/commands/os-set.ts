@@ -33,7 +33,7 @@ export async function osSet(
   const cluster = await context.cluster();
   const view = await cluster.read();
   const pool = options.pool === undefined ? undefined : findPool(view, options.pool);
-  const labels = pool === undefined ? undefined : labelsFor(pool);
+  const labels = pool === undefined ? undefined : labelsFor(pool, view);
   const { registry, release, extensions } = options;
   const wanted =
     release === undefined
@@ -135,24 +135,37 @@ async function setForPool(
   ];
 }
 
-/** @throws CliError when nobody can tell what the pool would select */
-function labelsFor(pool: MachineConfigPool): Readonly<Record<string, string>> {
+/** @throws CliError when nobody can tell what the pool would select, or a pool would have stream and image */
+function labelsFor(
+  pool: MachineConfigPool,
+  { pools }: ClusterView,
+): Readonly<Record<string, string>> {
   const { name } = pool.metadata;
   const { matchLabels = {} } = pool.spec.machineConfigSelector ?? {};
   // Not a label of another role: the image would reach other pools, too.
   const labels = { ...matchLabels, [LABEL.ROLE]: name };
-  const stream = streamNameOf(pool);
-  if (stream !== '') {
+  refuseStream(pool, 'and');
+  if (!selects(pool, labels)) {
     throw cliError(
       EXIT.FAILED,
-      `machineconfigpool ${name}: spec.osImageStream.name is ${stream}, and a pool has either a stream or an image of its own; remove the field first`,
+      `machineconfigpool ${name}: spec.machineConfigSelector does not select the role ${name}; ` +
+        'apply a MachineConfig with spec.osImageURL and labels that it selects',
     );
   }
-  if (selects(pool, labels)) return labels;
+  for (const one of pools) {
+    if (selects(one, labels))
+      refuseStream(one, `and it selects the MachineConfigs of ${name}, too:`);
+  }
+  return labels;
+}
+
+function refuseStream(pool: MachineConfigPool, why: string): void {
+  const stream = streamNameOf(pool);
+  if (stream === '') return;
   throw cliError(
     EXIT.FAILED,
-    `machineconfigpool ${name}: spec.machineConfigSelector does not select the role ${name}; ` +
-      'apply a MachineConfig with spec.osImageURL and labels that it selects',
+    `machineconfigpool ${pool.metadata.name}: spec.osImageStream.name is ${stream}, ${why} ` +
+      'a pool has either a stream or an image of its own; remove the field first',
   );
 }
 

@@ -220,6 +220,20 @@ describe('for one pool', () => {
     expect(written).toEqual([]);
   });
 
+  it('refuses where a pool that selects it, too, has chosen a stream', async () => {
+    const gpu = aPool('gpu', ['worker', 'gpu']);
+    const spec = { ...gpu.spec, osImageStream: { name: 'rhel-10' } };
+    const { set, written, asked } = given([{ ...gpu, spec }, aPool('worker')]);
+    await expect(set('quay.io/okd/os:4.20', { pool: 'worker' })).rejects.toMatchObject({
+      exitCode: EXIT.FAILED,
+      message:
+        'machineconfigpool gpu: spec.osImageStream.name is rhel-10, and it selects the MachineConfigs of worker, too: ' +
+        'a pool has either a stream or an image of its own; remove the field first',
+    });
+    expect(written).toEqual([]);
+    expect(asked).toEqual([]);
+  });
+
   it('refuses a pool that is not there', async () => {
     await expect(given(pools).set(image('3'), { pool: 'lost' })).rejects.toMatchObject({
       exitCode: EXIT.NOT_FOUND,
