@@ -68,15 +68,16 @@ async function setForCluster(
   const before = await os.ofCluster();
   const releaseBefore = await os.releaseSet();
   const { osImage, extensionsImage, release } = wanted;
+  const setters = await Promise.all(
+    pools.map(async (pool) => ({ pool, setter: await imageSetterOf(os, pool) })),
+  );
+  // The first to write: everything else is read by now.
   const told =
     release === undefined ? streamsKept(pools) : await setStreams(os, pools, wanted, registry);
   await os.setForCluster({
     ...{ osImage, extensionsImage },
     ...(release && { releaseImage: release.releaseImage, version: release.version }),
   });
-  const setters = await Promise.all(
-    pools.map(async (pool) => ({ pool, setter: await imageSetterOf(os, pool) })),
-  );
   const kept = setters.flatMap(({ pool, setter }) =>
     setter === undefined || setter.image === osImage
       ? []

@@ -60,7 +60,7 @@ function given(
   const { context, err } = aContext(os, { pools });
   const set = (what: string | undefined, options: Omit<OsSetOptions, 'registry'> = {}) =>
     osSet(context, what, { ...options, registry });
-  return { set, written, asked, err };
+  return { set, os, written, asked, err };
 }
 
 describe('for the cluster', () => {
@@ -125,6 +125,13 @@ describe('for the cluster', () => {
       `pool gpu keeps ${image('1')} of MachineConfig 50-os`,
     ]);
   });
+});
+
+it('writes nothing for the cluster where it cannot read a MachineConfig', async () => {
+  const { set, os, written } = given([aPool('gpu', ['gpu'], ['50-os'])]);
+  os.machineConfig = () => Promise.reject(new Error('may not get machineconfigs'));
+  await expect(set(image('3'))).rejects.toThrow('may not get machineconfigs');
+  expect(written).toEqual([]);
 });
 
 describe('for one pool', () => {
