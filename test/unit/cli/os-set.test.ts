@@ -263,6 +263,18 @@ it.each<[string, string | undefined, Omit<OsSetOptions, 'registry'>, string]>([
     {},
     'IMAGE: "fedora-coreos:stable" is not the full name',
   ],
+  [
+    'neither tag nor digest',
+    'quay.io/okd/os',
+    {},
+    'IMAGE: "quay.io/okd/os" has neither tag nor digest; write registry/name@sha256:',
+  ],
+  [
+    'a release with neither',
+    undefined,
+    { release: 'quay.io/okd/release' },
+    '--release: "quay.io/okd/release" has neither tag nor digest',
+  ],
   ['a short digest', 'quay.io/okd/os@sha256:abc', {}, 'IMAGE: "quay.io/okd/os@sha256:abc" is not'],
   ['a URL', 'docker://quay.io/okd/os', {}, 'IMAGE: "docker://quay.io/okd/os" is not the full name'],
   ['a wrong extensions image', image('1'), { extensions: '' }, '--extensions: "" is not the full'],
