@@ -33,7 +33,7 @@ export async function osSet(
   const cluster = await context.cluster();
   const view = await cluster.read();
   const pool = options.pool === undefined ? undefined : findPool(view, options.pool);
-  const labels = pool === undefined ? undefined : labelsFor(pool);
+  const labels = pool === undefined ? undefined : labelsFor(pool, view);
   const { registry, release, extensions } = options;
   const wanted =
     release === undefined
@@ -41,7 +41,7 @@ export async function osSet(
       : await imagesOfRelease(registry, release);
   const told =
     pool === undefined || labels === undefined
-      ? await setForCluster(cluster.os, view, wanted)
+      ? await setForCluster(cluster.os, view, { wanted, registry })
       : await setForPool(cluster.os, view, { pool, labels, wanted });
   context.terminal.err.write(`${told.join('\n')}\nwatch it: slipway os status\n`);
   return EXIT.OK;
@@ -63,19 +63,21 @@ function refuseUnclear(image: string | undefined, { release, extensions }: OsSet
 async function setForCluster(
   os: CliOs,
   { pools }: ClusterView,
-  wanted: WantedImages,
+  { wanted, registry }: { readonly wanted: WantedImages; readonly registry: RegistryClient },
 ): Promise<readonly string[]> {
   const before = await os.ofCluster();
   const releaseBefore = await os.releaseSet();
   const { osImage, extensionsImage, release } = wanted;
-  const told = release === undefined ? streamsKept(pools) : await setStreams(os, pools, wanted);
+  const setters = await Promise.all(
+    pools.map(async (pool) => ({ pool, setter: await imageSetterOf(os, pool) })),
+  );
+  // The first to write: everything else is read by now.
+  const told =
+    release === undefined ? streamsKept(pools) : await setStreams(os, pools, wanted, registry);
   await os.setForCluster({
     ...{ osImage, extensionsImage },
     ...(release && { releaseImage: release.releaseImage, version: release.version }),
   });
-  const setters = await Promise.all(
-    pools.map(async (pool) => ({ pool, setter: await imageSetterOf(os, pool) })),
-  );
   const kept = setters.flatMap(({ pool, setter }) =>
     setter === undefined || setter.image === osImage
       ? []
@@ -134,24 +136,37 @@ async function setForPool(
   ];
 }
 
-/** @throws CliError when nobody can tell what the pool would select */
-function labelsFor(pool: MachineConfigPool): Readonly<Record<string, string>> {
+/** @throws CliError when nobody can tell what the pool would select, or a pool would have stream and image */
+function labelsFor(
+  pool: MachineConfigPool,
+  { pools }: ClusterView,
+): Readonly<Record<string, string>> {
   const { name } = pool.metadata;
   const { matchLabels = {} } = pool.spec.machineConfigSelector ?? {};
   // Not a label of another role: the image would reach other pools, too.
   const labels = { ...matchLabels, [LABEL.ROLE]: name };
-  const stream = streamNameOf(pool);
-  if (stream !== '') {
+  refuseStream(pool, 'and');
+  if (!selects(pool, labels)) {
     throw cliError(
       EXIT.FAILED,
-      `machineconfigpool ${name}: spec.osImageStream.name is ${stream}, and a pool has either a stream or an image of its own; remove the field first`,
+      `machineconfigpool ${name}: spec.machineConfigSelector does not select the role ${name}; ` +
+        'apply a MachineConfig with spec.osImageURL and labels that it selects',
     );
   }
-  if (selects(pool, labels)) return labels;
+  for (const one of pools) {
+    if (selects(one, labels))
+      refuseStream(one, `and it selects the MachineConfigs of ${name}, too:`);
+  }
+  return labels;
+}
+
+function refuseStream(pool: MachineConfigPool, why: string): void {
+  const stream = streamNameOf(pool);
+  if (stream === '') return;
   throw cliError(
     EXIT.FAILED,
-    `machineconfigpool ${name}: spec.machineConfigSelector does not select the role ${name}; ` +
-      'apply a MachineConfig with spec.osImageURL and labels that it selects',
+    `machineconfigpool ${pool.metadata.name}: spec.osImageStream.name is ${stream}, ${why} ` +
+      'a pool has either a stream or an image of its own; remove the field first',
   );
 }
 

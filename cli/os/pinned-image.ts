@@ -8,10 +8,12 @@ import { cliError, EXIT } from '../exit-codes';
 /** @param what - the flag or the object that has it */
 export function imageNamed(text: string, what: string): ImageReference {
   const reference = parseNamed(text);
-  if (reference !== undefined) return reference;
+  if (reference?.tag || reference?.digest) return reference;
+  const problem =
+    reference === undefined ? 'is not the full name of an image' : 'has neither tag nor digest';
   throw cliError(
     EXIT.USAGE,
-    `${what}: "${text}" is not the full name of an image; ` +
+    `${what}: "${text}" ${problem}; ` +
       'write registry/name@sha256:<64 hexadecimal digits>, or registry/name:tag to have its digest looked up',
   );
 }

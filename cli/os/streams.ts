@@ -1,9 +1,10 @@
 /** Image streams of pools, beside the image of the cluster. */
 
+import type { RegistryClient } from '../../adapters/registry';
 import { streamFor, streamNameOf } from '../../core/pool/image-stream';
 import type { MachineConfigPool } from '../../core/pool/types';
 import type { CliOs } from './cluster-os';
-import type { WantedImages } from './wanted-images';
+import { namedStreams, type WantedImages } from './wanted-images';
 
 const OBJECT = 'OSImageStream cluster';
 
@@ -22,9 +23,11 @@ export async function setStreams(
   os: CliOs,
   pools: readonly MachineConfigPool[],
   { osImage, release }: WantedImages,
+  registry: RegistryClient,
 ): Promise<readonly string[]> {
-  const streams = release?.streams ?? [];
-  if (streams.length < 2 && !(await os.hasStreams())) return [];
+  if (release === undefined) return [];
+  if (release.streams.length < 2 && !(await os.hasStreams())) return [];
+  const streams = await namedStreams(registry, release);
   const [first] = streams;
   if (first === undefined) {
     return [`${OBJECT} stays as it is: this release names no OS image with an extensions image`];

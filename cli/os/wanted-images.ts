@@ -7,12 +7,14 @@ import type { OsImages, Stream } from './cluster-os';
 import { imageNamed, pinned } from './pinned-image';
 
 export interface WantedImages extends OsImages {
-  readonly release?: {
-    readonly releaseImage: string;
-    readonly version: string;
-    /** Its operating systems. */
-    readonly streams: readonly Stream[];
-  };
+  readonly release?: WantedRelease;
+}
+
+export interface WantedRelease {
+  readonly releaseImage: string;
+  readonly version: string;
+  /** Its operating systems, as it names them. */
+  readonly streams: readonly ReleaseStream[];
 }
 
 /** On the image of an operating system: the name of its stream. @see MCO pkg/osimagestream */
@@ -50,12 +52,8 @@ export async function imagesOfRelease(
     );
   }
   const release = releaseIn(file.toString('utf8'), releaseImage);
-  const what = `${REFERENCES_FILE} of ${releaseImage}`;
-  const pin: Pin = async (image) => pinned(registry, imageNamed(image, what), what);
-  const { version, osImage, extensionsImage } = release;
-  const streams = await Promise.all(
-    release.streams.map((stream) => streamOf(registry, stream, { pin, what })),
-  );
+  const pin = pinOf(registry, releaseImage);
+  const { version, osImage, extensionsImage, streams } = release;
   return {
     osImage: await pin(osImage),
     extensionsImage: extensionsImage === undefined ? '' : await pin(extensionsImage),
@@ -63,14 +61,23 @@ export async function imagesOfRelease(
   };
 }
 
-type Pin = (image: string) => Promise<string>;
-
-async function streamOf(
+/** Asks the registry for the OS image of each: a mirror may have only the release itself. */
+export async function namedStreams(
   registry: RegistryClient,
-  { tag, osImage, extensionsImage }: ReleaseStream,
-  { pin, what }: { readonly pin: Pin; readonly what: string },
-): Promise<Stream> {
-  const labels = await registry.labels(imageNamed(osImage, what));
-  const name = labels[STREAM_LABEL] || tag;
-  return { name, osImage: await pin(osImage), osExtensionsImage: await pin(extensionsImage) };
+  { releaseImage, streams }: WantedRelease,
+): Promise<readonly Stream[]> {
+  const pin = pinOf(registry, releaseImage);
+  return Promise.all(
+    streams.map(async ({ tag, ...images }) => {
+      const osImage = await pin(images.osImage);
+      const labels = await registry.labels(imageNamed(osImage, tag));
+      const osExtensionsImage = await pin(images.extensionsImage);
+      return { name: labels[STREAM_LABEL] || tag, osImage, osExtensionsImage };
+    }),
+  );
+}
+
+function pinOf(registry: RegistryClient, releaseImage: string): (image: string) => Promise<string> {
+  const what = `${REFERENCES_FILE} of ${releaseImage}`;
+  return async (image) => pinned(registry, imageNamed(image, what), what);
 }

@@ -62,6 +62,7 @@ test(
       if (answers.some((samples) => samples.length === 0)) withoutData.push(title);
     }
     expect(withoutData).toEqual(Object.keys(EMPTY));
+    expect(await prometheus.query('slipway_server_requests_total{endpoint="metrics"}')).toEqual([]);
 
     const alerts = readAlerts().map(({ alert: name }) => name);
     await until(

@@ -1,8 +1,8 @@
-/** The alerts and the dashboard of deploy/monitoring. */
+/** The alerts and the dashboard of deploy/monitoring, and how the operator of Prometheus scrapes. */
 
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { parse } from 'yaml';
+import { parse, parseAllDocuments } from 'yaml';
 import { repositoryRoot } from '../../tools/repository-root';
 
 export interface Alert {
@@ -26,13 +26,19 @@ export interface Panel {
   readonly h: number;
 }
 
-const read = (file: string): string =>
-  readFileSync(join(repositoryRoot(), 'deploy', 'monitoring', file), 'utf8');
+const read = (file: string, folder = 'monitoring'): string =>
+  readFileSync(join(repositoryRoot(), 'deploy', folder, file), 'utf8');
 
 /** The operator of Prometheus makes the same file of the manifest. */
 export function readRuleFile(): RuleFile {
   const { spec } = parse(read('alerts.yaml')) as { readonly spec: RuleFile };
   return spec;
+}
+
+/** Whether a label of a metric stays where the target has one of the same name. */
+export function honorsLabels(): boolean {
+  const [, monitor] = parseAllDocuments(read('service-monitor.yaml', 'components/service-monitor'));
+  return monitor?.getIn(['spec', 'endpoints', 0, 'honorLabels']) === true;
 }
 
 export function readAlerts(): readonly Alert[] {

@@ -6,9 +6,15 @@ import { stringify } from 'yaml';
 import { ensureBinary } from '../../../tools/binaries';
 import { freePorts } from '../../../tools/processes/free-ports';
 import { startProcess, waitUntilReady } from '../../../tools/processes/managed-process';
-import { readRuleFile } from '../../support/monitoring';
+import { honorsLabels, readRuleFile } from '../../support/monitoring';
 
 const READY_MS = 60_000;
+
+/** Those that the operator of Prometheus gives each target, beside `job` and `instance`. */
+const OPERATOR_LABELS = {
+  ...{ endpoint: 'metrics', namespace: 'slipway', service: 'slipway-metrics' },
+  ...{ pod: 'slipway-0', container: 'slipway' },
+};
 
 interface Sample {
   readonly metric: Readonly<Record<string, string>>;
@@ -83,7 +89,13 @@ function configFor(targets: readonly string[]): object {
   return {
     global: { scrape_interval: '1s', scrape_timeout: '1s', evaluation_interval: '1s' },
     rule_files: ['rules.yaml'],
-    scrape_configs: [{ job_name: 'slipway', static_configs: [{ targets }] }],
+    scrape_configs: [
+      {
+        job_name: 'slipway-metrics',
+        honor_labels: honorsLabels(),
+        static_configs: [{ targets, labels: OPERATOR_LABELS }],
+      },
+    ],
   };
 }
 

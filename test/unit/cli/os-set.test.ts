@@ -60,7 +60,7 @@ function given(
   const { context, err } = aContext(os, { pools });
   const set = (what: string | undefined, options: Omit<OsSetOptions, 'registry'> = {}) =>
     osSet(context, what, { ...options, registry });
-  return { set, written, asked, err };
+  return { set, os, written, asked, err };
 }
 
 describe('for the cluster', () => {
@@ -125,6 +125,13 @@ describe('for the cluster', () => {
       `pool gpu keeps ${image('1')} of MachineConfig 50-os`,
     ]);
   });
+});
+
+it('writes nothing for the cluster where it cannot read a MachineConfig', async () => {
+  const { set, os, written } = given([aPool('gpu', ['gpu'], ['50-os'])]);
+  os.machineConfig = () => Promise.reject(new Error('may not get machineconfigs'));
+  await expect(set(image('3'))).rejects.toThrow('may not get machineconfigs');
+  expect(written).toEqual([]);
 });
 
 describe('for one pool', () => {
@@ -220,6 +227,20 @@ describe('for one pool', () => {
     expect(written).toEqual([]);
   });
 
+  it('refuses where a pool that selects it, too, has chosen a stream', async () => {
+    const gpu = aPool('gpu', ['worker', 'gpu']);
+    const spec = { ...gpu.spec, osImageStream: { name: 'rhel-10' } };
+    const { set, written, asked } = given([{ ...gpu, spec }, aPool('worker')]);
+    await expect(set('quay.io/okd/os:4.20', { pool: 'worker' })).rejects.toMatchObject({
+      exitCode: EXIT.FAILED,
+      message:
+        'machineconfigpool gpu: spec.osImageStream.name is rhel-10, and it selects the MachineConfigs of worker, too: ' +
+        'a pool has either a stream or an image of its own; remove the field first',
+    });
+    expect(written).toEqual([]);
+    expect(asked).toEqual([]);
+  });
+
   it('refuses a pool that is not there', async () => {
     await expect(given(pools).set(image('3'), { pool: 'lost' })).rejects.toMatchObject({
       exitCode: EXIT.NOT_FOUND,
@@ -241,6 +262,18 @@ it.each<[string, string | undefined, Omit<OsSetOptions, 'registry'>, string]>([
     'fedora-coreos:stable',
     {},
     'IMAGE: "fedora-coreos:stable" is not the full name',
+  ],
+  [
+    'neither tag nor digest',
+    'quay.io/okd/os',
+    {},
+    'IMAGE: "quay.io/okd/os" has neither tag nor digest; write registry/name@sha256:',
+  ],
+  [
+    'a release with neither',
+    undefined,
+    { release: 'quay.io/okd/release' },
+    '--release: "quay.io/okd/release" has neither tag nor digest',
   ],
   ['a short digest', 'quay.io/okd/os@sha256:abc', {}, 'IMAGE: "quay.io/okd/os@sha256:abc" is not'],
   ['a URL', 'docker://quay.io/okd/os', {}, 'IMAGE: "docker://quay.io/okd/os" is not the full name'],

@@ -276,7 +276,8 @@ describe('what is optional', () => {
     expect(monitor).toMatchObject({
       spec: {
         selector: { matchLabels: { 'app.kubernetes.io/name': 'slipway-metrics' } },
-        endpoints: [{ port: 'metrics' }],
+        // Else the operator's label `endpoint` would take the place of ours.
+        endpoints: [{ port: 'metrics', honorLabels: true }],
       },
     });
     for (const { spec } of deployments) {
