@@ -110,7 +110,10 @@ export function upgradeable({ pools, policyOf }: OperatorInput): Value {
   return { type, status: 'True', reason: AS_EXPECTED, message: '' };
 }
 
-/** As in MCO, any degraded pool, and a required one that takes too long. One that waits for a person has no fault. */
+/**
+ * As in MCO, any degraded pool, and a required one that is paused or takes too long. One that was never started, or was
+ * cancelled, has no fault.
+ */
 function poolFaults({ pools, policyOf, now }: OperatorInput): readonly Fault[] {
   const nowMs = Date.parse(now);
   return pools.flatMap((pool) => {
@@ -125,7 +128,9 @@ function poolFault(pool: MachineConfigPool, policyOf: PolicyOf, nowMs: number): 
     const said = pool.status?.conditions?.find(({ type }) => type === OperatorCondition.DEGRADED);
     return `pool ${name} is degraded: ${said?.message ?? ''}`;
   }
-  if (!isBehind(pool) || waitText(pool, policyOf) !== undefined) return undefined;
+  if (!isBehind(pool)) return undefined;
+  if (pool.spec.paused === true) return behindText(pool, policyOf);
+  if (waitText(pool, policyOf) !== undefined) return undefined;
   const at = overdueAt(pool);
   return at !== undefined && at <= nowMs
     ? `${behindText(pool, policyOf)}, for too long`

@@ -36,6 +36,7 @@ const RIGHTS: Readonly<Record<string, Rights>> = {
     [`kubeletconfigs.${MCO}`]: 'get list watch patch',
     [`kubeletconfigs/status.${MCO}`]: 'patch',
     [`osimagestreams.${MCO}`]: 'get list watch',
+    [`pinnedimagesets.${MCO}`]: 'get list watch',
     'apiservers.config.openshift.io': 'get list watch',
     'featuregates.config.openshift.io': 'get list watch',
     'images.config.openshift.io': 'get list watch',

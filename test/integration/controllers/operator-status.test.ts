@@ -200,10 +200,9 @@ it('is not upgradeable while a required pool is behind', async () => {
   await pause(true);
   const config = await change('master');
 
-  const { message } = await says('A=T P=F D=F U=F:RequiredPoolNotUpdated');
+  const { message } = await says('A=T P=F D=T:RequiredPoolsFailed U=F:RequiredPoolNotUpdated');
   expect(message).toBe(
-    'required pool master has 0 of 1 node updated, and it is paused: slipway rollout resume master; ' +
-      'an upgrade requires that its nodes are updated',
+    'required pool master has 0 of 1 node updated, and it is paused: slipway rollout resume master',
   );
 
   await pause(false);

@@ -327,6 +327,7 @@ describe('a host worker that starts while Temporal is away', () => {
       const said = lines.filter((line) => line.server === server && line.level !== 'debug');
       expect(said.map(({ level, msg }) => [level, msg])).toEqual([
         ['warn', 'waiting for server'],
+        ['warn', 'the connection is not encrypted'],
         ['info', 'server answers'],
       ]);
       expect(late.configOf(LATE)).toBe('rendered-worker-1');

@@ -126,9 +126,9 @@ const TABLE: readonly (readonly [what: string, input: Partial<Input>, expected: 
   ],
   ['a paused pool', { pools: [aPool('worker', { paused: true, nodes: [2, 3] })] }, WELL],
   [
-    'a paused required pool, for long',
-    { pools: [aPool('master', { ...LATE, paused: true })] },
-    'A=T P=F D=F U=F:RequiredPoolNotUpdated',
+    'a paused required pool',
+    { pools: [aPool('master', { required: true, paused: true, nodes: [2, 3] })] },
+    'A=T P=F D=T:RequiredPoolsFailed U=F:RequiredPoolNotUpdated',
   ],
   [
     'a required pool that was resumed a moment ago',
@@ -207,7 +207,8 @@ describe('messages', () => {
     });
 
     expect(messageOf(status, 'Degraded')).toBe(
-      'pool worker is degraded: Node w-1 is reporting: "disk full"',
+      'required pool master has 0 of 1 node updated, and it is paused: slipway rollout resume master; ' +
+        'pool worker is degraded: Node w-1 is reporting: "disk full"',
     );
     expect(messageOf(status, 'Upgradeable')).toContain('pool worker is degraded; mend it');
     expect(status.message).toBe(messageOf(status, 'Degraded'));
