@@ -12,6 +12,7 @@ import { messageOf } from '../core/errors';
 import type { Observer } from '../test/observer/observer';
 import { startObserver } from '../test/observer/observer';
 import { repositoryRoot } from '../tools/repository-root';
+import { withoutSettings } from '../tools/stack/person-settings';
 import { renderedConfigOf } from '../tools/stack/readiness';
 import type { Stack } from '../tools/stack/stack';
 import { startStack } from '../tools/stack/stack';
@@ -145,7 +146,7 @@ function cli(stack: Stack) {
     const main = join(repositoryRoot(), 'dist', 'cli', 'main.js');
     const child = spawn(process.execPath, [main, ...args], {
       stdio: ['ignore', 'inherit', 'inherit'],
-      env: { ...process.env, ...stack.cliEnvironment },
+      env: { ...process.env, ...withoutSettings(), ...stack.cliEnvironment },
     });
     const [code] = (await once(child, 'exit')) as [number | null];
     return code ?? 1;

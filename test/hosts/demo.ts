@@ -10,6 +10,7 @@ import { messageOf } from '../../core/errors';
 import { SECOND_SAMPLE } from '../../demo/story';
 import { observerLines } from '../../demo/summary';
 import { repositoryRoot } from '../../tools/repository-root';
+import { withoutSettings } from '../../tools/stack/person-settings';
 import { hostConfig, plainFile } from './support/configs';
 import type { Fleet } from './support/fleet';
 import { POOL } from './support/fleet';
@@ -102,7 +103,7 @@ function cli(fleet: Fleet) {
   return async (...args: readonly string[]): Promise<void> => {
     const child = spawn(process.execPath, [join(repositoryRoot(), 'dist/cli/main.js'), ...args], {
       stdio: ['ignore', 'inherit', 'inherit'],
-      env: { ...process.env, ...fleet.cliEnvironment },
+      env: { ...process.env, ...withoutSettings(), ...fleet.cliEnvironment },
     });
     await once(child, 'exit');
   };

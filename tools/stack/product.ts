@@ -11,6 +11,7 @@ import { repositoryRoot } from '../repository-root';
 import type { TemporalServer } from '../temporal';
 import type { ServerCertificates } from './mounted-certificates';
 import { installOrderKey } from './order-key';
+import { withoutSettings } from './person-settings';
 
 /** workers/host/worker.ts logs this line. */
 const ALL_SERVE = 'all simulated hosts serve their queues';
@@ -305,12 +306,6 @@ function countReadyLines(logFile: string): number {
 
 function flags(values: Readonly<Record<string, string | number>>): readonly string[] {
   return Object.entries(values).flatMap(([name, value]) => [`--${name}`, String(value)]);
-}
-
-/** Those of a person's shell are for another Slipway. */
-function withoutSettings(): Readonly<Record<string, undefined>> {
-  const names = Object.keys(process.env).filter((name) => /^(TEMPORAL|SLIPWAY)_/.test(name));
-  return Object.fromEntries(names.map((name) => [name, undefined]));
 }
 
 /** As set in deploy/. */

@@ -11,6 +11,7 @@ import type { ObservedNode } from '../../observer/observed';
 import type { RolloutRecord } from '../../observer/record';
 import { until } from '../../observer/until';
 import { repositoryRoot } from '../../../tools/repository-root';
+import { withoutSettings } from '../../../tools/stack/person-settings';
 import type { Stack, StackOptions } from '../../../tools/stack/stack';
 import { startStack } from '../../../tools/stack/stack';
 import type { Workload } from '../../../tools/stack/workloads';
@@ -247,7 +248,10 @@ async function runCli(
   const child = spawn(
     process.execPath,
     [join(repositoryRoot(), 'dist', 'cli', 'main.js'), ...args],
-    { stdio: ['ignore', 'pipe', 'pipe'], env: { ...process.env, ...stack.cliEnvironment, ...env } },
+    {
+      stdio: ['ignore', 'pipe', 'pipe'],
+      env: { ...process.env, ...withoutSettings(), ...stack.cliEnvironment, ...env },
+    },
   );
   const out: Buffer[] = [];
   const err: Buffer[] = [];

@@ -16,6 +16,7 @@ import { retryNode, type CliRun } from '../../e2e/support/ask-until';
 import { hearVerdict, startJudge } from '../../e2e/support/verdict';
 import { PATIENCE_MS, withDeadline } from '../machine/deadline';
 import type { Machine } from '../machine/machine';
+import { withoutSettings } from '../../../tools/stack/person-settings';
 import { type Fleet, type FleetOptions, POOL, startFleet } from './fleet';
 import { withUpdate } from './node-updates';
 
@@ -214,7 +215,7 @@ async function lastUpdateEnded({ temporal }: Fleet, node: string): Promise<void>
 async function runCli(fleet: Fleet, args: readonly string[]): Promise<CliRun> {
   const child = spawn(process.execPath, [join(repositoryRoot(), 'dist/cli/main.js'), ...args], {
     stdio: ['ignore', 'pipe', 'pipe'],
-    env: { ...process.env, ...fleet.cliEnvironment },
+    env: { ...process.env, ...withoutSettings(), ...fleet.cliEnvironment },
   });
   const out: Buffer[] = [];
   const err: Buffer[] = [];
