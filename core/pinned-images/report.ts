@@ -46,7 +46,7 @@ export function pinnedConditions(
   if (shown.length === 0 && total === 0 && problems.length === 0) return [];
   const isCurrent = report.given === pinned.digest;
   const present = isCurrent ? Math.min(report.present, total) : 0;
-  const isDone = present === total;
+  const isDone = isCurrent && present === total;
   const failed = [
     ...(isCurrent && report.problem !== undefined ? [report.problem] : []),
     ...problems,

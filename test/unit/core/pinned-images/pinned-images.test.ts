@@ -124,6 +124,10 @@ describe('the conditions of a node', () => {
       message: '0 of 2 pinned images are there',
     });
     expect(degraded?.status).toBe('False');
+    // It has not unpinned them yet.
+    const earlier = { given: pinned.digest, present: 2 };
+    const [toUnpin] = conditionsOf(earlier, { pinned: NONE }, conditionsOf(earlier));
+    expect(toUnpin).toMatchObject({ status: 'True', message: '0 of 0 pinned images are there' });
   });
 
   it('name what the host and the sources say', () => {
