@@ -28,7 +28,7 @@ import { withPerson, withWord } from '../core/history/words';
 import { ANNOTATION, FIELD_MANAGER, NAMESPACE, ORDER_KEYS_CONFIG_MAP } from '../core/names';
 import { clusterOs } from './os/cluster-os';
 import type { CliCluster, ClusterView, ServerFacts } from './ports';
-import { unlessAbsent } from './unless-absent';
+import { unlessAbsent } from '../adapters/kube/unless-absent';
 
 /** One redraw for a burst of changes. */
 const FOLD_MS = 100;

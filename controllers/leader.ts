@@ -7,6 +7,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { failureName, messageOf } from '../core/errors';
 import { LEASES, type Lease } from '../adapters/kube/resources';
 import type { Log } from '../adapters/kube/transport';
+import { unlessAbsent } from '../adapters/kube/unless-absent';
 
 export interface LeaseApi {
   get(resource: typeof LEASES, key: LeaseKey, signal?: AbortSignal): Promise<Lease>;
@@ -208,14 +209,9 @@ class Candidate {
 
   async #read(): Promise<Lease | undefined> {
     const { api, namespace, name } = this.#options;
-    try {
-      const lease = await api.get(LEASES, { namespace, name });
-      this.#remember(lease);
-      return lease;
-    } catch (error) {
-      if (failureName(error) === 'ObjectNotFound') return undefined;
-      throw error;
-    }
+    const lease = await unlessAbsent(api.get(LEASES, { namespace, name }));
+    if (lease !== undefined) this.#remember(lease);
+    return lease;
   }
 
   async #create(): Promise<Lease> {

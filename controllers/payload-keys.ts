@@ -3,8 +3,8 @@
 import { randomBytes } from 'node:crypto';
 import type { KubeClient } from '../adapters/kube/client';
 import { SECRETS, type Secret } from '../adapters/kube/resources';
+import { unlessAbsent } from '../adapters/kube/unless-absent';
 import { OWN_LABELS } from '../core/certificates';
-import { failureName } from '../core/errors';
 import { FIELD_MANAGER, PAYLOAD_KEYS_SECRET } from '../core/names';
 import type { Logger } from '../process/logging';
 import { KEY_BYTES, payloadKeyId } from '../process/temporal/payload-keys';
@@ -26,20 +26,11 @@ export async function makePayloadKeys(making: Making, signal: AbortSignal): Prom
 }
 
 async function makeUnlessThere({ kube, namespace, log }: Making): Promise<void> {
-  if (await isThere(kube, namespace)) return;
+  const key = { namespace, name: PAYLOAD_KEYS_SECRET };
+  if ((await unlessAbsent(kube.get(SECRETS, key))) !== undefined) return;
   const secret = firstPayloadKeys(namespace, new Date());
   await kube.create(SECRETS, secret, { fieldManager: FIELD_MANAGER.CONTROLLERS });
   log.info({ keyIds: Object.keys(secret.data ?? {}) }, 'made the keys of payloads');
-}
-
-async function isThere(kube: Making['kube'], namespace: string): Promise<boolean> {
-  try {
-    await kube.get(SECRETS, { namespace, name: PAYLOAD_KEYS_SECRET });
-    return true;
-  } catch (error) {
-    if (failureName(error) === 'ObjectNotFound') return false;
-    throw error;
-  }
 }
 
 /** As it is made for a new cluster. */

@@ -20,7 +20,7 @@ export function updatesSince(
   pool: string,
   since: Date,
 ): Promise<readonly EndedUpdate[]> {
-  const read = async (client: Client): Promise<readonly EndedUpdate[]> => {
+  return withTemporalClient(temporal, async (client) => {
     const query = [
       `WorkflowType = 'updateNode'`,
       `${SEARCH_ATTRIBUTE.pool.name} = '${pool}'`,
@@ -29,8 +29,7 @@ export function updatesSince(
     const ends: Promise<EndedUpdate>[] = [];
     for await (const run of client.workflow.list({ query })) ends.push(endOf(client, run));
     return Promise.all(ends);
-  };
-  return withTemporalClient(temporal, read);
+  });
 }
 
 async function endOf(

@@ -19,9 +19,9 @@ import {
   POOL_ROLLOUTS,
   ROLLOUT_POLICIES,
 } from '../adapters/kube/resources';
+import { unlessAbsent } from '../adapters/kube/unless-absent';
 import { MACHINE_CONFIGURATION } from '../core/disruption';
 import { driftCondition } from '../core/drift';
-import { failureName } from '../core/errors';
 import { bundleShown } from '../core/host-bundle';
 import { updatersShown } from '../core/machine/updaters';
 import { FIELD_MANAGER } from '../core/names';
@@ -158,11 +158,11 @@ export function conditionWriter(client: KubeClient, fieldManager: string): Write
 }
 
 export function machineConfigReader(client: KubeClient): ReadMachineConfig {
-  return (name) => unlessGone(client.get(MACHINE_CONFIGS, { name }));
+  return (name) => unlessAbsent(client.get(MACHINE_CONFIGS, { name }));
 }
 
 export function nodeReader(client: KubeClient): ReadNode {
-  return (name) => unlessGone(client.get(NODES, { name }));
+  return (name) => unlessAbsent(client.get(NODES, { name }));
 }
 
 export function poolReader(client: KubeClient): ReadPools {
@@ -171,14 +171,5 @@ export function poolReader(client: KubeClient): ReadPools {
 
 /** The smallest read; NotFound is an answer, too. */
 export function clusterQuestion(client: KubeClient): () => Promise<unknown> {
-  return () => unlessGone(client.get(MACHINE_CONFIG_POOLS, { name: 'worker' }));
-}
-
-async function unlessGone<T>(reading: Promise<T>): Promise<T | undefined> {
-  try {
-    return await reading;
-  } catch (error) {
-    if (failureName(error) === 'ObjectNotFound') return undefined;
-    throw error;
-  }
+  return () => unlessAbsent(client.get(MACHINE_CONFIG_POOLS, { name: 'worker' }));
 }

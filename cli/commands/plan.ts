@@ -12,7 +12,8 @@ import {
   NO_DRAIN,
   predictBlockers,
 } from '../../core/drain';
-import { failureName, messageOf } from '../../core/errors';
+import { unlessAbsent } from '../../adapters/kube/unless-absent';
+import { messageOf } from '../../core/errors';
 import { fewLines } from '../../core/few';
 import type { RenderedSpec } from '../../core/machine-config/types';
 import type { UpdatePlan } from '../../core/node/plan';
@@ -207,12 +208,8 @@ async function planGroups(
 
 /** Undefined when the config is deleted: the node's copy decides at the update. */
 async function renderedSpec(cluster: CliCluster, name: string): Promise<RenderedSpec | undefined> {
-  try {
-    return (await cluster.machineConfig(name)).spec as RenderedSpec;
-  } catch (error) {
-    if (failureName(error) === 'ObjectNotFound') return undefined;
-    throw error;
-  }
+  const config = await unlessAbsent(cluster.machineConfig(name));
+  return config?.spec as RenderedSpec | undefined;
 }
 
 async function blockersOn(

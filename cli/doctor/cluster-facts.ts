@@ -1,6 +1,7 @@
 import type { KubeClient } from '../../adapters/kube/client';
 import { findMco } from '../../adapters/kube/mco-presence';
 import { mayDo, whoAmI } from '../../adapters/kube/reviews';
+import { unlessAbsent } from '../../adapters/kube/unless-absent';
 import {
   CLUSTER_OPERATORS,
   CONFIG_MAPS,
@@ -18,7 +19,6 @@ import {
   isOurs,
   SERVING_SECRET,
 } from '../../core/certificates';
-import { failureName } from '../../core/errors';
 import { isRecord } from '../../core/is-record';
 import { NAMESPACE, ORDER_KEYS_CONFIG_MAP } from '../../core/names';
 import { CLUSTER_OPERATOR, SLIPWAY } from '../../core/operator-status';
@@ -113,10 +113,12 @@ export function doctorCluster(client: KubeClient): DoctorCluster {
         .filter((name) => name !== '');
     },
     serverPorts: async () => {
-      const service = await found(client, SERVICES, {
-        name: 'slipway-server',
-        namespace: NAMESPACE,
-      });
+      const service = await unlessAbsent(
+        client.get(SERVICES, {
+          name: 'slipway-server',
+          namespace: NAMESPACE,
+        }),
+      );
       const settings = await storedIn(client, CONFIG_MAPS, 'slipway-settings');
       const hasGateway = (settings?.[variableOf('payloadKeys')] ?? '') !== '';
       const { type, ports: all = [] } = service?.spec ?? {};
@@ -127,9 +129,12 @@ export function doctorCluster(client: KubeClient): DoctorCluster {
     refusalOf,
     clientAuthorities: async () =>
       (await storedIn(client, CONFIG_MAPS, CLIENT_AUTHORITY_CONFIG_MAP))?.[BUNDLE_KEY],
-    operatorStatus: async () => (await found(client, SLIPWAYS, { name: SLIPWAY }))?.status,
+    operatorStatus: async () =>
+      (await unlessAbsent(client.get(SLIPWAYS, { name: SLIPWAY })))?.status,
     hasForeignOperator: async () => {
-      const operator = await found(client, CLUSTER_OPERATORS, { name: CLUSTER_OPERATOR });
+      const operator = await unlessAbsent(
+        client.get(CLUSTER_OPERATORS, { name: CLUSTER_OPERATOR }),
+      );
       return operator !== undefined && !isOurs(operator.metadata);
     },
     mco: () => findMco(client),
@@ -167,20 +172,6 @@ async function storedIn(
   name: string,
   namespace = NAMESPACE,
 ): Promise<Data | undefined> {
-  const object = await found(client, resource, { name, namespace });
+  const object = await unlessAbsent(client.get(resource, { name, namespace }));
   return object === undefined ? undefined : (object.data ?? {});
-}
-
-/** Undefined = it is not there. */
-async function found<T extends KubeObject>(
-  client: KubeClient,
-  resource: Resource<T>,
-  key: { readonly name: string; readonly namespace?: string },
-): Promise<T | undefined> {
-  try {
-    return await client.get(resource, key);
-  } catch (error) {
-    if (failureName(error) === 'ObjectNotFound') return undefined;
-    throw error;
-  }
 }

@@ -12,7 +12,7 @@ import type { MachineConfig } from '../../core/machine-config/types';
 import { ANNOTATION, FIELD_MANAGER } from '../../core/names';
 import { OS_IMAGE_STREAM } from '../../core/pool/image-stream';
 import { listAt, textAt, valueAt } from '../../core/values-at';
-import { unlessAbsent } from '../unless-absent';
+import { unlessAbsent } from '../../adapters/kube/unless-absent';
 
 export interface OsImages {
   readonly osImage: string;

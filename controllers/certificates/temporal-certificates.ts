@@ -11,6 +11,7 @@ import {
   type Secret,
 } from '../../adapters/kube/resources';
 import type { Log } from '../../adapters/kube/transport';
+import { unlessAbsent } from '../../adapters/kube/unless-absent';
 import type { WatchSource } from '../../adapters/kube/watch';
 import {
   bundleOf,
@@ -117,15 +118,7 @@ export class TemporalCertificates {
 
   async #server(): Promise<StoredObject<Secret>> {
     const key = { namespace: this.#deps.temporalNamespace, name: TEMPORAL_SERVER_SECRET };
-    return { resource: SECRETS, key, object: await this.#get(key) };
-  }
-
-  async #get(key: { readonly namespace: string; readonly name: string }) {
-    try {
-      return await this.#deps.source.get(SECRETS, key);
-    } catch (error) {
-      if (failureName(error) === 'ObjectNotFound') return undefined;
-      throw error;
-    }
+    const object = await unlessAbsent(this.#deps.source.get(SECRETS, key));
+    return { resource: SECRETS, key, object };
   }
 }

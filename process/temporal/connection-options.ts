@@ -54,14 +54,11 @@ export function connectionOptions(settings: TemporalPlace): ConnectionOptions {
     ...(temporalTlsServerName === undefined ? {} : { serverNameOverride: temporalTlsServerName }),
   };
   const apiKey = readApiKey(settings);
-  const hasTls = Object.keys(tls).length > 0;
+  const isNamed = Object.keys(tls).length > 0;
+  const isWanted = isNamed || apiKey !== undefined || settings.temporalTls === true;
   return {
     address: settings.temporalAddress,
-    ...(hasTls
-      ? { tls }
-      : apiKey === undefined && settings.temporalTls !== true
-        ? {}
-        : { tls: true }),
+    ...(isWanted ? { tls: isNamed ? tls : true } : {}),
     ...(apiKey === undefined ? {} : { apiKey }),
   };
 }

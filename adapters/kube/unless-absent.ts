@@ -1,4 +1,4 @@
-import { failureName } from '../core/errors';
+import { failureName } from '../../core/errors';
 
 /** @param absent - names of the failures that count as an object that is not there */
 export async function unlessAbsent<T>(
