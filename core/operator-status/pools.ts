@@ -49,10 +49,12 @@ export function behindText(pool: MachineConfigPool, policyOf: PolicyOf): string 
   return `${required} ${pool.metadata.name} has ${updatedOf(pool)}${why}`;
 }
 
-/** Nodes are behind, and stay so until a person acts: `it waits for a person: slipway rollout start master` */
+/** It is not done, and stays so until a person acts: `it waits for a person: slipway rollout start master` */
 export function waitText(pool: MachineConfigPool, policyOf: PolicyOf): string | undefined {
-  const { status } = pool;
-  if ((status?.updatedMachineCount ?? 0) >= machines(status)) return undefined;
+  const { spec, status } = pool;
+  const isDone =
+    spec.paused === true ? isUpdated(pool) : (status?.updatedMachineCount ?? 0) >= machines(status);
+  if (isDone) return undefined;
   const trigger = policyOf(pool.metadata.name)?.spec?.trigger;
   const wait = waitForPerson(pool, trigger === undefined ? {} : { trigger });
   return wait === undefined ? undefined : `${WAITS[wait.reason]}: ${wait.command}`;

@@ -14,6 +14,8 @@ interface PoolShape {
   readonly required?: true;
   readonly paused?: true;
   readonly nodes?: readonly [updated: number, of: number];
+  /** A node is on its config, and not Ready. */
+  readonly unready?: true;
   readonly degraded?: string;
   /** When Updated became False. */
   readonly since?: string;
@@ -25,7 +27,7 @@ interface PoolShape {
 
 function aPool(name: string, shape: PoolShape = {}): MachineConfigPool {
   const { nodes: [updated, of] = [3, 3], degraded, since = NOW, paused, generation = 1 } = shape;
-  const isDone = updated === of;
+  const isDone = updated === of && shape.unready !== true;
   const condition = (type: string, is: boolean, message = '', lastTransitionTime = since) => ({
     ...{ type, status: is ? ('True' as const) : ('False' as const), reason: '', message },
     lastTransitionTime,
@@ -229,12 +231,19 @@ describe('messages', () => {
       'its rollout was cancelled: slipway rollout start master',
     ],
     ['is paused', { paused: true }, MANUAL, 'it is paused: slipway rollout resume master'],
+    [
+      'is paused while a node that is updated is not Ready',
+      { paused: true, nodes: [3, 3], unready: true },
+      {},
+      'it is paused: slipway rollout resume master',
+    ],
   ])('name the command for a pool that %s', (_what, shape, input, blocker) => {
     const status = decide({ pools: [aPool('master', { ...LATE, ...shape })], ...input });
-    const found = `required pool master has 0 of 3 nodes updated, and ${blocker}`;
+    const [updated] = shape.nodes ?? [0];
+    const found = `required pool master has ${updated} of 3 nodes updated, and ${blocker}`;
 
     expect(status.pools['master']).toBe(
-      `0 of 3 nodes updated, config rendered-master-1, required for upgrades; ${blocker}`,
+      `${updated} of 3 nodes updated, config rendered-master-1, required for upgrades; ${blocker}`,
     );
     expect(messageOf(status, 'Upgradeable')).toContain(`${found}; `);
     expect(status.message).toContain(found);
