@@ -128,10 +128,11 @@ test(
       stood: [{ state: 'Paused', reason: containing('lunch') }],
     });
     const by = expect.any(String) as string;
-    expect(wordsIn(history).slice(0, 4)).toMatchObject([
+    expect(wordsIn(history).slice(0, 5)).toMatchObject([
       { word: 'retry', node: skipped, by, reason: 'disk is fine' },
       { word: 'resume', by },
       { word: 'skip', node: skipped, by, reason: 'disk is tested' },
+      { word: 'start', by },
       { word: 'pause', by, reason: 'lunch' },
     ]);
     for (const node of world.workers) {
