@@ -128,6 +128,8 @@ export function createGateway(options: GatewayOptions): Gateway {
       peers.delete(session);
       if (host !== undefined) hosts.gone(host, session);
     });
+    // It was still being made when all others were closed.
+    if (ending.signal.aborted) return session.close();
     if (host === undefined) return;
     connections.atWork(socket);
     hosts.connected(host, session)?.destroy();

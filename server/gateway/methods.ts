@@ -122,7 +122,8 @@ export function methodsOfHosts(
 
   /** Undefined = the time is over. While Temporal is away, the host waits for it. */
   async function untilThere<T>(call: HostCall, ask: () => Promise<T>): Promise<T | undefined> {
-    for (;;) {
+    // The client of Temporal does not look at a signal that fired before its call.
+    while (!call.signal.aborted) {
       try {
         return await within(call, ask);
       } catch (error) {
@@ -133,6 +134,7 @@ export function methodsOfHosts(
       if (Date.now() + pause >= call.deadlineMs) return undefined;
       await delay(pause, undefined, { signal: call.signal }).catch(() => undefined);
     }
+    return undefined;
   }
 
   return {

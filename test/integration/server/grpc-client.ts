@@ -40,11 +40,11 @@ export function framed(message: Uint8Array, flag = 0): Buffer {
   return Buffer.concat([prefix, message]);
 }
 
-/** @param body - with its prefix */
+/** @param body - with its prefix; the headers go out before it is there */
 export function call(
   session: ClientHttp2Session,
   path: string,
-  body: Uint8Array,
+  body: Uint8Array | Promise<Uint8Array>,
   headers: OutgoingHttpHeaders = {},
 ): Promise<CallAnswer> {
   return new Promise((resolve) => {
@@ -74,6 +74,6 @@ export function call(
     stream.on('close', () => {
       resolve({ http, code, text, message: Buffer.concat(chunks).subarray(5) });
     });
-    stream.end(body);
+    void Promise.resolve(body).then((bytes) => stream.end(bytes));
   });
 }

@@ -222,6 +222,42 @@ describe('a gateway that ends', () => {
       identity: 'slipway-host@worker-1',
     });
   });
+
+  it('asks Temporal for no order when a poll was half sent', async () => {
+    let asked = 0;
+    const { here, session } = await aHost({
+      async pollActivityTaskQueue() {
+        asked += 1;
+        return TASK;
+      },
+    });
+    const arrived = once(here.gateway.server, 'stream');
+    let send = (_bytes: Buffer): void => undefined;
+    const body = new Promise<Buffer>((resolve) => {
+      send = resolve;
+    });
+    const polled = call(session, `${SERVICE}/PollActivityTaskQueue`, body);
+    await arrived;
+
+    const closing = here.gateway.close();
+    send(pollBytes('host/worker-1'));
+
+    expect(await polled).toMatchObject({ code: 0, message: Buffer.alloc(0) });
+    expect(asked).toBe(0);
+    await closing;
+  });
+
+  it('keeps no connection that was still being made', async () => {
+    const { here } = await aHost({});
+    const files = await here.filesOf('worker-2');
+    const arrived = once(here.gateway.server, 'connection');
+    const opening = openSession(here.url, files);
+    await arrived;
+
+    await here.gateway.close();
+
+    expect((await opening).closed).toBe(true);
+  });
 });
 
 describe('an answer of Temporal', () => {
