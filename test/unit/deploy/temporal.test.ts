@@ -15,14 +15,23 @@ interface Kustomization {
   readonly images: readonly { readonly newTag: string }[];
 }
 
+interface Container {
+  readonly env?: readonly { readonly name: string }[];
+  readonly ports?: readonly { readonly name: string }[];
+}
+
 interface Pods {
   readonly kind: string;
   readonly spec: {
-    readonly template?: {
-      readonly spec: {
-        readonly containers: readonly { readonly env?: readonly { readonly name: string }[] }[];
-      };
-    };
+    readonly selector?: object;
+    readonly template?: { readonly spec: { readonly containers: readonly Container[] } };
+  };
+}
+
+interface NetworkPolicy {
+  readonly spec: {
+    readonly podSelector: object;
+    readonly ingress: readonly { readonly ports?: readonly { readonly port: string }[] }[];
   };
 }
 
@@ -66,6 +75,23 @@ it('gives the server only variables that its configuration or its schema read', 
   for (const name of [...Object.keys(settings.data), ...inPods]) {
     expect(readers).toMatch(new RegExp(`\\b${name}\\b`));
   }
+});
+
+it('opens no port of a node, and lets in by the ports that its pods have', () => {
+  const service = read<{ readonly spec: object }>('services.yaml');
+  const policy = read<NetworkPolicy>('network-policy.yaml').spec;
+  const [pods] = parseAllDocuments(textOf('server-deployment.yaml')).map(
+    (one) => one.toJS() as Pods,
+  );
+  const lets = policy.ingress.flatMap(({ ports = [] }) => ports.map(({ port }) => port));
+  const has = pods?.spec.template?.spec.containers.flatMap(({ ports = [] }) =>
+    ports.map(({ name }) => name),
+  );
+
+  expect(service.spec).not.toHaveProperty('type');
+  expect(policy.podSelector).toEqual(pods?.spec.selector);
+  expect(lets).toEqual(['frontend', 'metrics']);
+  expect(has).toEqual(expect.arrayContaining(lets));
 });
 
 it('has no password in it', () => {
