@@ -39,6 +39,12 @@ export async function connected(
   work: (link: HostConnection) => Promise<void>,
 ): Promise<boolean> {
   installTemporalRuntime(withoutNoise(log));
+  if (identity === undefined) {
+    log.warn(
+      { setting: 'gatewayAddress' },
+      'this host talks to Temporal itself; whoever steals its credentials commands other hosts',
+    );
+  }
   let link: HostConnection | undefined;
   const isOver = (): boolean => !signal.aborted && deadline?.aborted === true;
   const { temporalAddress: address } = settings;

@@ -302,6 +302,8 @@ describe('simulated hosts on a real Temporal server', () => {
   });
 });
 
+const DIRECT = 'this host talks to Temporal itself';
+
 describe('a host worker that starts while Temporal is away', () => {
   it('waits, says so once, and takes orders when Temporal is there; the others go on', async () => {
     const lines: { readonly level: string; readonly msg: string; readonly server?: string }[] = [];
@@ -325,6 +327,7 @@ describe('a host worker that starts while Temporal is away', () => {
       const late = await starting;
       const server = `Temporal at ${temporal.address}`;
       const said = lines.filter((line) => line.server === server && line.level !== 'debug');
+      expect(lines.filter(({ msg }) => msg.startsWith(DIRECT))).toHaveLength(1);
       expect(said.map(({ level, msg }) => [level, msg])).toEqual([
         ['warn', 'waiting for server'],
         ['warn', 'the connection is not encrypted'],

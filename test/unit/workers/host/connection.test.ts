@@ -54,6 +54,27 @@ describe('a connection to the gateway', () => {
   });
 });
 
+describe('a connection to Temporal itself', () => {
+  it('says that it stands outside of the gateway', async () => {
+    const stop = new AbortController();
+    const warnings: string[] = [];
+    const heard = Object.assign(Object.create(log), {
+      warn: (_fields: object, message: string) => void warnings.push(message),
+    }) as typeof log;
+    const settings = {
+      temporalAddress: 'temporal:7233',
+      temporalNamespace: 'slipway',
+      temporalTls: true,
+      isDirect: true,
+    };
+
+    const work = async () => stop.abort();
+    await connected(settings, { signal: stop.signal, log: heard, identity: undefined }, work);
+
+    expect(warnings).toEqual([expect.stringMatching(/^this host talks to Temporal itself/)]);
+  });
+});
+
 describe('a connection with a deadline', () => {
   const settings = {
     temporalAddress: 'temporal:7233',
