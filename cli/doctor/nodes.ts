@@ -6,7 +6,7 @@ import { bundleShown } from '../../core/host-bundle';
 import { isUnheard } from '../../core/node/unheard';
 import { unreadyCondition } from '../../core/node/predicates';
 import type { Node } from '../../core/node/types';
-import { assignNodes, nodesInNoPool, poolHint } from '../../core/pool';
+import { assignNodes, kubeletLabels, nodesInNoPool, poolHint } from '../../core/pool';
 import { foreignUpdaters } from '../commands/plan-updaters';
 import type { ClusterView } from '../ports';
 import { ok, orOk, problem, warning, type Finding } from './finding';
@@ -26,6 +26,15 @@ export function pools(view: ClusterView): readonly Finding[] {
     ),
     ...nodesInNoPool(view.nodes, view.pools).map((node) =>
       warning(`node ${node.metadata.name}`, 'is in no pool', poolHint(node, view.pools)),
+    ),
+    ...view.pools.flatMap(({ metadata, spec }) =>
+      kubeletLabels(spec.nodeSelector).map((label) =>
+        warning(
+          `machineconfigpool ${metadata.name}`,
+          `selects by the label ${label}, which a kubelet may set: who steals one machine reads the configs of this pool`,
+          'docs/machine-config-server.md#which-configs-a-host-may-read',
+        ),
+      ),
     ),
   ];
   const count = view.nodes.length === 1 ? '1 node' : `${view.nodes.length} nodes`;

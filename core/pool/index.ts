@@ -6,6 +6,7 @@
 export { allCandidates, selectCandidates, unavailableNodes } from './candidates';
 export { checkMaxUnavailable, maxUnavailable } from './capacity';
 export { isConditionTrue } from './conditions';
+export { kubeletLabels } from './kubelet-labels';
 export type { Layering, MachineOSBuild, MachineOSConfig } from './layering';
 export {
   assignNodes,

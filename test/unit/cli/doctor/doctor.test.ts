@@ -261,6 +261,16 @@ it.each<[string, Scene, string, ExitCode]>([
     EXIT.OK,
   ],
   [
+    'a pool that a kubelet may enter by itself',
+    {
+      view: aView({
+        pools: [{ ...POOL, spec: { ...POOL.spec, nodeSelector: { matchLabels: { team: 'a' } } } }],
+      }),
+    },
+    'WARNING  machineconfigpool worker: selects by the label team, which a kubelet may set: who steals one machine reads the configs of this pool',
+    EXIT.OK,
+  ],
+  [
     'a host worker that is away',
     { temporal: { hasHostWorker: (node) => Promise.resolve(node !== 'w2') } },
     'PROBLEM  node w2: has not asked Temporal for work in the last minutes',
