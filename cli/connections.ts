@@ -13,7 +13,11 @@ import type { Log } from '../adapters/kube/transport';
 import { messageOf } from '../core/errors';
 import { readSettings, TemporalSettings } from '../process/settings';
 import { VERSION } from '../process/version';
-import { type ConnectionOptions, connectionOptions } from '../process/temporal/connection-options';
+import {
+  type ConnectionOptions,
+  connectionOptions,
+  RECONNECTS_SOON,
+} from '../process/temporal/connection-options';
 import { dataConverter } from '../process/temporal/payload-codec';
 import { cliError, EXIT } from './exit-codes';
 import { kubeCluster } from './kube-cluster';
@@ -168,11 +172,7 @@ async function connectTemporal(target: ConnectionOptions): Promise<Connection> {
       ...target,
       connectTimeout: CONNECT_TIMEOUT_MS,
       interceptors: [RETRY],
-      // By default gRPC waits up to two minutes before it reconnects.
-      channelArgs: {
-        'grpc.initial_reconnect_backoff_ms': 500,
-        'grpc.max_reconnect_backoff_ms': 5_000,
-      },
+      channelArgs: RECONNECTS_SOON,
     });
   } catch (error) {
     throw cliError(

@@ -13,6 +13,7 @@ import {
   type ConnectionOptions,
   connectionOptions,
   firstConnectionOptions,
+  RECONNECTS_SOON,
 } from '../../process/temporal/connection-options';
 
 export interface RolloutGateway {
@@ -88,15 +89,7 @@ export function connectRollouts(
 }
 
 function patient(target: ConnectionOptions) {
-  return {
-    ...target,
-    connectTimeout: '5s' as const,
-    // By default gRPC waits up to two minutes before it reconnects.
-    channelArgs: {
-      'grpc.initial_reconnect_backoff_ms': 500,
-      'grpc.max_reconnect_backoff_ms': 5_000,
-    },
-  };
+  return { ...target, connectTimeout: '5s' as const, channelArgs: RECONNECTS_SOON };
 }
 
 function createRolloutGateway(client: Client): RolloutGateway {

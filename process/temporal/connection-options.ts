@@ -28,6 +28,12 @@ interface TemporalTls {
   serverNameOverride?: string;
 }
 
+/** For the client of `@temporalio/client`: by default, gRPC waits up to two minutes before it connects again. */
+export const RECONNECTS_SOON = {
+  'grpc.initial_reconnect_backoff_ms': 500,
+  'grpc.max_reconnect_backoff_ms': 5_000,
+} as const;
+
 /** Characters that an HTTP header may have. */
 const KEY = /^[\x20-\x7e]+$/;
 

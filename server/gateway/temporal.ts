@@ -7,6 +7,7 @@ import {
   type ConnectionOptions,
   connectionOptions,
   firstConnectionOptions,
+  RECONNECTS_SOON,
   type TemporalPlace,
 } from '../../process/temporal/connection-options';
 
@@ -42,5 +43,5 @@ export function connectTemporal(
 
 /** The hosts' own workers try again. */
 function impatient(target: ConnectionOptions) {
-  return { ...target, interceptors: [] };
+  return { ...target, interceptors: [], channelArgs: RECONNECTS_SOON };
 }
