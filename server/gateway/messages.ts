@@ -33,7 +33,7 @@ export async function readMessage(
 ): Promise<Buffer> {
   const body = await readBody(stream, withinMs);
   if (body.length < PREFIX_BYTES || body.length !== PREFIX_BYTES + body.readUInt32BE(1)) {
-    throw new GatewayRefusal(STATUS.INTERNAL, 'malformed', 'expected one whole message');
+    throw malformed('expected one whole message');
   }
   const message = body.subarray(PREFIX_BYTES);
   if (body[0] === 0) return message;

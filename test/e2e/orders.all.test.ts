@@ -1,19 +1,28 @@
 /** Who may write to Temporal, and who has stolen a machine, bring no config to a machine; the key of orders is rolled. */
 
-import { randomBytes } from 'node:crypto';
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Client } from '@temporalio/client';
-import { ApplicationFailure, defaultPayloadConverter, type Payload } from '@temporalio/common';
-import { CLUSTER_QUEUE, hostQueue, updateNodeId } from '../../core/names';
+import {
+  ApplicationFailure,
+  defaultPayloadConverter,
+  WorkflowNotFoundError,
+  type Payload,
+} from '@temporalio/common';
+import { temporal as protocol } from '@temporalio/proto';
+import { CLUSTER_QUEUE, hostQueue, poolRolloutId, updateNodeId } from '../../core/names';
 import { withOpenPayloads } from '../../process/temporal/open-payloads';
+import { PayloadKeyFiles } from '../../process/temporal/payload-keys';
+import { wrapToken } from '../../server/gateway/task-tokens';
+import { tokenKeys } from '../../server/gateway/token-keys';
 import { temporalClient } from '../../tools/temporal';
-import { openSession } from '../integration/server/grpc-client';
+import { call, framed, openSession } from '../integration/server/grpc-client';
 import { describedCalls, oddCalls, passingCalls } from '../integration/server/hostile-calls';
 import { machineConfig, plainFile } from './support/configs';
 import { differences } from './support/host-disk';
 import {
   CURRENT_CONFIG,
+  DESIRED_CONFIG,
   START_MS,
   startWorld,
   STOP_MS,
@@ -22,6 +31,7 @@ import {
 } from './support/world';
 
 const NODE = 'worker-0';
+const POLL_MS = 60_000;
 const SECRET = '/api/v1/namespaces/slipway/secrets/slipway-order-key';
 const KEYS = '/api/v1/namespaces/slipway/configmaps/slipway-order-keys';
 
@@ -152,29 +162,114 @@ test(
   STORY_MS,
 );
 
+/** Of a node of the cluster. */
+function filesOf(node: string) {
+  const { directory, caFile } = world.stack.cluster;
+  const at = join(directory, 'credentials', 'nodes', node);
+  return { certFile: join(at, 'tls.crt'), keyFile: join(at, 'tls.key'), caFile };
+}
+
+const openAs = (node: string) =>
+  openSession(`https://${world.stack.product.gatewayAddress}`, filesOf(node));
+
+/**
+ * An open task of no rollout, which no worker takes: its queue is of no machine.
+ *
+ * @returns Temporal's own token
+ */
+async function openTask(id: string): Promise<Uint8Array> {
+  const queue = 'host/no-machine';
+  await client.activity.start('never', {
+    id,
+    taskQueue: queue,
+    startToCloseTimeout: '30m',
+    retry: { maximumAttempts: 1 },
+  });
+  const { namespace } = world.stack.temporal;
+  const poll = { namespace, taskQueue: { name: queue }, identity: 'test' };
+  // Temporal takes no poll without a limit.
+  const { taskToken } = await client.withDeadline(Date.now() + POLL_MS, () =>
+    client.workflowService.pollActivityTaskQueue(poll),
+  );
+  return taskToken;
+}
+
+/** As the gateway hands it to this host. */
+function handedTo(node: string, token: Uint8Array): Uint8Array {
+  const directory = world.stack.temporal.payloadKeys?.directory ?? '';
+  const keys = new PayloadKeyFiles(directory, { log: { warn: () => undefined } });
+  return wrapToken(token, node, tokenKeys(keys));
+}
+
+async function isRunning(workflowId: string): Promise<boolean> {
+  try {
+    const { status } = await client.workflow.getHandle(workflowId).describe();
+    return status.name === 'RUNNING';
+  } catch (error) {
+    if (error instanceof WorkflowNotFoundError) return false;
+    throw error;
+  }
+}
+
+/** The updates that run now. */
+async function runningUpdates(): Promise<readonly string[]> {
+  const ids = world.workers.map(updateNodeId);
+  const running = await Promise.all(ids.map(isRunning));
+  return ids.filter((_id, index) => running[index]);
+}
+
 test(
   'a stolen machine tries every call again and again, and the rollout goes through',
   async () => {
-    const { cluster, product, temporal } = world.stack;
-    const stolen = join(cluster.directory, 'credentials', 'nodes', 'master-0');
-    const thief = {
-      certFile: join(stolen, 'tls.crt'),
-      keyFile: join(stolen, 'tls.key'),
-      caFile: cluster.caFile,
-    };
-    const { namespace } = temporal;
-    const aim = { namespace, victim: NODE, tokens: [randomBytes(80)] };
-    const calls = [...describedCalls(aim), ...oddCalls(aim)];
-    const open = () => openSession(`https://${product.gatewayAddress}`, thief);
+    const thief = 'master-0';
+    const { namespace } = world.stack.temporal;
+    const [token, ownToken] = [await openTask('stolen'), await openTask('own')];
+    const handed = handedTo(NODE, token);
+    const rollout = poolRolloutId('worker');
+    const aims = (update: string) => ({
+      ...{ namespace, thief, victim: NODE },
+      targets: [
+        { workflowId: update, activityId: '1' },
+        { workflowId: rollout, activityId: '1' },
+        { workflowId: '', activityId: 'stolen' },
+      ],
+      tokens: [handed, token],
+      ownToken: handedTo(thief, ownToken),
+    });
     const target = await world.roll(motd('five'));
     const isOver = world.allUpdatedTo(target).then(() => true);
+    await world.until('an update runs', () =>
+      world.workers.some((name) => world.node(name).annotations[DESIRED_CONFIG] === target),
+    );
 
+    const aimedAt = new Set<string>();
     const passed = [];
-    do passed.push(...(await passingCalls(calls, open)));
-    while (!(await Promise.race([isOver, Promise.resolve(false)])));
+    let tried = 0;
+    do {
+      const [update] = await runningUpdates();
+      if (update !== undefined && (await isRunning(rollout))) aimedAt.add(update);
+      const aim = aims(update ?? updateNodeId(NODE));
+      const calls = [...describedCalls(aim), ...oddCalls(aim)];
+      passed.push(...(await passingCalls(calls, () => openAs(thief))));
+      tried += calls.length;
+    } while (!(await Promise.race([isOver, Promise.resolve(false)])));
 
+    process.stdout.write(`tried ${tried}, refused ${tried - passed.length}\n`);
     expect(passed).toEqual([]);
-    expect(calls.length).toBeGreaterThan(250);
+    expect(tried).toBeGreaterThan(250);
+    // What it aimed at was there, and the token is of use to whom it was handed.
+    expect([...aimedAt]).not.toEqual([]);
+    const victim = await openAs(NODE);
+    const { RecordActivityTaskHeartbeatRequest } = protocol.api.workflowservice.v1;
+    const heartbeat = RecordActivityTaskHeartbeatRequest.encode({ namespace, taskToken: handed });
+    const answer = await call(
+      victim,
+      '/temporal.api.workflowservice.v1.WorkflowService/RecordActivityTaskHeartbeat',
+      framed(heartbeat.finish()),
+    );
+    victim.close();
+    expect(answer).toMatchObject({ http: 200, code: 0 });
+    expect((await client.activity.getHandle('stolen').describe()).status).toBe('RUNNING');
   },
   STORY_MS,
 );

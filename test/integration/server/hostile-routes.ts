@@ -25,7 +25,22 @@ interface HostileRequest {
 export interface RouteAnswer {
   /** Undefined = the connection broke off. */
   readonly status: number | undefined;
+  /** Of a connection that broke off, why. */
   readonly text: string;
+}
+
+/**
+ * 409 is for a config that its pool has left. A limit, or a server that fails or does not know the host
+ * yet (429, 500, 503), would prove nothing.
+ */
+const REFUSED: readonly number[] = [400, 401, 403, 404, 405, 409, 413];
+/** The server ends TLS without a certificate; its reason, or the end alone, is seen first. */
+const CUT = ['ERR_SSL_TLSV13_ALERT_CERTIFICATE_REQUIRED', 'ECONNRESET', 'EPIPE'];
+
+/** @param as - with which certificate it was asked */
+export function isRefusal({ status, text }: RouteAnswer, as: ClientFiles | undefined): boolean {
+  if (status === undefined) return as === undefined && CUT.includes(text);
+  return REFUSED.includes(status);
 }
 
 /** Also of routes that come later: each server of this process says it. */
@@ -112,7 +127,8 @@ export function askRoute(
   };
   const request = origin.startsWith('https:') ? overTls : overHttp;
   return new Promise((resolve) => {
-    const broken = (): void => resolve({ status: undefined, text: '' });
+    const broken = ({ code = '' }: NodeJS.ErrnoException): void =>
+      resolve({ status: undefined, text: code });
     const sent = request(`${origin}${path}`, options, (response) => {
       const { statusCode: status } = response;
       let text = '';

@@ -260,6 +260,21 @@ describe('a gateway that ends', () => {
   });
 });
 
+describe('a call that is not one whole message', () => {
+  it.each([
+    ['nothing', NOTHING],
+    ['half a prefix', Buffer.of(0, 0)],
+    ['a message that is cut off', pollBytes('host/worker-1').subarray(0, -1)],
+    ['two messages', Buffer.concat([framed(NOTHING), framed(NOTHING)])],
+  ])('(%s) is refused, which is no failure of the gateway', async (_what, body) => {
+    const { session } = await aHost({});
+
+    const answer = await call(session, `${SERVICE}/PollActivityTaskQueue`, body);
+
+    expect(answer).toMatchObject({ code: 3, text: 'expected one whole message' });
+  });
+});
+
 describe('an answer of Temporal', () => {
   it.each([
     [5, 'workflow execution already completed', 5, 'workflow execution already completed'],
