@@ -6,6 +6,7 @@
 import { messageOf } from '../core/errors';
 import { hostConfig, plainFile } from '../test/hosts/support/configs';
 import { blobsOf, publishStoryImage } from '../test/hosts/support/story-images';
+import { createLifetime } from '../test/hosts/lifetime';
 import { startWorld, type World } from '../test/hosts/support/world';
 import { percentile } from '../tools/measure/percentile';
 import { type MeasuredUpdate, measureUpdate, type Stretch } from './host-update';
@@ -57,17 +58,18 @@ const IDLE_SECONDS = 30;
 async function main(): Promise<void> {
   const updates = Number(process.argv[2] ?? 3);
   const step = (text: string) => process.stderr.write(`bench: ${text}\n`);
-  const world = await startWorld({
-    hosts: 1,
-    policy: { verify: { readySeconds: 0 } },
-    settings: { logLevel: 'info' },
-    onStep: step,
-  });
+  const lifetime = createLifetime();
   try {
+    const world = await startWorld(lifetime, {
+      hosts: 1,
+      policy: { verify: { readySeconds: 0 } },
+      settings: { logLevel: 'info' },
+      onStep: step,
+    });
     await world.fleet.manifests.applyObject(hostNetworkPods('bench', PODS));
     process.stdout.write(`${JSON.stringify(await measure(world, updates, step))}\n`);
   } finally {
-    await world.stop();
+    await lifetime.end();
   }
 }
 

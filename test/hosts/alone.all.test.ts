@@ -1,7 +1,8 @@
 import { markOf, rebootsOf, wasEverCordoned } from '../e2e/support/judgements';
+import { aroundAll } from './support/around-all';
 import { hostConfig, plainFile } from './support/configs';
 import { POOL } from './support/fleet';
-import { START_MS, startWorld, STOP_MS, STORY_MS, type World } from './support/world';
+import { startWorld, STORY_MS, type World } from './support/world';
 import { hostNetworkPods } from './support/pods';
 
 const APP = 'orchestrator';
@@ -10,15 +11,11 @@ const NO_DRAIN =
 
 let world: World;
 
-beforeAll(async () => {
-  world = await startWorld({
+aroundAll(async (lifetime) => {
+  world = await startWorld(lifetime, {
     ...{ hosts: 1, alone: true, policy: { verify: { readySeconds: 1 } } },
   });
-}, START_MS);
-
-afterAll(async () => {
-  await world?.stop();
-}, STOP_MS);
+});
 
 test(
   'an update reboots it, although no pod may ever be evicted, and its pods are back after that',

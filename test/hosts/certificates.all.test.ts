@@ -11,10 +11,11 @@ import { repositoryRoot } from '../../tools/repository-root';
 import { markOf, rebootsOf, wasEverCordoned } from '../e2e/support/judgements';
 import { until as eventually } from '../integration/tools/until';
 import { PATIENCE_MS } from './machine/deadline';
+import { aroundAll } from './support/around-all';
 import { hostConfig, plainFile } from './support/configs';
 import { POOL } from './support/fleet';
 import { rootOf } from './support/picture';
-import { START_MS, startWorld, STOP_MS, STORY_MS, type World } from './support/world';
+import { startWorld, STORY_MS, type World } from './support/world';
 
 const GROUP = 'machineconfiguration.openshift.io';
 const CONTROLLER_CONFIG = `/apis/${GROUP}/v1/controllerconfigs/machine-config-controller`;
@@ -31,12 +32,12 @@ let world: World;
 let first: Credentials;
 let second: Credentials;
 
-beforeAll(async () => {
+aroundAll(async (lifetime) => {
   [first, second] = [
     await newAuthority('kubelet-client-1'),
     await newAuthority('kubelet-client-2'),
   ];
-  world = await startWorld({ hosts: 1, policy: { verify: { readySeconds: 1 } } });
+  world = await startWorld(lifetime, { hosts: 1, policy: { verify: { readySeconds: 1 } } });
   await configure({ kubeAPIServerServingCAData: base64(first.certificate) });
   await bundleShows(/^the host has bundle/, 'Written');
   const config = await world.roll(
@@ -44,11 +45,7 @@ beforeAll(async () => {
   );
   await world.allUpdatedTo(config);
   await world.atRest(world.machine.name);
-}, START_MS);
-
-afterAll(async () => {
-  await world?.stop();
-}, STOP_MS);
+});
 
 const base64 = (text: string) => Buffer.from(text).toString('base64');
 const textOf = (path: string) => readFileSync(join(rootOf(world.machine), path), 'utf8');

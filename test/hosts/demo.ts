@@ -11,6 +11,7 @@ import { SECOND_SAMPLE } from '../../demo/story';
 import { observerLines } from '../../demo/summary';
 import { repositoryRoot } from '../../tools/repository-root';
 import { withoutSettings } from '../../tools/stack/person-settings';
+import { createLifetime } from './lifetime';
 import { hostConfig, plainFile } from './support/configs';
 import type { Fleet } from './support/fleet';
 import { POOL } from './support/fleet';
@@ -30,20 +31,21 @@ async function main(): Promise<void> {
     process.stderr.write(`   ${seconds.padStart(6)}  ${text}\n`);
   };
   say(`setting up: a real control plane, a real registry, ${HOSTS} machines that really boot`);
-  const world = await startWorld({
-    hosts: HOSTS,
-    temporalUi: true,
-    policy: { canary: { nodes: 1 }, failureThreshold: 2, verify: { readySeconds: 2 } },
-    onStep: step,
-  });
+  const lifetime = createLifetime();
   try {
+    const world = await startWorld(lifetime, {
+      hosts: HOSTS,
+      temporalUi: true,
+      policy: { canary: { nodes: 1 }, failureThreshold: 2, verify: { readySeconds: 2 } },
+      onStep: step,
+    });
     step('every machine is Ready');
     await tellStory(world, say);
     await summarize(world, say);
     if (keep) await stay(world.fleet, say);
     if (world.record.violations.length > 0) process.exitCode = 1;
   } finally {
-    await world.stop();
+    await lifetime.end();
   }
 }
 

@@ -1,21 +1,13 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { markOf, rebootsOf, wasEverCordoned } from '../e2e/support/judgements';
+import { aroundAll } from './support/around-all';
 import { hostConfig, plainFile, service } from './support/configs';
 import { restartOnChange } from './support/disruption';
 import { POOL } from './support/fleet';
 import { wrongAtRest } from './support/on-disk';
 import { rootOf } from './support/picture';
-import {
-  CURRENT_CONFIG,
-  REASON,
-  START_MS,
-  startWorld,
-  STATE,
-  STOP_MS,
-  STORY_MS,
-  type World,
-} from './support/world';
+import { CURRENT_CONFIG, REASON, startWorld, STATE, STORY_MS, type World } from './support/world';
 
 const PATH = '/etc/story.conf';
 /** Without a disruption policy, a change costs a reboot. */
@@ -27,8 +19,8 @@ const REPAIRS = 2;
 
 let world: World;
 
-beforeAll(async () => {
-  world = await startWorld({ hosts: 1, policy: { verify: { readySeconds: 1 } } });
+aroundAll(async (lifetime) => {
+  world = await startWorld(lifetime, { hosts: 1, policy: { verify: { readySeconds: 1 } } });
   await restartOnChange(world.fleet.manifests, PATH, READER);
   const config = await world.roll(
     hostConfig('50-story', {
@@ -38,11 +30,7 @@ beforeAll(async () => {
   );
   await world.allUpdatedTo(config);
   await world.atRest(world.machine.name);
-}, START_MS);
-
-afterAll(async () => {
-  await world?.stop();
-}, STOP_MS);
+});
 
 const write = (path: string, text: string) =>
   world.machine.output('sh', '-c', `printf %s '${text}' >${path}`);

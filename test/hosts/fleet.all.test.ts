@@ -1,33 +1,26 @@
 /** A fault of one of several machines does not harm the others. */
 
 import { markOf, rebootsOf, wasEverCordoned } from '../e2e/support/judgements';
+import { aroundAll } from './support/around-all';
 import { countBoots } from './support/boots';
 import { hostConfig, plainFile } from './support/configs';
 import { wrongOnDisks } from './support/on-disk';
 import { type Picture, pictureOf } from './support/picture';
-import {
-  REASON,
-  START_MS,
-  startWorld,
-  STATE,
-  STOP_MS,
-  STORY_MS,
-  type World,
-} from './support/world';
+import { REASON, startWorld, STATE, STORY_MS, type World } from './support/world';
 
 const NAME = '50-story';
 
 let world: World;
 
-beforeAll(async () => {
-  world = await startWorld({
+aroundAll(async (lifetime) => {
+  world = await startWorld(lifetime, {
     hosts: 3,
     maxUnavailable: 1,
     // The power of a machine is cut during its update.
     broken: ['I5'],
     policy: { canary: { nodes: 1 }, failureThreshold: 1, verify: { readySeconds: 1 } },
   });
-}, START_MS);
+});
 
 afterEach(async () => {
   for (const machine of world.machines) await machine.launcher.powerOn();
@@ -35,10 +28,6 @@ afterEach(async () => {
   await world.unroll(NAME);
   await world.allUpdatedTo(world.fleet.firstConfig);
 }, STORY_MS);
-
-afterAll(async () => {
-  await world?.stop();
-}, STOP_MS);
 
 const names = (): readonly string[] => world.machines.map(({ name }) => name);
 

@@ -1,12 +1,10 @@
 /** The DaemonSet of deploy/installer brings the host worker onto a machine, and another version of it, and takes it off. */
 
-import { cp, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { cp, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { messageOf } from '../../core/errors';
 import { VERSION } from '../../process/version';
 import { ensureBinary } from '../../tools/binaries';
-import { adoptDirectory } from '../../tools/processes/watchdog';
 import { repositoryRoot } from '../../tools/repository-root';
 import type { ObservedNode } from '../observer/observed';
 import { type Observer, startObserver } from '../observer/observer';
@@ -15,6 +13,8 @@ import { until } from '../observer/until';
 import { execute } from './execute';
 import { PATIENCE_MS } from './machine/deadline';
 import type { Machine } from './machine/machine';
+import { aroundAll } from './support/around-all';
+import { temporaryDirectory } from './support/temporary-directory';
 import { type HostConfigParts, hostConfig, plainFile } from './support/configs';
 import { type ContainerImages, createContainerImages } from './support/container-images';
 import { writeInstallerOverlay } from './support/installer-overlay';
@@ -24,10 +24,8 @@ import {
   CURRENT_CONFIG,
   journalOf,
   REASON,
-  START_MS,
   startWorld,
   STATE,
-  STOP_MS,
   STORY_MS,
   type World,
 } from './support/world';
@@ -44,30 +42,24 @@ let world: World;
 let machine: Machine;
 let observer: Observer;
 let directory: string;
-let disown: () => void;
 let images: ContainerImages;
 
-beforeAll(async () => {
-  directory = await mkdtemp(join(tmpdir(), 'slipway-installer-'));
-  disown = adoptDirectory(directory);
+aroundAll(async (lifetime) => {
+  directory = await temporaryDirectory(lifetime, 'slipway-installer-');
   images = await createContainerImages(directory);
-  world = await startWorld({ hosts: 1, policy: { verify: { readySeconds: 1 } } });
+  world = await startWorld(lifetime, { hosts: 1, policy: { verify: { readySeconds: 1 } } });
   machine = await installMachine(world, NODE, 2, { image: 'bare' });
   await machine.launcher.powerOn();
-  observer = await startObserver({
-    kubeconfig: world.fleet.cluster.adminKubeconfig,
-    nodeSelector: `node-role.kubernetes.io/${POOL}`,
-    maxUnavailable: 1,
-  });
-}, START_MS);
-
-afterAll(async () => {
-  observer?.stop();
-  await machine?.remove();
-  await world?.stop();
-  await rm(directory, { recursive: true, force: true });
-  disown();
-}, STOP_MS);
+  observer = await lifetime.own(
+    () =>
+      startObserver({
+        kubeconfig: world.fleet.cluster.adminKubeconfig,
+        nodeSelector: `node-role.kubernetes.io/${POOL}`,
+        maxUnavailable: 1,
+      }),
+    (started) => started.stop(),
+  );
+});
 
 /** As a person does. */
 async function applyInstaller(base: string, version: string): Promise<void> {

@@ -11,18 +11,11 @@ import { filledExample } from '../unit/deploy/filled-examples';
 import { cordonsOf, markOf, rebootsOf, wasEverCordoned } from '../e2e/support/judgements';
 import { PATIENCE_MS } from './machine/deadline';
 import type { Machine } from './machine/machine';
+import { aroundAll } from './support/around-all';
 import { hostConfig, plainFile } from './support/configs';
 import { POOL } from './support/fleet';
 import { installMachine } from './support/new-machine';
-import {
-  CURRENT_CONFIG,
-  START_MS,
-  startWorld,
-  STATE,
-  STOP_MS,
-  STORY_MS,
-  type World,
-} from './support/world';
+import { CURRENT_CONFIG, startWorld, STATE, STORY_MS, type World } from './support/world';
 import { withTemporalClient } from '../../tools/temporal';
 
 const NEW = `${POOL}-1`;
@@ -35,23 +28,18 @@ let world: World;
 let joining: Machine;
 let late: Machine;
 let ofLate: Observer;
-const installed: Machine[] = [];
-const watching: (() => unknown)[] = [];
 
-beforeAll(async () => {
-  world = await startWorld({ hosts: 1, policy: { verify: { readySeconds: 1 } } });
-  ofLate = await startObserver({
-    kubeconfig: world.fleet.cluster.adminKubeconfig,
-    nodeSelector: `kubernetes.io/hostname=${LATE}`,
-  });
-}, START_MS);
-
-afterAll(async () => {
-  ofLate?.stop();
-  for (const stop of watching) stop();
-  for (const machine of installed) await machine.remove();
-  await world?.stop();
-}, STOP_MS);
+aroundAll(async (lifetime) => {
+  world = await startWorld(lifetime, { hosts: 1, policy: { verify: { readySeconds: 1 } } });
+  ofLate = await lifetime.own(
+    () =>
+      startObserver({
+        kubeconfig: world.fleet.cluster.adminKubeconfig,
+        nodeSelector: `kubernetes.io/hostname=${LATE}`,
+      }),
+    (started) => started.stop(),
+  );
+});
 
 const role = (pool: string): string => `node-role.kubernetes.io/${pool}`;
 const relabel = (node: string, labels: Readonly<Record<string, string | null>>) =>
@@ -83,12 +71,6 @@ function updatesOf(node: string, config: string): Promise<number> {
   });
 }
 
-async function install(name: string, number: number): Promise<Machine> {
-  const machine = await installMachine(world, name, number);
-  installed.push(machine);
-  return machine;
-}
-
 test(
   'it gets image and kernel arguments with one reboot, and is a member without another one',
   async () => {
@@ -103,7 +85,7 @@ test(
     await world.allUpdatedTo(config);
     const mark = markOf(world.record);
 
-    joining = await install(NEW, 2);
+    joining = await installMachine(world, NEW, 2);
     const machine = joining;
     await machine.launcher.powerOn();
     await relabel(NEW, { [role(POOL)]: '' });
@@ -208,11 +190,10 @@ async function hold(node: string): Promise<() => Promise<unknown>> {
 /** Each time that the status of the pool changes. */
 function countsOf(pool: string): () => readonly number[] {
   const counts: number[] = [];
-  const stop = world.record.onChange(() => {
+  world.record.onChange(() => {
     const now = world.record.pool(pool)?.counts['machineCount'] ?? 0;
     if (counts.at(-1) !== now) counts.push(now);
   });
-  watching.push(stop);
   return () => counts;
 }
 
@@ -239,7 +220,7 @@ test(
       return world.node(FIRST).unschedulable;
     });
 
-    late = await install(LATE, 3);
+    late = await installMachine(world, LATE, 3);
     await late.launcher.powerOn();
     // Otherwise its new pool has one more unavailable node.
     await untilLate('is Ready', ({ ready }) => ready);

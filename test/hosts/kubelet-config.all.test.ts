@@ -4,9 +4,10 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { repositoryRoot } from '../../tools/repository-root';
 import { PATIENCE_MS } from './machine/deadline';
+import { aroundAll } from './support/around-all';
 import { hostConfig, plainFile } from './support/configs';
 import { POOL } from './support/fleet';
-import { START_MS, startWorld, STOP_MS, STORY_MS, type World } from './support/world';
+import { startWorld, STORY_MS, type World } from './support/world';
 
 const GROUP = 'machineconfiguration.openshift.io';
 const NODE = `${POOL}-0`;
@@ -27,8 +28,8 @@ ExecStart=/usr/bin/kubelet --config=/etc/kubernetes/kubelet.conf --kubeconfig=/e
 let world: World;
 let base: string;
 
-beforeAll(async () => {
-  world = await startWorld({ hosts: 1, policy: { verify: { readySeconds: 1 } } });
+aroundAll(async (lifetime) => {
+  world = await startWorld(lifetime, { hosts: 1, policy: { verify: { readySeconds: 1 } } });
   const labels = { [`pools.operator.${GROUP}/${POOL}`]: '' };
   const pool = `/apis/${GROUP}/v1/machineconfigpools/${POOL}`;
   await world.api.call('PATCH', pool, { metadata: { labels } });
@@ -39,9 +40,7 @@ beforeAll(async () => {
     }),
   );
   await world.allUpdatedTo(base);
-}, START_MS);
-
-afterAll(() => world?.stop(), STOP_MS);
+});
 
 const kubeletConfig = (spec: object) => ({
   apiVersion: `${GROUP}/v1`,

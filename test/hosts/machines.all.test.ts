@@ -2,23 +2,20 @@
 
 import { VERSION } from '../../process/version';
 import { CONTROL_PLANE } from './machine/network';
+import { aroundAll } from './support/around-all';
 import { hostConfig, plainFile } from './support/configs';
-import { START_MS, startWorld, STOP_MS, STORY_MS, type World } from './support/world';
+import { startWorld, STORY_MS, type World } from './support/world';
 import { hostNetworkPods } from './support/pods';
 
 let world: World;
 
-beforeAll(async () => {
-  world = await startWorld({
+aroundAll(async (lifetime) => {
+  world = await startWorld(lifetime, {
     hosts: 1,
     // A reboot without an order.
     broken: ['I5'],
   });
-}, START_MS);
-
-afterAll(async () => {
-  await world?.stop();
-}, STOP_MS);
+});
 
 test(
   'a machine boots its image, joins as its node, and a reboot shows in the boot id',

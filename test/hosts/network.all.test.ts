@@ -2,6 +2,7 @@
 
 import type { RolloutPolicySpec } from '../../core/pool/types';
 import { changesOf, markOf, wasEverCordoned } from '../e2e/support/judgements';
+import { aroundAll } from './support/around-all';
 import { hostConfig, plainFile, service } from './support/configs';
 import { restartOnChange } from './support/disruption';
 import { POOL } from './support/fleet';
@@ -13,10 +14,8 @@ import { type Picture, pictureOf } from './support/picture';
 import {
   CURRENT_CONFIG,
   DESIRED_CONFIG,
-  START_MS,
   startWorld,
   STATE,
-  STOP_MS,
   STORY_MS,
   type World,
 } from './support/world';
@@ -51,21 +50,17 @@ const BACK_IN_PLACE = new RegExp(
 
 let world: World;
 
-beforeAll(async () => {
-  world = await startWorld({
+aroundAll(async (lifetime) => {
+  world = await startWorld(lifetime, {
     hosts: 1,
     policy: { verify: { readySeconds: 1, reconnectSeconds: RECONNECT_SECONDS } },
   });
-}, START_MS);
+});
 
 afterEach(async () => {
   await world.machine.network.heal();
   expect(await returnToFirst(world, NAME)).toEqual([]);
 }, STORY_MS);
-
-afterAll(async () => {
-  await world?.stop();
-}, STOP_MS);
 
 const FILES = Array.from({ length: 20 }, (_, index) =>
   plainFile(`/etc/story/${index}.conf`, `${index} of the story\n`),

@@ -5,6 +5,7 @@
 
 import { markOf, rebootsOf, wasEverCordoned } from '../e2e/support/judgements';
 import type { Machine } from './machine/machine';
+import { aroundAll } from './support/around-all';
 import { hostConfig, plainFile, service } from './support/configs';
 import { POOL } from './support/fleet';
 import { expectToGoOnThrough } from './stories/network-cut';
@@ -12,21 +13,21 @@ import { installMachine } from './support/new-machine';
 import { returnToFirst, wrongAtRest } from './support/on-disk';
 import { expectWholeOrBackAfterCut, NAME } from './stories/power-cut';
 import { expectWayBack } from './stories/way-back';
-import { START_MS, startWorld, STOP_MS, STORY_MS, type World } from './support/world';
+import { startWorld, STORY_MS, type World } from './support/world';
 
 const NEW = `${POOL}-1`;
 
 let world: World;
 let joining: Machine | undefined;
 
-beforeAll(async () => {
-  world = await startWorld({
+aroundAll(async (lifetime) => {
+  world = await startWorld(lifetime, {
     hosts: 1,
     policy: { verify: { readySeconds: 1 } },
     // A power cut is a reboot without an order.
     broken: ['I5'],
   });
-}, START_MS);
+});
 
 // Each story begins on the first config.
 afterEach(async () => {
@@ -36,11 +37,6 @@ afterEach(async () => {
   if (joining !== undefined) return;
   expect(await returnToFirst(world, NAME)).toEqual([]);
 }, STORY_MS);
-
-afterAll(async () => {
-  await joining?.remove();
-  await world?.stop();
-}, STOP_MS);
 
 /** With and without the reboot. */
 function everything() {

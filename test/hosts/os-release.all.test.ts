@@ -4,16 +4,17 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { pushPayload } from '../../tools/registry';
 import { markOf, rebootsOf } from '../e2e/support/judgements';
+import { aroundAll } from './support/around-all';
 import { POOL } from './support/fleet';
 import { wrongAtRest } from './support/on-disk';
-import { START_MS, startWorld, STOP_MS, STORY_MS, type World } from './support/world';
+import { startWorld, STORY_MS, type World } from './support/world';
 
 let world: World;
 /** Payload images, by tag. */
 const releases: Record<'v1' | 'v2', string> = { v1: '', v2: '' };
 
-beforeAll(async () => {
-  world = await startWorld({ hosts: 1, policy: { verify: { readySeconds: 1 } } });
+aroundAll(async (lifetime) => {
+  world = await startWorld(lifetime, { hosts: 1, policy: { verify: { readySeconds: 1 } } });
   const { registry, images } = world.fleet;
   const repository = `${registry.address}/okd/release`;
   for (const version of ['v1', 'v2'] as const) {
@@ -26,12 +27,11 @@ beforeAll(async () => {
   const conf = join(registry.directory, 'registries.conf');
   await writeFile(conf, `[[registry]]\nlocation = "${registry.address}"\ninsecure = true\n`);
   process.env['CONTAINERS_REGISTRIES_CONF'] = conf;
-}, START_MS);
+});
 
-afterAll(async () => {
+afterAll(() => {
   delete process.env['CONTAINERS_REGISTRIES_CONF'];
-  await world?.stop();
-}, STOP_MS);
+});
 
 /** @returns the config that the pool then wants */
 async function set(...args: readonly string[]): Promise<string> {

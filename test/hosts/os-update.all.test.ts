@@ -3,13 +3,14 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { markOf, rebootsOf, wasEverCordoned } from '../e2e/support/judgements';
+import { aroundAll } from './support/around-all';
 import { hostConfig, plainFile, service } from './support/configs';
 import { restartOnChange, statusOfPolicies } from './support/disruption';
 import { POOL } from './support/fleet';
 import { wrongAtRest } from './support/on-disk';
 import { pictureOf, rootOf } from './support/picture';
 import { blobsOf } from './support/story-images';
-import { START_MS, startWorld, STOP_MS, STORY_MS, type World } from './support/world';
+import { startWorld, STORY_MS, type World } from './support/world';
 
 const KEY = 'ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIJ3pDMjTQZTBtl1RH1FjAnfT1uGfIG2oV7rqzW3UyDkS ops';
 const EVERYTHING = '50-everything';
@@ -30,14 +31,10 @@ const RESTARTS_READER = {
 
 let world: World;
 
-beforeAll(async () => {
-  world = await startWorld({ hosts: 1, policy: { verify: { readySeconds: 1 } } });
+aroundAll(async (lifetime) => {
+  world = await startWorld(lifetime, { hosts: 1, policy: { verify: { readySeconds: 1 } } });
   await restartOnChange(world.fleet.manifests, READ, READER);
-}, START_MS);
-
-afterAll(async () => {
-  await world?.stop();
-}, STOP_MS);
+});
 
 async function expectInService(config: string): Promise<void> {
   expect(world.record.violations).toEqual([]);

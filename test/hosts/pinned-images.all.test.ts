@@ -15,13 +15,14 @@ import { execute } from './execute';
 import { CONTROL_PLANE } from './machine/network';
 import { REGISTRY } from './machine/os-registry';
 import type { Machine } from './machine/machine';
+import { aroundAll } from './support/around-all';
 import { hostConfig, plainFile } from './support/configs';
 import { CONTAINERD_CONFIG } from './support/containerd';
 import { POOL } from './support/fleet';
 import { wrongAtRest } from './support/on-disk';
 import { pictureOf, rootOf } from './support/picture';
 import { createSmallDisk, type SmallDisk } from './support/small-disk';
-import { journalOf, START_MS, startWorld, STOP_MS, STORY_MS, type World } from './support/world';
+import { journalOf, startWorld, STORY_MS, type World } from './support/world';
 
 const GROUP = 'machineconfiguration.openshift.io';
 const SET = 'release';
@@ -40,12 +41,15 @@ let other: string;
 /** On the guarded one. */
 let secret: string;
 
-beforeAll(async () => {
-  for (const name of NAMES) disks.push(await createSmallDisk(name, DISK_MIB));
-  world = await startWorld({ hosts: 2, policy: { verify: { readySeconds: 1 } } });
+aroundAll(async (lifetime) => {
+  for (const name of NAMES) disks.push(await createSmallDisk(lifetime, name, DISK_MIB));
+  world = await startWorld(lifetime, { hosts: 2, policy: { verify: { readySeconds: 1 } } });
   [app, other] = [await push('app', MIB), await push('other', MIB)];
   const name = await push('secret', MIB);
-  guarded = await startGuardedRegistry(world.fleet.registry, CONTROL_PLANE);
+  guarded = await lifetime.own(
+    () => startGuardedRegistry(world.fleet.registry, CONTROL_PLANE),
+    (started) => started.stop(),
+  );
   secret = name.replace(REGISTRY, guarded.registry.address);
   for (const machine of world.machines) await settle(machine);
   const [, modern] = world.machines;
@@ -53,17 +57,11 @@ beforeAll(async () => {
   await mkdir(dirname(program), { recursive: true });
   await copyFile(await ensureBinary('crictl'), program);
   for (const machine of world.machines) await lookNow(machine);
-}, START_MS);
+});
 
 afterEach(() => {
   for (const disk of disks) disk.free();
 });
-
-afterAll(async () => {
-  await guarded?.stop();
-  await world?.stop();
-  for (const disk of disks) await disk.remove();
-}, STOP_MS);
 
 /** @returns the reference by digest */
 async function push(name: string, bytes: number): Promise<string> {

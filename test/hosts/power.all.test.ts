@@ -1,38 +1,27 @@
 /** Power is cut at the worst moments, and a person boots another deployment. */
 
+import { aroundAll } from './support/around-all';
 import { hostConfig, plainFile } from './support/configs';
 import { returnToFirst, wrongAtRest } from './support/on-disk';
 import { pictureOf } from './support/picture';
 import { everything, expectWholeOrBackAfterCut, FILE, NAME } from './stories/power-cut';
-import {
-  REASON,
-  START_MS,
-  STATE,
-  startWorld,
-  STOP_MS,
-  STORY_MS,
-  type World,
-} from './support/world';
+import { REASON, STATE, startWorld, STORY_MS, type World } from './support/world';
 
 let world: World;
 
-beforeAll(async () => {
-  world = await startWorld({
+aroundAll(async (lifetime) => {
+  world = await startWorld(lifetime, {
     hosts: 1,
     policy: { verify: { readySeconds: 1 } },
     // Power cuts and a person's boots are reboots without an order.
     broken: ['I5'],
   });
-}, START_MS);
+});
 
 afterEach(async () => {
   await world.machine.launcher.powerOn();
   expect(await returnToFirst(world, NAME)).toEqual([]);
 }, STORY_MS);
-
-afterAll(async () => {
-  await world?.stop();
-}, STOP_MS);
 
 test.each([
   ['while it prepares', '"activity":"prepareUpdate"', 'Activity started'],

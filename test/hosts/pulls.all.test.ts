@@ -12,6 +12,7 @@ import {
 } from '../../tools/registry';
 import { markOf, rebootsOf, wasEverCordoned, wasEverNotReady } from '../e2e/support/judgements';
 import { CONTROL_PLANE } from './machine/network';
+import { aroundAll } from './support/around-all';
 import { hostConfig, plainFile } from './support/configs';
 import { untilMissed } from './support/missed';
 import { portOf } from './support/peers';
@@ -20,7 +21,7 @@ import { pictureOf, rootOf } from './support/picture';
 import { createSmallDisk, type SmallDisk } from './support/small-disk';
 import { publishStoryImage, type StoryImage } from './support/story-images';
 import { POOL } from './support/fleet';
-import { START_MS, startWorld, STOP_MS, STORY_MS, type World } from './support/world';
+import { startWorld, STORY_MS, type World } from './support/world';
 
 const NAME = '50-story';
 const LAYERS = 3;
@@ -33,14 +34,17 @@ let gate: RegistryGate;
 let disk: SmallDisk;
 let signer: Signer;
 
-beforeAll(async () => {
-  disk = await createSmallDisk(`${POOL}-0`, DISK_MIB);
-  world = await startWorld({ hosts: 1, policy: { verify: { readySeconds: 1 } } });
-  gate = await startGate(world.fleet.registry.address, CONTROL_PLANE);
+aroundAll(async (lifetime) => {
+  disk = await createSmallDisk(lifetime, `${POOL}-0`, DISK_MIB);
+  world = await startWorld(lifetime, { hosts: 1, policy: { verify: { readySeconds: 1 } } });
+  gate = await lifetime.own(
+    () => startGate(world.fleet.registry.address, CONTROL_PLANE),
+    (started) => started.close(),
+  );
   const settings = `[[registry]]\nlocation = "${gate.address}"\ninsecure = true\n`;
   const file = '/etc/containers/registries.conf.d/60-gate.conf';
   await world.machine.output('sh', '-c', `printf %s '${settings}' >${file}`);
-}, START_MS);
+});
 
 // Each story begins with the config of the one before.
 afterEach(async () => {
@@ -49,13 +53,6 @@ afterEach(async () => {
   gate.release();
   await world.machine.network.heal();
 });
-
-afterAll(async () => {
-  await signer?.close();
-  await gate?.close();
-  await world?.stop();
-  await disk?.remove();
-}, STOP_MS);
 
 async function imageBehindGate(tag: string): Promise<StoryImage> {
   const { registry } = world.fleet;
@@ -220,7 +217,10 @@ test(
 
 /** As an administrator does; the machine's skopeo may be too old to verify. */
 async function demandSignatures(root: string): Promise<void> {
-  signer = await createSigner();
+  signer = await world.lifetime.own(
+    () => createSigner(),
+    (created) => created.close(),
+  );
   const skopeo = join(root, 'var/usrlocal/lib/skopeo');
   await mkdir(dirname(skopeo), { recursive: true });
   await cp(await ensureVerifyingSkopeo(), skopeo, { recursive: true, verbatimSymlinks: true });

@@ -16,21 +16,21 @@ import {
   UNBOOTABLE,
   UNBOOTABLE_FILE,
 } from './qemu/first-config';
-import { START_MS, STOP_MS } from './support/world';
+import { aroundAll } from './support/around-all';
 
 /** Two minutes on idle cores. */
 const STORY_MS = 1_800_000;
 
 let computer: Computer;
 
-beforeAll(async () => {
+aroundAll(async (lifetime) => {
   const directory = join(process.env['SLIPWAY_HOSTS_DIRECTORY'] ?? '', 'qemu');
-  computer = await startComputer({ directory, disk: await storyDisk() });
-}, START_MS);
-
-afterAll(async () => {
-  await computer?.powerOff();
-}, STOP_MS);
+  const disk = await storyDisk();
+  computer = await lifetime.own(
+    () => startComputer({ directory, disk }),
+    (started) => started.powerOff(),
+  );
+});
 
 /** As the boot loader chose them, one per boot. */
 function entries(): readonly string[] {

@@ -4,12 +4,13 @@ import { copyFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { execute } from './execute';
 import { REGISTRY } from './machine/os-registry';
+import { aroundAll } from './support/around-all';
 import { hostConfig, plainFile } from './support/configs';
 import { CONTAINERD_CONFIG } from './support/containerd';
 import { POOL } from './support/fleet';
 import { rootOf } from './support/picture';
 import { hostNetworkPods } from './support/pods';
-import { START_MS, startWorld, STOP_MS, STORY_MS, type World } from './support/world';
+import { startWorld, STORY_MS, type World } from './support/world';
 
 const CONFIG = 'config.openshift.io/v1';
 /** No machine knows an address of it. */
@@ -20,16 +21,14 @@ const RUNTIME = `01-${POOL}-container-runtime`;
 const HOSTS = `/etc/containerd/certs.d/${SOURCE}/hosts.toml`;
 let world: World;
 
-beforeAll(async () => {
-  world = await startWorld({ hosts: 1, policy: { verify: { readySeconds: 1 } } });
+aroundAll(async (lifetime) => {
+  world = await startWorld(lifetime, { hosts: 1, policy: { verify: { readySeconds: 1 } } });
   for (const tag of ['1', '2']) await push(tag);
   const config = await world.roll(
     hostConfig(RUNTIME, { files: [plainFile('/etc/containerd/config.toml', CONTAINERD_CONFIG)] }),
   );
   await world.allUpdatedTo(config);
-}, START_MS);
-
-afterAll(() => world?.stop(), STOP_MS);
+});
 
 /** The image of the suite's pods, which only the mirror has under this name. */
 async function push(tag: string): Promise<void> {

@@ -1,21 +1,18 @@
 /** The only machine of a cluster runs Slipway and is updated by it. */
 
 import { markOf, rebootsOf, wasEverCordoned } from '../e2e/support/judgements';
+import { aroundAll } from './support/around-all';
 import { hostConfig, plainFile } from './support/configs';
 import { type SelfHosted, startSelfHosted, untilPodsReady } from './support/self-hosted';
-import { CURRENT_CONFIG, START_MS, STATE, STOP_MS, STORY_MS } from './support/world';
+import { CURRENT_CONFIG, STATE, STORY_MS } from './support/world';
 
 const PODS = 3;
 
 let world: SelfHosted;
 
-beforeAll(async () => {
-  world = await startSelfHosted({ machines: ['worker-0'], replicas: 1 });
-}, START_MS);
-
-afterAll(async () => {
-  await world?.stop();
-}, STOP_MS);
+aroundAll(async (lifetime) => {
+  world = await startSelfHosted(lifetime, { machines: ['worker-0'], replicas: 1 });
+});
 
 test(
   'it reboots once with all of its pods, which go on where they were',

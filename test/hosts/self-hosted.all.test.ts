@@ -5,10 +5,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { markOf, rebootsOf, wasEverCordoned } from '../e2e/support/judgements';
 import { execute } from './execute';
+import { aroundAll } from './support/around-all';
 import { hostConfig, plainFile } from './support/configs';
 import { leftOnMachine } from './support/left-on-machine';
 import { type SelfHosted, startSelfHosted, untilPodsReady } from './support/self-hosted';
-import { CURRENT_CONFIG, START_MS, STATE, STOP_MS, STORY_MS } from './support/world';
+import { CURRENT_CONFIG, STATE, STORY_MS } from './support/world';
 
 /** Each Deployment has two. */
 const PODS = 6;
@@ -16,13 +17,9 @@ const WORKERS = ['worker-0', 'worker-1'];
 
 let world: SelfHosted;
 
-beforeAll(async () => {
-  world = await startSelfHosted({ machines: ['control-plane-0', ...WORKERS] });
-}, START_MS);
-
-afterAll(async () => {
-  await world?.stop();
-}, STOP_MS);
+aroundAll(async (lifetime) => {
+  world = await startSelfHosted(lifetime, { machines: ['control-plane-0', ...WORKERS] });
+});
 
 function allUpdated(): boolean {
   return WORKERS.every((name) => {

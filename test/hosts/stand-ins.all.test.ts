@@ -1,11 +1,12 @@
 /** Machines with stand-ins for rpm-ostree and for bootc. */
 
 import { markOf, rebootsOf } from '../e2e/support/judgements';
+import { aroundAll } from './support/around-all';
 import { hostConfig, plainFile, service } from './support/configs';
 import { wrongAtRest } from './support/on-disk';
 import { pictureOf } from './support/picture';
 import { carry, publishPackages } from './support/stand-ins';
-import { START_MS, startWorld, STOP_MS, STORY_MS, type World } from './support/world';
+import { startWorld, STORY_MS, type World } from './support/world';
 
 const NAME = '50-everything';
 /** Of the extension's package. */
@@ -13,13 +14,9 @@ const GUARD = '/usr/lib/usbguard/version';
 
 let world: World;
 
-beforeAll(async () => {
-  world = await startWorld({ hosts: 1, policy: { verify: { readySeconds: 1 } } });
-}, START_MS);
-
-afterAll(async () => {
-  await world?.stop();
-}, STOP_MS);
+aroundAll(async (lifetime) => {
+  world = await startWorld(lifetime, { hosts: 1, policy: { verify: { readySeconds: 1 } } });
+});
 
 function everything(kernelArguments: readonly string[]) {
   return hostConfig(NAME, {

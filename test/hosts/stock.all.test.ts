@@ -1,12 +1,10 @@
 /** Machines that boot from an image of a distribution get the host worker before their kubelet starts. */
 
-import { cp, mkdir, mkdtemp, readFile, rename, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { cp, mkdir, readFile, rename, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { parse } from 'yaml';
 import { VERSION } from '../../process/version';
 import { ensureBinary } from '../../tools/binaries';
-import { adoptDirectory } from '../../tools/processes/watchdog';
 import { repositoryRoot } from '../../tools/repository-root';
 import { until as eventually } from '../integration/tools/until';
 import type { ObservedNode } from '../observer/observed';
@@ -17,16 +15,16 @@ import { PATIENCE_MS } from './machine/deadline';
 import { hostSettings, type PointerConfig } from './machine/join';
 import { REGISTRY } from './machine/os-registry';
 import type { Machine } from './machine/machine';
+import { aroundAll } from './support/around-all';
+import { temporaryDirectory } from './support/temporary-directory';
 import { type HostConfigParts, hostConfig, plainFile } from './support/configs';
 import { BASE, withBase } from './support/container-images';
 import { installMachine } from './support/new-machine';
 import {
   CURRENT_CONFIG,
   journalOf,
-  START_MS,
   startWorld,
   STATE,
-  STOP_MS,
   STORY_MS,
   type World,
 } from './support/world';
@@ -41,18 +39,20 @@ const DIGEST = 'x86_64.sha256';
 let world: World;
 let observer: Observer;
 let directory: string;
-let disown: () => void;
 const machines: Machine[] = [];
 
-beforeAll(async () => {
-  directory = await mkdtemp(join(tmpdir(), 'slipway-stock-'));
-  disown = adoptDirectory(directory);
-  world = await startWorld({ hosts: 1, policy: { verify: { readySeconds: 1 } } });
-  observer = await startObserver({
-    kubeconfig: world.fleet.cluster.adminKubeconfig,
-    nodeSelector: `node-role.kubernetes.io/${POOL}`,
-    maxUnavailable: 1,
-  });
+aroundAll(async (lifetime) => {
+  directory = await temporaryDirectory(lifetime, 'slipway-stock-');
+  world = await startWorld(lifetime, { hosts: 1, policy: { verify: { readySeconds: 1 } } });
+  observer = await lifetime.own(
+    () =>
+      startObserver({
+        kubeconfig: world.fleet.cluster.adminKubeconfig,
+        nodeSelector: `node-role.kubernetes.io/${POOL}`,
+        maxUnavailable: 1,
+      }),
+    (started) => started.stop(),
+  );
   const { manifests, images } = world.fleet;
   await manifests.applyObject({
     ...{ apiVersion: 'slipway.dev/v1alpha1', kind: 'RolloutPolicy', metadata: { name: POOL } },
@@ -61,15 +61,7 @@ beforeAll(async () => {
   await manifests.applyObject(ofPool('50-image', { osImageURL: images.stock }));
   await manifests.applyFiles('deploy/samples/pool-infra.yaml');
   await until(observer.record, 'the pool is rendered', () => target() !== '');
-}, START_MS);
-
-afterAll(async () => {
-  observer?.stop();
-  for (const machine of machines) await machine.remove();
-  await world?.stop();
-  await rm(directory, { recursive: true, force: true });
-  disown();
-}, STOP_MS);
+});
 
 const target = (): string => observer.record.pool(POOL)?.target ?? '';
 

@@ -1,13 +1,14 @@
 /** The templates of the flavour kubeadm become units and files of a machine that boots with them. */
 
-import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { cpSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { repositoryRoot } from '../../tools/repository-root';
 import { PATIENCE_MS } from './machine/deadline';
+import { aroundAll } from './support/around-all';
+import { temporaryDirectory } from './support/temporary-directory';
 import { hostConfig } from './support/configs';
 import { POOL } from './support/fleet';
-import { START_MS, startWorld, STOP_MS, STORY_MS, type World } from './support/world';
+import { startWorld, STORY_MS, type World } from './support/world';
 
 const GROUP = 'machineconfiguration.openshift.io';
 const CONTROLLER_CONFIG = `/apis/${GROUP}/v1/controllerconfigs/machine-config-controller`;
@@ -35,8 +36,8 @@ const KUBELET_CONFIG = {
 let folder = '';
 let world: World;
 
-beforeAll(async () => {
-  folder = mkdtempSync(join(tmpdir(), 'slipway-templates-'));
+aroundAll(async (lifetime) => {
+  folder = await temporaryDirectory(lifetime, 'slipway-templates-');
   cpSync(join(repositoryRoot(), 'deploy/templates'), folder, { recursive: true });
   writeFileSync(join(folder, 'flavours.yaml'), 'suite: [common, kubeadm, suite]\n');
   const kubelet = `${ofImage('etc/kubernetes/kubelet.yaml')}clusterDNS: ['{{ clusterDNSIP }}']\n`;
@@ -44,7 +45,7 @@ beforeAll(async () => {
   write(`${layer}/kubelet/files/kubelet.conf.yaml`, '/etc/kubernetes/kubelet.conf', kubelet);
   const containerd = `${layer}/container-runtime/files/containerd.toml.yaml`;
   write(containerd, '/etc/containerd/config.toml', ofImage('etc/containerd/config.toml'));
-  world = await startWorld({
+  world = await startWorld(lifetime, {
     hosts: 1,
     policy: { verify: { readySeconds: 1 } },
     environment: { SLIPWAY_TEMPLATES_DIR: folder },
@@ -55,12 +56,7 @@ beforeAll(async () => {
   const dropins = [{ name: '16-suite.conf', contents: DROPIN }];
   const units = [{ name: 'kubelet.service', dropins }];
   await world.allUpdatedTo(await world.roll(hostConfig('50-suite', { units })));
-}, START_MS);
-
-afterAll(async () => {
-  await world?.stop();
-  rmSync(folder, { recursive: true, force: true });
-}, STOP_MS);
+});
 
 function ofImage(path: string): string {
   return readFileSync(join(IMAGE, path), 'utf8');

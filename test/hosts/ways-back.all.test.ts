@@ -1,11 +1,12 @@
 /** Every failure of an update on a real machine, which must be in its old state afterwards. */
 
 import { markOf, wasEverCordoned } from '../e2e/support/judgements';
+import { aroundAll } from './support/around-all';
 import { hostConfig, plainFile, service } from './support/configs';
 import { returnToFirst, wrongAtRest } from './support/on-disk';
 import { pictureOf } from './support/picture';
 import { expectWayBack } from './stories/way-back';
-import { START_MS, startWorld, STOP_MS, STORY_MS, type World } from './support/world';
+import { startWorld, STORY_MS, type World } from './support/world';
 
 const NAME = '50-story';
 /** Only in the second version of the image. */
@@ -13,18 +14,14 @@ const GUARD = 'guard.service';
 
 let world: World;
 
-beforeAll(async () => {
-  world = await startWorld({ hosts: 1, policy: { verify: { readySeconds: 1 } } });
-}, START_MS);
+aroundAll(async (lifetime) => {
+  world = await startWorld(lifetime, { hosts: 1, policy: { verify: { readySeconds: 1 } } });
+});
 
 // Each story begins on the first config.
 afterEach(async () => {
   expect(await returnToFirst(world, NAME)).toEqual([]);
 }, STORY_MS);
-
-afterAll(async () => {
-  await world?.stop();
-}, STOP_MS);
 
 test(
   'a unit of the new image that is enabled with it, and another one that fails: byte for byte back',

@@ -10,17 +10,20 @@ const PATIENCE_MS = 90_000;
  * Checks the record after each event only.
  *
  * @param what - for the error, as a sentence: `worker-1 is back in service`
- * @throws Error with the present nodes on timeout
+ * @param signal - ends the wait
+ * @throws Error with the present nodes on timeout, and when the wait is ended
  */
 export function until(
   record: RolloutRecord,
   what: string,
   holds: () => boolean,
   patienceMs = PATIENCE_MS,
+  signal?: AbortSignal,
 ): Promise<void> {
   return new Promise((resolve, reject) => {
     const finish = (failure?: Error): void => {
       clearTimeout(timer);
+      signal?.removeEventListener('abort', giveUp);
       stop();
       if (failure === undefined) resolve();
       else reject(failure);
@@ -32,12 +35,15 @@ export function until(
         finish(error instanceof Error ? error : new Error(String(error)));
       }
     };
+    const fail = (how: string): void => {
+      finish(new Error(`${how}: ${what}\n${describe(record)}`));
+    };
+    const giveUp = (): void => fail('not seen before the end');
     const stop = record.onChange(look);
-    const timer = setTimeout(
-      () => finish(new Error(`not seen in ${patienceMs / 1000} s: ${what}\n${describe(record)}`)),
-      patienceMs,
-    );
-    look();
+    const timer = setTimeout(() => fail(`not seen in ${patienceMs / 1000} s`), patienceMs);
+    signal?.addEventListener('abort', giveUp);
+    if (signal?.aborted === true) giveUp();
+    else look();
   });
 }
 

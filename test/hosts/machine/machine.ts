@@ -6,7 +6,8 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { withDeadline } from './deadline';
 import { adoptChild } from '../../../tools/processes/watchdog';
-import { createGroups, type HostGroups } from './cgroups';
+import type { Lifetime } from '../lifetime';
+import { createGroups } from './cgroups';
 import { createLauncher, type Launcher } from './launcher';
 import { createHostNetwork, type HostNetwork } from './network';
 import { type BootEntry, bootEntries, makeSysroot, removeSysroot } from './sysroot';
@@ -32,7 +33,6 @@ export interface Machine {
   output(...command: readonly string[]): Promise<string>;
   /** The host worker has logged, in this boot, a line with all of these texts. */
   untilLogged(...texts: readonly string[]): Promise<void>;
-  remove(): Promise<void>;
 }
 
 interface MachineOptions {
@@ -43,15 +43,24 @@ interface MachineOptions {
   readonly kernelArguments: readonly string[];
 }
 
-export async function createMachine(options: MachineOptions): Promise<Machine> {
+export async function createMachine(lifetime: Lifetime, options: MachineOptions): Promise<Machine> {
   const { name, number, image } = options;
   const directory = join(options.directory, name);
   const sysroot = join(directory, 'sysroot');
-  await mkdir(directory, { recursive: true });
+  await lifetime.own(
+    () => mkdir(sysroot, { recursive: true }),
+    () => removeSysroot(sysroot),
+  );
   await makeSysroot(sysroot, image, options.kernelArguments);
-  const network = await createHostNetwork(name, number);
-  const groups: HostGroups = createGroups(groupName(options));
-  const launcher = createLauncher({ name, directory, sysroot, network, groups });
+  const network = await createHostNetwork(lifetime, name, number);
+  const groups = await lifetime.own(
+    () => createGroups(groupName(options)),
+    (created) => created.remove(),
+  );
+  const launcher = await lifetime.own(
+    () => createLauncher({ name, directory, sysroot, network, groups }),
+    (created) => created.cutPower(),
+  );
   const entries = () => bootEntries(sysroot);
   const run = (...command: readonly string[]) => runInside(launcher.firstProcess(), command);
   return {
@@ -73,12 +82,6 @@ export async function createMachine(options: MachineOptions): Promise<Machine> {
       );
     },
     untilLogged: (...texts) => untilLogged(launcher.firstProcess(), texts),
-    remove: async () => {
-      await launcher.cutPower();
-      await network.remove();
-      groups.remove();
-      await removeSysroot(sysroot);
-    },
   };
 }
 

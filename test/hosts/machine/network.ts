@@ -5,6 +5,7 @@
 
 import { readlinkSync } from 'node:fs';
 import { execute } from '../execute';
+import type { Lifetime } from '../lifetime';
 
 /** Address of control plane, registry and server for hosts. */
 export const CONTROL_PLANE = '10.211.0.1';
@@ -21,7 +22,6 @@ export interface HostNetwork {
   heal(): Promise<void>;
   /** The machine's side of the cable, as at a boot. */
   renew(): Promise<void>;
-  remove(): Promise<void>;
 }
 
 export function isPrivateNetwork(): boolean {
@@ -42,11 +42,21 @@ export async function createBridge(): Promise<void> {
 }
 
 /** @param number - from 1; the last part of the address */
-export async function createHostNetwork(name: string, number: number): Promise<HostNetwork> {
+export async function createHostNetwork(
+  lifetime: Lifetime,
+  name: string,
+  number: number,
+): Promise<HostNetwork> {
   const address = `10.211.0.${10 + number}`;
   const outside = `host${number}`;
-  await ip('netns', 'add', name);
-  await ip('link', 'add', outside, 'type', 'veth', 'peer', 'name', 'host0', 'netns', name);
+  await lifetime.own(
+    () => ip('netns', 'add', name),
+    () => ip('netns', 'delete', name),
+  );
+  await lifetime.own(
+    () => ip('link', 'add', outside, 'type', 'veth', 'peer', 'name', 'host0', 'netns', name),
+    () => ip('link', 'delete', outside),
+  );
   await ip('link', 'set', outside, 'master', BRIDGE);
   await ip('link', 'set', outside, 'up');
   const within = (...args: readonly string[]) => ip('-netns', name, ...args);
@@ -74,10 +84,6 @@ export async function createHostNetwork(name: string, number: number): Promise<H
       cuts.clear();
     },
     renew,
-    remove: async () => {
-      await ip('link', 'delete', outside);
-      await ip('netns', 'delete', name);
-    },
   };
 }
 

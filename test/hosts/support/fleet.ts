@@ -12,11 +12,12 @@ import type { TemporalServer } from '../../../tools/temporal';
 import type { Registry } from '../../../tools/registry';
 import { repositoryRoot } from '../../../tools/repository-root';
 import { execute } from '../execute';
+import type { Lifetime } from '../lifetime';
 import type { OsVersion } from '../build/images';
 import { joinPool, type PointerConfig } from '../machine/join';
 import { createMachine, type Machine } from '../machine/machine';
 import { CONTROL_PLANE } from '../machine/network';
-import { withServers } from './servers';
+import { startServers } from './servers';
 
 export const POOL = 'worker';
 
@@ -45,75 +46,75 @@ export interface Fleet {
   readonly firstConfig: string;
   readonly pointer: PointerConfig;
   readonly cliEnvironment: Readonly<Record<string, string>>;
-  stop(): Promise<void>;
 }
 
 /** Every kubelet was started; Ready comes a moment later. */
-export async function startFleet(options: FleetOptions): Promise<Fleet> {
+export async function startFleet(lifetime: Lifetime, options: FleetOptions): Promise<Fleet> {
   const step = options.onStep ?? (() => undefined);
   step('starting registry, control plane and Temporal');
   const { temporalUi: ui = false } = options;
-  return withServers({ ui, makesPayloadKeys: true }, async (servers) => {
-    const { directory, registry, images, cluster, temporal, stops } = servers;
-    step('applying CRDs, roles, pools and base MachineConfigs');
-    const manifests = manifestsWith(cluster.adminKubeconfig);
-    await applyBase(manifests, images.v1, options);
-    const product = await createProduct({
-      directory: join(directory, 'product'),
-      cluster,
-      temporal,
-      simulation: NO_SIMULATION,
-      address: CONTROL_PLANE,
-      ...(options.environment === undefined ? {} : { environment: options.environment }),
-    });
-    stops.push(() => product.stopAll());
-    await Promise.all([product.start('controllers'), product.start('server')]);
-    const firstConfig = await renderedConfigOf(cluster.admin, POOL);
-
-    step(`installing and booting ${options.hosts} hosts`);
-    const pointer = await pointerConfig(cluster, product);
-    const names = Array.from({ length: options.hosts }, (_, index) => `${POOL}-${index}`);
-    await postNodes(
-      cluster.admin,
-      names.map((name) => nodeSpec(name, firstConfig)),
-    );
-    if (options.alone !== true) await postNodes(cluster.admin, [ELSEWHERE]);
-    const machines: Machine[] = [];
-    for (const [index, name] of names.entries()) {
-      const machine = await createMachine({
-        directory: join(directory, 'machines'),
-        name,
-        number: index + 1,
-        image: images.v1,
-        kernelArguments: ['root=/dev/vda', 'ro'],
-      });
-      stops.push(() => machine.remove());
-      await joinPool(machine, {
+  const servers = await startServers(lifetime, { ui, makesPayloadKeys: true });
+  const { directory, registry, images, cluster, temporal } = servers;
+  step('applying CRDs, roles, pools and base MachineConfigs');
+  const manifests = manifestsWith(cluster.adminKubeconfig);
+  await applyBase(manifests, images.v1, options);
+  const product = await lifetime.own(
+    () =>
+      createProduct({
+        directory: join(directory, 'product'),
         cluster,
-        pointer,
-        host: { ...product, ...(options.settings && { settings: options.settings }) },
-      });
-      await machine.launcher.powerOn();
-      machines.push(machine);
-    }
-    await product.start('cluster-worker');
-    return {
+        temporal,
+        simulation: NO_SIMULATION,
+        address: CONTROL_PLANE,
+        ...(options.environment === undefined ? {} : { environment: options.environment }),
+      }),
+    (created) => created.stopAll(),
+  );
+  await Promise.all([product.start('controllers'), product.start('server')]);
+  const firstConfig = await renderedConfigOf(cluster.admin, POOL);
+
+  step(`installing and booting ${options.hosts} hosts`);
+  const pointer = await pointerConfig(cluster, product);
+  const names = Array.from({ length: options.hosts }, (_, index) => `${POOL}-${index}`);
+  await postNodes(
+    cluster.admin,
+    names.map((name) => nodeSpec(name, firstConfig)),
+  );
+  if (options.alone !== true) await postNodes(cluster.admin, [ELSEWHERE]);
+  const machines: Machine[] = [];
+  for (const [index, name] of names.entries()) {
+    const machine = await createMachine(lifetime, {
+      directory: join(directory, 'machines'),
+      name,
+      number: index + 1,
+      image: images.v1,
+      kernelArguments: ['root=/dev/vda', 'ro'],
+    });
+    await joinPool(machine, {
       cluster,
-      temporal,
-      manifests,
-      product,
-      registry,
-      machines,
-      images,
-      firstConfig,
       pointer,
-      cliEnvironment: {
-        KUBECONFIG: cluster.adminKubeconfig,
-        TEMPORAL_ADDRESS: temporal.address,
-        TEMPORAL_NAMESPACE: temporal.namespace,
-      },
-    };
-  });
+      host: { ...product, ...(options.settings && { settings: options.settings }) },
+    });
+    await machine.launcher.powerOn();
+    machines.push(machine);
+  }
+  await product.start('cluster-worker');
+  return {
+    cluster,
+    temporal,
+    manifests,
+    product,
+    registry,
+    machines,
+    images,
+    firstConfig,
+    pointer,
+    cliEnvironment: {
+      KUBECONFIG: cluster.adminKubeconfig,
+      TEMPORAL_ADDRESS: temporal.address,
+      TEMPORAL_NAMESPACE: temporal.namespace,
+    },
+  };
 }
 
 /** Makes a token. */

@@ -19,30 +19,25 @@ interface NewMachine {
 
 /** Installed, without power, and its Node as a kubelet registers it. */
 export async function installMachine(
-  { fleet }: World,
+  { fleet, lifetime }: World,
   name: string,
   number: number,
   { image, reference, pointer: given, files = {} }: NewMachine = { image: 'v1' },
 ): Promise<Machine> {
   const directory = process.env['SLIPWAY_HOSTS_DIRECTORY'] ?? '';
   const { cluster, images, pointer, product } = fleet;
-  const machine = await createMachine({
+  const machine = await createMachine(lifetime, {
     directory: join(directory, 'machines'),
     ...{ name, number },
     image: reference ?? images[image],
     kernelArguments: ['root=/dev/vda', 'ro'],
   });
-  try {
-    await joinPool(machine, {
-      ...(image === 'v1'
-        ? { pointer: given ?? pointer, host: product }
-        : { pointer: given ?? NO_POINTER }),
-      ...{ cluster, files },
-    });
-    await postNodes(cluster.admin, [{ name, labels: { 'kubernetes.io/hostname': name } }]);
-  } catch (error) {
-    await machine.remove();
-    throw error;
-  }
+  await joinPool(machine, {
+    ...(image === 'v1'
+      ? { pointer: given ?? pointer, host: product }
+      : { pointer: given ?? NO_POINTER }),
+    ...{ cluster, files },
+  });
+  await postNodes(cluster.admin, [{ name, labels: { 'kubernetes.io/hostname': name } }]);
   return machine;
 }

@@ -16,13 +16,14 @@ import { startObserver } from '../../observer/observer';
 import type { RolloutRecord } from '../../observer/record';
 import { until } from '../../observer/until';
 import { execute } from '../execute';
+import type { Lifetime } from '../lifetime';
 import { joinPool } from '../machine/join';
 import { createMachine, type Machine } from '../machine/machine';
 import { CONTROL_PLANE } from '../machine/network';
 import { REGISTRY } from '../machine/os-registry';
 import { BASE, withBase } from './container-images';
 import { CONTAINERD_CONFIG } from './containerd';
-import { withServers } from './servers';
+import { startServers } from './servers';
 
 const ROOT = repositoryRoot();
 export const POOL = 'worker';
@@ -45,7 +46,6 @@ export interface SelfHosted {
   readyPods(): Promise<readonly string[]>;
   /** By docs/uninstall.md. */
   uninstall(): Promise<void>;
-  stop(): Promise<void>;
 }
 
 interface SelfHostedOptions {
@@ -55,38 +55,40 @@ interface SelfHostedOptions {
 }
 
 /** All of docs/install.md, on machines that boot. */
-export function startSelfHosted(options: SelfHostedOptions): Promise<SelfHosted> {
-  return withServers({}, async ({ directory, images, cluster, temporal, stops }) => {
-    const machines: Machine[] = [];
-    stops.push(async () => {
-      for (const machine of machines) await machine.remove();
-    });
-    const place = { cluster, directory, image: images.bare };
-    await bootMachines(machines, options.machines, place);
-    const person = await createPerson(options, { cluster, temporal, directory });
-    stops.push(() => person.leave());
-    await person.follow('docs/install.md');
-    // It looks at the kinds that this has installed.
-    const observer = await startObserver({
-      kubeconfig: cluster.adminKubeconfig,
-      nodeSelector: `node-role.kubernetes.io/${POOL}`,
-      maxUnavailable: 1,
-    });
-    stops.push(() => Promise.resolve(observer.stop()));
-    const { record } = observer;
-    const target = (): string => record.pool(POOL)?.target ?? '';
-    return {
-      ...{ cluster, machines, record, target },
-      ...person.tools,
-      uninstall: () => person.follow('docs/uninstall.md'),
-      roll: async (config) => {
-        const before = target();
-        await manifestsWith(cluster.adminKubeconfig).applyObject(config);
-        await until(record, 'the pool has another config', () => target() !== before);
-        await person.tools.slipway('rollout', 'start', POOL, '--watch', '--timeout', '8m');
-      },
-    };
-  });
+export async function startSelfHosted(
+  lifetime: Lifetime,
+  options: SelfHostedOptions,
+): Promise<SelfHosted> {
+  const { directory, images, cluster, temporal } = await startServers(lifetime, {});
+  const place = { cluster, directory, image: images.bare };
+  const machines = await bootMachines(lifetime, options.machines, place);
+  const person = await lifetime.own(
+    () => createPerson(options, { cluster, temporal, directory }),
+    (created) => created.leave(),
+  );
+  await person.follow('docs/install.md');
+  // It looks at the kinds that this has installed.
+  const { record } = await lifetime.own(
+    () =>
+      startObserver({
+        kubeconfig: cluster.adminKubeconfig,
+        nodeSelector: `node-role.kubernetes.io/${POOL}`,
+        maxUnavailable: 1,
+      }),
+    (observer) => observer.stop(),
+  );
+  const target = (): string => record.pool(POOL)?.target ?? '';
+  return {
+    ...{ cluster, machines, record, target },
+    ...person.tools,
+    uninstall: () => person.follow('docs/uninstall.md'),
+    roll: async (config) => {
+      const before = target();
+      await manifestsWith(cluster.adminKubeconfig).applyObject(config);
+      await until(record, 'the pool has another config', () => target() !== before);
+      await person.tools.slipway('rollout', 'start', POOL, '--watch', '--timeout', '8m');
+    },
+  };
 }
 
 interface Place {
@@ -100,15 +102,16 @@ const CONTROL_PLANE_LABELS = {
   'node-role.kubernetes.io/master': '',
 };
 
-/** Their kubelets register them. @param machines - receives them */
+/** Their kubelets register them. */
 async function bootMachines(
-  machines: Machine[],
+  lifetime: Lifetime,
   names: readonly string[],
   { image, cluster, directory }: Omit<Place, 'temporal'> & { readonly image: string },
-): Promise<void> {
+): Promise<readonly Machine[]> {
+  const machines: Machine[] = [];
   const hosts = names.map((_, index) => `10.211.0.${11 + index} ${SERVER}\n`).join('');
   for (const [index, name] of names.entries()) {
-    const machine = await createMachine({
+    const machine = await createMachine(lifetime, {
       directory: join(directory, 'machines'),
       ...{ name, number: index + 1, image },
       kernelArguments: ['root=/dev/vda', 'ro'],
@@ -137,6 +140,7 @@ async function bootMachines(
     await eventually(isThere, `${name} is registered`, PODS_MS);
     await cluster.admin.call('PATCH', path, { metadata: { labels: CONTROL_PLANE_LABELS } });
   }
+  return machines;
 }
 
 type Tools = Pick<SelfHosted, 'kubectl' | 'slipway' | 'readyPods'>;

@@ -3,10 +3,11 @@ import { newPayloadKeys } from '../../../tools/payload-keys';
 import type { Registry } from '../../../tools/registry';
 import { startTemporal, type TemporalServer } from '../../../tools/temporal';
 import { type OsVersion, osImages } from '../build/images';
+import type { Lifetime } from '../lifetime';
 import { CONTROL_PLANE, createBridge } from '../machine/network';
 import { startOsRegistry } from '../machine/os-registry';
 
-export interface Servers {
+interface Servers {
   /** For files of this run. */
   readonly directory: string;
   readonly registry: Registry;
@@ -14,8 +15,6 @@ export interface Servers {
   readonly images: Readonly<Record<OsVersion, string>>;
   readonly cluster: Cluster;
   readonly temporal: TemporalServer;
-  /** Ended in the opposite order, before the servers. */
-  readonly stops: (() => Promise<void>)[];
 }
 
 interface ServerOptions {
@@ -24,36 +23,23 @@ interface ServerOptions {
   readonly makesPayloadKeys?: boolean;
 }
 
-interface Stopped {
-  stop(): Promise<void>;
-}
-
-/** Starts what machines need: a network, images, a cluster, Temporal. All of it ends where `build` fails. */
-export async function withServers<T extends object>(
+/** What machines need: a network, images, a cluster, Temporal. */
+export async function startServers(
+  lifetime: Lifetime,
   { ui = false, makesPayloadKeys = false }: ServerOptions,
-  build: (servers: Servers) => Promise<T>,
-): Promise<T & Stopped> {
+): Promise<Servers> {
   const directory = process.env['SLIPWAY_HOSTS_DIRECTORY'];
   if (directory === undefined) throw new Error('start it with tools/setup/in-namespace.sh');
   await createBridge();
-  const stops: (() => Promise<void>)[] = [];
-  const stop = async (): Promise<void> => {
-    for (const end of stops.splice(0).reverse()) await end();
-  };
-  try {
-    const { registry, images } = await startOsRegistry(directory, await osImages());
-    stops.push(() => registry.stop());
-    const cluster = await startCluster({ kwok: false, audit: true, address: CONTROL_PLANE });
-    stops.push(() => cluster.stop());
-    const payloadKeys = makesPayloadKeys ? newPayloadKeys(directory) : undefined;
-    const temporal = await startTemporal({
-      ...{ ip: CONTROL_PLANE, ui, database: true, payloadKeys },
-    });
-    stops.push(() => temporal.stop());
-    const built = await build({ directory, registry, images, cluster, temporal, stops });
-    return { ...built, stop };
-  } catch (error) {
-    await stop();
-    throw error;
-  }
+  const { registry, images } = await startOsRegistry(lifetime, directory, await osImages());
+  const cluster = await lifetime.own(
+    () => startCluster({ kwok: false, audit: true, address: CONTROL_PLANE }),
+    (started) => started.stop(),
+  );
+  const payloadKeys = makesPayloadKeys ? newPayloadKeys(directory) : undefined;
+  const temporal = await lifetime.own(
+    () => startTemporal({ ip: CONTROL_PLANE, ui, database: true, payloadKeys }),
+    (started) => started.stop(),
+  );
+  return { directory, registry, images, cluster, temporal };
 }

@@ -14,6 +14,7 @@ import type { Invariant } from '../../observer/violation';
 import { repositoryRoot } from '../../../tools/repository-root';
 import { retryNode, type CliRun } from '../../e2e/support/ask-until';
 import { hearVerdict, startJudge } from '../../e2e/support/verdict';
+import type { Lifetime } from '../lifetime';
 import { PATIENCE_MS, withDeadline } from '../machine/deadline';
 import type { Machine } from '../machine/machine';
 import { withoutSettings } from '../../../tools/stack/person-settings';
@@ -26,12 +27,11 @@ export const DESIRED_CONFIG = `${GROUP}/desiredConfig`;
 export const STATE = `${GROUP}/state`;
 export const REASON = `${GROUP}/reason`;
 
-export const START_MS = 600_000;
 /** Of one story; a wait inside it that hangs fails earlier. */
 export const STORY_MS = 600_000;
-export const STOP_MS = 120_000;
 
 export interface World {
+  readonly lifetime: Lifetime;
   readonly fleet: Fleet;
   readonly api: ApiClient;
   readonly record: RolloutRecord;
@@ -53,7 +53,6 @@ export interface World {
   slipway(...args: readonly string[]): Promise<CliRun>;
   retry(node: string): Promise<CliRun>;
   until(what: string, holds: () => boolean): Promise<void>;
-  stop(): Promise<void>;
 }
 
 interface WorldOptions extends FleetOptions {
@@ -61,8 +60,8 @@ interface WorldOptions extends FleetOptions {
   readonly broken?: readonly Invariant[];
 }
 
-export async function startWorld(options: WorldOptions): Promise<World> {
-  const fleet = await startFleet(options);
+export async function startWorld(lifetime: Lifetime, options: WorldOptions): Promise<World> {
+  const fleet = await startFleet(lifetime, options);
   try {
     const judged = {
       nodeSelector: `node-role.kubernetes.io/${POOL}`,
@@ -70,15 +69,20 @@ export async function startWorld(options: WorldOptions): Promise<World> {
       minAvailable: {},
     };
     const { cluster, temporal } = fleet;
-    const observer = await startObserver({ ...judged, kubeconfig: cluster.adminKubeconfig });
-    const { allUpdatedTo } = describeWorld(fleet, observer, () => Promise.resolve());
+    const observer = await lifetime.own(
+      () => startObserver({ ...judged, kubeconfig: cluster.adminKubeconfig }),
+      (started) => started.stop(),
+    );
+    const world = describeWorld(lifetime, fleet, observer);
     // First boots are no updates.
-    await allUpdatedTo(fleet.firstConfig);
-    const judge = await startJudge({ ...judged, pool: POOL, cluster, temporal });
-    return describeWorld(fleet, observer, () => hearVerdict(judge, options.broken));
+    await world.allUpdatedTo(fleet.firstConfig);
+    await lifetime.own(
+      () => startJudge({ ...judged, pool: POOL, cluster, temporal }),
+      (judge) => hearVerdict(judge, options.broken),
+    );
+    return world;
   } catch (error) {
     const consoles = await Promise.all(fleet.machines.map(journalOf));
-    await fleet.stop();
     throw Object.assign(error as Error, {
       message: `${(error as Error).message}\n${consoles.join('\n')}`,
     });
@@ -94,8 +98,7 @@ export async function journalOf(machine: Machine): Promise<string> {
   return `${machine.name}:\n${out}${err}`;
 }
 
-function describeWorld(fleet: Fleet, observer: Observer, verdict: () => Promise<void>): World {
-  const { record } = observer;
+function describeWorld(lifetime: Lifetime, fleet: Fleet, { record }: Observer): World {
   const api = fleet.cluster.admin;
   const [machine] = fleet.machines;
   if (machine === undefined) throw new Error('a fleet has at least one machine');
@@ -107,13 +110,14 @@ function describeWorld(fleet: Fleet, observer: Observer, verdict: () => Promise<
   const target = (): string => record.pool(POOL)?.target ?? '';
   const health = createHealth();
   const wait: World['until'] = (what, holds) =>
-    health.watch(() => until(record, what, holds, PATIENCE_MS));
+    health.watch(() => until(record, what, holds, PATIENCE_MS, lifetime.signal));
   const targetAfter = async (before: string): Promise<string> => {
     await wait(`pool ${POOL} has another config than ${before}`, () => target() !== before);
     return target();
   };
   const all = fleet.machines.map(({ name }) => name);
   return {
+    lifetime,
     fleet,
     api,
     record,
@@ -171,14 +175,6 @@ function describeWorld(fleet: Fleet, observer: Observer, verdict: () => Promise<
     slipway: (...args) => runCli(fleet, args),
     retry: (name) => retryNode(() => runCli(fleet, ['node', 'retry', name])),
     until: wait,
-    stop: async () => {
-      try {
-        await verdict();
-      } finally {
-        observer.stop();
-        await fleet.stop();
-      }
-    },
   };
 }
 
