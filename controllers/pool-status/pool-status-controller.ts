@@ -8,7 +8,7 @@ import { failureName, messageOf } from '../../core/errors';
 import { FIELD_MANAGER, PoolCondition } from '../../core/names';
 import type { MachineConfigNode, Node } from '../../core/node/types';
 import { isOnlyUpdateTaint } from '../../core/node/update-taint';
-import { hasSets, withPinnedCounts } from '../../core/pinned-images';
+import { withPinnedCounts } from '../../core/pinned-images';
 import { isConditionTrue } from '../../core/pool/conditions';
 import { assignNodes, type Membership } from '../../core/pool/membership';
 import { poolStatus, type PoolStatus } from '../../core/pool/status';
@@ -137,8 +137,11 @@ export class PoolStatusController {
     const computed = poolStatus({ pool, nodes, machineConfigNodes, now: at });
     const withLimit = withControlPlaneLimit(computed, pool, nodes, controlPlane, at);
     const withEnds = withExpiries(withLimit, expiries, at);
-    const isPinned = hasSets(pool, picture.pinnedImageSets.list());
-    const withPinned = withPinnedCounts(withEnds, isPinned, machineConfigNodes);
+    const withPinned = withPinnedCounts(withEnds, {
+      pool,
+      sets: picture.pinnedImageSets.list(),
+      nodes: machineConfigNodes,
+    });
     const withOs = withStream(withPinned, picture);
     const status = ownedStatus(withProblems(withOs, problems, pool, at));
     if (!statusDiffers(ownedStatus(pool.status), status)) return;

@@ -52,7 +52,7 @@ export function pinnedConditions(
     ...problems,
   ];
   const progressing = isDone
-    ? says(PROGRESSING, 'False', 'AsExpected', `all ${total} pinned images are on the machine`)
+    ? says(PROGRESSING, 'False', 'AsExpected', allThere(pinned))
     : says(PROGRESSING, 'True', 'ImagePrefetch', `${present} of ${total} pinned images are there`);
   const degraded =
     failed.length === 0
@@ -63,6 +63,11 @@ export function pinnedConditions(
     const since = before?.status === value.status ? before.lastTransitionTime : undefined;
     return { ...value, lastTransitionTime: since ?? now };
   });
+}
+
+/** The message of a machine that has them all. Its digest says for which list. */
+export function allThere({ images, digest }: PinnedImages): string {
+  return `all ${images.length} pinned images are on the machine (list ${digest.slice(0, 12)})`;
 }
 
 function says(

@@ -3,6 +3,7 @@
 import { copyFile, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { ensureBinary } from '../../tools/binaries';
+import { allThere, sealedImages } from '../../core/pinned-images';
 import {
   GUARDED_PASSWORD,
   type GuardedRegistry,
@@ -120,6 +121,9 @@ async function pin(...images: readonly string[]): Promise<void> {
 const messageOf = (node: string, type: string): string =>
   world.record.machineConfigNode(node)?.conditions[type]?.message ?? '';
 
+const allOf = (...images: readonly string[]): string =>
+  allThere(sealedImages(POOL, sorted(...images)));
+
 async function untilSaid(message: string, nodes: readonly string[] = NAMES): Promise<void> {
   const type = 'PinnedImageSetsProgressing';
   const said = () => nodes.map((node) => messageOf(node, type));
@@ -165,7 +169,7 @@ test(
     const mark = markOf(record);
 
     await pin(app, other);
-    await untilSaid('all 2 pinned images are on the machine');
+    await untilSaid(allOf(app, other));
 
     for (const machine of machines) {
       expect((await imagesOf(machine)).sort()).toEqual(sorted(app, other));
@@ -242,7 +246,7 @@ test(
     }
 
     await pin(app);
-    await untilSaid('all 1 pinned images are on the machine');
+    await untilSaid(allOf(app));
     for (const machine of machines) {
       expect(await pinnedOn(machine)).toEqual([app]);
       expect(await imagesOf(machine)).toEqual(expect.arrayContaining([app, other]));
@@ -252,7 +256,7 @@ test(
       spec: { pinnedImageSets: [] },
     });
     for (const machine of machines) await lookNow(machine);
-    await untilSaid('all 0 pinned images are on the machine');
+    await untilSaid(allOf());
     for (const machine of machines) {
       expect(await pinnedOn(machine)).toEqual([]);
       expect(await imagesOf(machine)).toEqual(expect.arrayContaining([app, other]));

@@ -7,7 +7,13 @@ import {
   PINNED_IMAGE_SETS,
 } from '../../../adapters/kube/resources';
 import { MCO_GROUP, MCO_VERSION } from '../../../core/names';
-import { type PinnedImages, type PinnedReport, pinnedShown } from '../../../core/pinned-images';
+import {
+  allThere,
+  type PinnedImages,
+  type PinnedReport,
+  pinnedShown,
+  sealedImages,
+} from '../../../core/pinned-images';
 import { applyManifest, eventually } from '../kube/fixture';
 import { startEndpoint, type EndpointFixture } from './endpoint-fixture';
 
@@ -62,10 +68,11 @@ it('says nothing of a node whose pool has none', async () => {
 it('gives a host the images of its pool, and shows how far it is', async () => {
   const spec = { pinnedImageSets: [{ name: 'release' }] };
   await fixture.kube.admin.patch(MACHINE_CONFIG_POOLS, { name: 'worker' }, { spec });
+  const none = sealedImages('worker', []);
   await eventually(async () => {
-    await ask({ present: 0 });
+    await ask({ given: none.digest, present: 0 });
     expect(await shown()).toEqual([
-      'PinnedImageSetsProgressing False: all 0 pinned images are on the machine',
+      `PinnedImageSetsProgressing False: ${allThere(none)}`,
       'PinnedImageSetsDegraded True: machineconfigpool worker: spec.pinnedImageSets[0].name: there is no PinnedImageSet release; make it, or remove the entry',
     ]);
   });
@@ -84,7 +91,7 @@ it('gives a host the images of its pool, and shows how far it is', async () => {
   ]);
   expect(await ask({ given: digest, present: 2 })).toBeUndefined();
   expect(await shown()).toEqual([
-    'PinnedImageSetsProgressing False: all 2 pinned images are on the machine',
+    `PinnedImageSetsProgressing False: all 2 pinned images are on the machine (list ${digest.slice(0, 12)})`,
     'PinnedImageSetsDegraded False: no pinned image has failed',
   ]);
 });

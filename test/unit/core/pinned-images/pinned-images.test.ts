@@ -1,4 +1,5 @@
 import {
+  allThere,
   pinnedConditions,
   pinnedOfPool,
   type PinnedImageSet,
@@ -109,7 +110,7 @@ describe('the conditions of a node', () => {
       'PinnedImageSetsDegraded False AsExpected: no pinned image has failed',
     ]);
     expect(texts(conditionsOf({ given: pinned.digest, present: 2 }))[0]).toBe(
-      'PinnedImageSetsProgressing False AsExpected: all 2 pinned images are on the machine',
+      `PinnedImageSetsProgressing False AsExpected: ${allThere(pinned)}`,
     );
   });
 
@@ -145,7 +146,7 @@ describe('the conditions of a node', () => {
     expect(
       texts(conditionsOf({ given: NONE.digest, present: 0 }, { pinned: NONE }, shown)),
     ).toEqual([
-      'PinnedImageSetsProgressing False AsExpected: all 0 pinned images are on the machine',
+      `PinnedImageSetsProgressing False AsExpected: ${allThere(NONE)}`,
       'PinnedImageSetsDegraded False AsExpected: no pinned image has failed',
     ]);
   });
