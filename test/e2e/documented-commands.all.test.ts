@@ -122,7 +122,8 @@ async function startShell(clone: string): Promise<ManagedProcess> {
       PATH: [programs, ...pathOfUser()].join(delimiter),
       PAGES: scripts,
       KUBECONFIG: cluster.adminKubeconfig,
-      ...{ TEMPORAL_ADDRESS: temporal.address, REGISTRY, SERVER: 'localhost' },
+      ...{ TEMPORAL_ADDRESS: temporal.address, TEMPORAL_TLS: 'false' },
+      ...{ REGISTRY, SERVER: 'localhost' },
       npm_config_prefer_offline: 'true',
     },
   });

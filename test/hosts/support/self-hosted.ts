@@ -173,7 +173,8 @@ async function createPerson(
   const environment = {
     PATH: [join(clone, 'bin'), programs, ...pathOfUser()].join(':'),
     KUBECONFIG: cluster.adminKubeconfig,
-    TEMPORAL_ADDRESS: temporal.address,
+    // The development server knows no certificates.
+    ...{ TEMPORAL_ADDRESS: temporal.address, TEMPORAL_TLS: 'false' },
     TEMPORAL_NAMESPACE: temporal.namespace,
     ...{ REGISTRY, SERVER },
   };
@@ -233,10 +234,7 @@ function isReady({ metadata, status }: Pod): boolean {
   );
 }
 
-/**
- * Pods have no network of their own here, and nothing answers at addresses of Services. Temporal is its
- * development server, which knows no certificates.
- */
+/** Pods have no network of their own here, and nothing answers at addresses of Services. */
 async function writeDifferences(
   clone: string,
   { cluster, replicas }: { readonly cluster: Cluster; readonly replicas?: number },
@@ -260,12 +258,10 @@ async function writeDifferences(
     ...{ SLIPWAY_HOST_PORT: '32624', SLIPWAY_IGNITION_PORT: '32623' },
     SLIPWAY_GATEWAY_PORT: '32625',
   });
-  const ofSettings = [{ op: 'add', path: '/data/TEMPORAL_TLS', value: 'false' }];
   const namespace = 'slipway';
   const patches = [
     { target: { kind: 'Deployment', namespace }, patch: JSON.stringify(ofAll) },
     { target: { kind: 'Deployment', name: 'slipway-server' }, patch: JSON.stringify(ofServer) },
-    { target: { kind: 'ConfigMap', name: 'slipway-settings' }, patch: JSON.stringify(ofSettings) },
   ];
   await writeFile(file, stringify({ ...kustomization, patches }));
   for (const { patch } of patches) {
