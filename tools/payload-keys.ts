@@ -1,6 +1,6 @@
 /** The keys of payloads, before any process starts: their Secret, and a directory as it is mounted. */
 
-import { mkdirSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { PayloadCodec } from '@temporalio/common';
 import { firstPayloadKeys } from '../controllers/payload-keys';
@@ -16,11 +16,11 @@ export interface InstalledPayloadKeys {
   storeIn(api: ApiClient): Promise<void>;
 }
 
-/** @param parent - gets a directory for them */
+/** @param parent - gets a directory for them, and for no others: clusters in turn may have the same parent */
 export function newPayloadKeys(parent: string): InstalledPayloadKeys {
   const secret = firstPayloadKeys(NAMESPACE, new Date());
-  const directory = join(parent, 'payload-keys');
-  mkdirSync(directory, { recursive: true });
+  mkdirSync(parent, { recursive: true });
+  const directory = mkdtempSync(join(parent, 'payload-keys-'));
   for (const [id, text] of Object.entries(secret.data ?? {})) {
     writeFileSync(join(directory, id), Buffer.from(text, 'base64'), { mode: 0o600 });
   }
