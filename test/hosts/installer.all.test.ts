@@ -7,7 +7,7 @@ import { VERSION } from '../../process/version';
 import { ensureBinary } from '../../tools/binaries';
 import { repositoryRoot } from '../../tools/repository-root';
 import type { ObservedNode } from '../observer/observed';
-import { type Observer, startObserver } from '../observer/observer';
+import type { Observer } from '../observer/observer';
 import { until as eventually } from '../integration/tools/until';
 import { until } from '../observer/until';
 import { execute } from './execute';
@@ -20,6 +20,7 @@ import { type ContainerImages, createContainerImages } from './support/container
 import { writeInstallerOverlay } from './support/installer-overlay';
 import { leftOnMachine } from './support/left-on-machine';
 import { installMachine } from './support/new-machine';
+import { observePool } from './support/pool-observer';
 import {
   CURRENT_CONFIG,
   journalOf,
@@ -50,15 +51,7 @@ aroundAll(async (lifetime) => {
   world = await startWorld(lifetime, { hosts: 1, policy: { verify: { readySeconds: 1 } } });
   machine = await installMachine(world, NODE, 2, { image: 'bare' });
   await machine.launcher.powerOn();
-  observer = await lifetime.own(
-    () =>
-      startObserver({
-        kubeconfig: world.fleet.cluster.adminKubeconfig,
-        nodeSelector: `node-role.kubernetes.io/${POOL}`,
-        maxUnavailable: 1,
-      }),
-    (started) => started.stop(),
-  );
+  observer = await observePool(world, POOL);
 });
 
 /** As a person does. */

@@ -8,7 +8,7 @@ import { ensureBinary } from '../../tools/binaries';
 import { repositoryRoot } from '../../tools/repository-root';
 import { until as eventually } from '../integration/tools/until';
 import type { ObservedNode } from '../observer/observed';
-import { type Observer, startObserver } from '../observer/observer';
+import type { Observer } from '../observer/observer';
 import { until } from '../observer/until';
 import { execute } from './execute';
 import { PATIENCE_MS } from './machine/deadline';
@@ -20,6 +20,7 @@ import { temporaryDirectory } from './support/temporary-directory';
 import { type HostConfigParts, hostConfig, plainFile } from './support/configs';
 import { BASE, withBase } from './support/container-images';
 import { installMachine } from './support/new-machine';
+import { observePool } from './support/pool-observer';
 import {
   CURRENT_CONFIG,
   journalOf,
@@ -44,15 +45,7 @@ const machines: Machine[] = [];
 aroundAll(async (lifetime) => {
   directory = await temporaryDirectory(lifetime, 'slipway-stock-');
   world = await startWorld(lifetime, { hosts: 1, policy: { verify: { readySeconds: 1 } } });
-  observer = await lifetime.own(
-    () =>
-      startObserver({
-        kubeconfig: world.fleet.cluster.adminKubeconfig,
-        nodeSelector: `node-role.kubernetes.io/${POOL}`,
-        maxUnavailable: 1,
-      }),
-    (started) => started.stop(),
-  );
+  observer = await observePool(world, POOL);
   const { manifests, images } = world.fleet;
   await manifests.applyObject({
     ...{ apiVersion: 'slipway.dev/v1alpha1', kind: 'RolloutPolicy', metadata: { name: POOL } },
