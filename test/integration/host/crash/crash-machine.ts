@@ -307,7 +307,7 @@ export class Conductor {
         await this.#patiently(machine, step, { reboots: true, rebootedFrom });
       } catch (error) {
         if (failureName(error) === undefined) throw error;
-        const end = await this.goBack(machine);
+        const end = await this.end(machine, step);
         return end === 'finished' ? end : `${end}: ${String(error)}`;
       }
     }
@@ -338,6 +338,13 @@ export class Conductor {
   /** The order alone, without boot and verification. */
   async orderBack(machine: CrashMachine): Promise<GoneBack> {
     return (await machine.activities()).goBack(this.#order('goBack'));
+  }
+
+  /** As the workflow ends an update in this step: one that was not prepared is dropped, every other goes back. */
+  async end(machine: CrashMachine, step: Step | 'goBack'): Promise<'went back' | 'finished'> {
+    if (step !== 'prepareUpdate') return this.goBack(machine);
+    await (await machine.activities()).discardStaged(this.#order('discardStaged'));
+    return 'went back';
   }
 
   /** First asks whether the host has committed, as after an unanswered order to commit. */

@@ -158,7 +158,7 @@ export async function atRest(
     sequel === 'anew' || sequel === 'other'
       ? await anew(sequel === 'anew' ? run.scenario : ELSEWHERE, machine)
       : isBack
-        ? await conductor.goBack(machine)
+        ? await conductor.end(machine, step)
         : await conductor.finish(machine, step, rebootedFrom);
   const memory = machine.memory().filter((name) => !AT_REST.has(name));
   if (memory.length > 0) return `${end}, and it still remembers ${memory.join(', ')}`;
