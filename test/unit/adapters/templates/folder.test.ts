@@ -15,6 +15,8 @@ beforeEach(async () => {
   directory = mkdtempSync(join(tmpdir(), 'slipway-templates-'));
   write('a.yaml', 'first');
   watched = await opened(LOOK_MS);
+  // Files have the times of the real clock.
+  jest.setSystemTime(jest.getRealSystemTime());
   changes = 0;
   watched.subscribe(() => {
     changes += 1;
