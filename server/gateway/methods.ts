@@ -51,6 +51,8 @@ const POLL_MS = 80_000;
 const CALL_MS = 30_000;
 /** After an absence, all polls come back within some of these. */
 const AWAY_MS = 2_000;
+/** Temporal refuses a poll that ends sooner than in two seconds, which ends the worker of the host. */
+const LEAST_POLL_MS = 10_000;
 /** A key has 36 characters. */
 const MAX_INSTANCE_KEY = 100;
 
@@ -131,7 +133,7 @@ export function methodsOfHosts(
         if (!isOf(AWAY, error)) throw error;
       }
       const pause = awayMs * (0.5 + Math.random());
-      if (Date.now() + pause >= call.deadlineMs) return undefined;
+      if (Date.now() + pause + LEAST_POLL_MS >= call.deadlineMs) return undefined;
       await delay(pause, undefined, { signal: call.signal }).catch(() => undefined);
     }
     return undefined;

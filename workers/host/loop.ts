@@ -24,6 +24,7 @@ import type { OrderKeyring } from '../../host/orders/read-order';
 import { telling } from '../../host/log';
 import { settleHost, type SettlingHost } from '../../host/settle/settle-again';
 import type { Logger } from '../../process/logging';
+import { tellRefusedPolls } from '../../process/temporal/refused-polls';
 import { untilAvailable } from '../../process/until-available';
 import { whenAborted } from '../../process/when-aborted';
 
@@ -189,6 +190,11 @@ async function serve(host: ServedHost, options: Serving): Promise<void> {
     worker.connection = connection;
   });
   const stopping = AbortSignal.any([signal, stop.signal]);
+  let refusal: { readonly reason: unknown } | undefined;
+  tellRefusedPolls(worker, (reason) => {
+    refusal ??= { reason };
+    stop.abort();
+  });
   options.onPolling?.();
   lastReboot.request = request;
   try {
@@ -201,4 +207,6 @@ async function serve(host: ServedHost, options: Serving): Promise<void> {
     unfollow();
     delete lastReboot.request;
   }
+  // Another worker takes its place, unless the machine is to reboot.
+  if (refusal !== undefined && wish.reason === undefined) throw refusal.reason;
 }

@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { constants, type ClientHttp2Session } from 'node:http2';
+import { constants, type ClientHttp2Session, type OutgoingHttpHeaders } from 'node:http2';
 import { temporal } from '@temporalio/proto';
 import {
   call,
@@ -36,8 +36,13 @@ const pollBytes = (queue: string, more: object = {}): Buffer =>
     }).finish(),
   );
 
-function poll(session: ClientHttp2Session, more: object = {}): Promise<CallAnswer> {
-  return call(session, `${SERVICE}/PollActivityTaskQueue`, pollBytes('host/worker-1', more));
+function poll(
+  session: ClientHttp2Session,
+  more: object = {},
+  headers: OutgoingHttpHeaders = {},
+): Promise<CallAnswer> {
+  const bytes = pollBytes('host/worker-1', more);
+  return call(session, `${SERVICE}/PollActivityTaskQueue`, bytes, headers);
 }
 
 const TASK = {
@@ -158,6 +163,20 @@ describe('a poll', () => {
 
     expect(answer).toMatchObject({ code: 0, message: Buffer.alloc(0) });
     expect(errors).toEqual([]);
+  });
+
+  // Temporal refuses a poll of less than two seconds, and a refusal ends the worker of the host.
+  it('ends with no order when the rest of its time is too short for Temporal', async () => {
+    const codes = [14, 9];
+    const { session } = await aHost({
+      pollActivityTaskQueue: () =>
+        Promise.reject(Object.assign(new Error('away'), { code: codes.shift() })),
+    });
+
+    const answer = await poll(session, {}, { 'grpc-timeout': '9S' });
+
+    expect(answer).toMatchObject({ code: 0, message: Buffer.alloc(0) });
+    expect(codes).toEqual([9]);
   });
 
   it('is given up when the host has gone', async () => {

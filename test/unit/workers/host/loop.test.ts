@@ -31,7 +31,8 @@ jest.mock('@temporalio/worker', () => ({
     create: async ({ activities }: { activities: HandedActivities }) => {
       created += 1;
       const life = lives.shift() ?? ((_activities, end) => end);
-      return { runUntil: (end: Promise<void>) => life(mockSigned(activities), end) };
+      const runUntil = (end: Promise<void>) => life(mockSigned(activities), end);
+      return { runUntil, nativeWorker: {} };
     },
   },
 }));
