@@ -1,0 +1,78 @@
+/** Real workers of the SDK, at a Temporal of functions. */
+
+import { once } from 'node:events';
+import { createServer, type Http2Server, type ServerHttp2Stream } from 'node:http2';
+import type { AddressInfo } from 'node:net';
+import { temporal } from '@temporalio/proto';
+import { NativeConnection, Worker } from '@temporalio/worker';
+import { createLogger } from '../../../../process/logging';
+import { tellRefusedPolls } from '../../../../process/temporal/refused-polls';
+import { installTemporalRuntime } from '../../../../process/temporal/runtime';
+import { answerMessage, answerStatus } from '../../../../server/gateway/messages';
+
+const v1 = temporal.api.workflowservice.v1;
+
+/** In these words, the SDK takes a poll as refused for good at once. */
+const REFUSED = { code: 8, text: 'grpc: received message larger than max' };
+/** No workflow. A bundle has to have a source map. */
+const MAP = Buffer.from(JSON.stringify({ version: 3, file: 'a.js', sources: [], mappings: '' }));
+const WORKFLOWS = `\n//# sourceMappingURL=data:application/json;base64,${MAP.toString('base64')}`;
+
+let server: Http2Server;
+let refusedCall = '';
+const polls: ServerHttp2Stream[] = [];
+
+beforeEach(async () => {
+  server = createServer();
+  server.on('stream', (stream, headers) => {
+    stream.on('error', () => undefined);
+    stream.resume().once('end', () => answer(stream, String(headers[':path'])));
+  });
+  await once(server.listen(0, '127.0.0.1'), 'listening');
+});
+afterEach(async () => {
+  const closed = once(server, 'close');
+  server.close();
+  await closed;
+});
+
+function answer(stream: ServerHttp2Stream, path: string): void {
+  const call = path.split('/').at(-1);
+  if (call === refusedCall) {
+    refusedCall = '';
+    answerStatus(stream, REFUSED.code, REFUSED.text);
+  } else if (call?.startsWith('Poll') === true) polls.push(stream);
+  else if (call === 'DescribeNamespace') {
+    const namespaceInfo = { name: 'slipway' };
+    answerMessage(stream, v1.DescribeNamespaceResponse.encode({ namespaceInfo }).finish());
+  } else answerMessage(stream, new Uint8Array());
+}
+
+test.each(['PollActivityTaskQueue', 'PollWorkflowTaskQueue'])(
+  'a worker whose %s was refused for good ends, and another can take its place',
+  async (call) => {
+    installTemporalRuntime(createLogger({ process: 'test', level: 'silent' }));
+    const { port } = server.address() as AddressInfo;
+    const connection = await NativeConnection.connect({ address: `127.0.0.1:${port}` });
+    const create = () =>
+      Worker.create({
+        ...{ connection, namespace: 'slipway', taskQueue: 'a' },
+        ...{ workflowBundle: { code: WORKFLOWS }, reuseV8Context: false },
+        activities: { act: async () => undefined },
+      });
+    refusedCall = call;
+
+    const worker = await create();
+    const refusals: unknown[] = [];
+    tellRefusedPolls(worker, (reason) => {
+      refusals.push(reason);
+      worker.shutdown();
+    });
+    await worker.run();
+    const other = await create();
+    await other.runUntil(Promise.resolve());
+    await connection.close();
+
+    expect(refusals).toEqual([expect.objectContaining({ message: REFUSED.text })]);
+  },
+);
