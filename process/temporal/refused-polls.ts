@@ -1,4 +1,4 @@
-import { ShutdownError, type Worker } from '@temporalio/worker';
+import { TransportError, type Worker } from '@temporalio/worker';
 
 /** Of the SDK's own worker, by its names in `@temporalio/worker` 1.24. */
 const POLLS = ['pollActivityTask', 'pollWorkflowActivation'] as const;
@@ -20,7 +20,7 @@ export function tellRefusedPolls(worker: Worker, refused: (reason: unknown) => v
         try {
           return await poll();
         } catch (error) {
-          if (error instanceof ShutdownError) throw error;
+          if (!(error instanceof TransportError)) throw error;
           refused(error);
         }
       }

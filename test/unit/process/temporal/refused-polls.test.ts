@@ -3,6 +3,7 @@
 import { once } from 'node:events';
 import { createServer, type Http2Server, type ServerHttp2Stream } from 'node:http2';
 import type { AddressInfo } from 'node:net';
+import { IllegalStateError } from '@temporalio/common';
 import { temporal } from '@temporalio/proto';
 import { NativeConnection, Worker } from '@temporalio/worker';
 import { createLogger } from '../../../../process/logging';
@@ -20,7 +21,7 @@ const WORKFLOWS = `\n//# sourceMappingURL=data:application/json;base64,${MAP.toS
 
 let server: Http2Server;
 let refusedCall = '';
-const polls: ServerHttp2Stream[] = [];
+const open: ServerHttp2Stream[] = [];
 
 beforeEach(async () => {
   server = createServer();
@@ -31,6 +32,7 @@ beforeEach(async () => {
   await once(server.listen(0, '127.0.0.1'), 'listening');
 });
 afterEach(async () => {
+  for (const stream of open.splice(0)) stream.destroy();
   const closed = once(server, 'close');
   server.close();
   await closed;
@@ -41,38 +43,56 @@ function answer(stream: ServerHttp2Stream, path: string): void {
   if (call === refusedCall) {
     refusedCall = '';
     answerStatus(stream, REFUSED.code, REFUSED.text);
-  } else if (call?.startsWith('Poll') === true) polls.push(stream);
+  } else if (call?.startsWith('Poll') === true) open.push(stream);
   else if (call === 'DescribeNamespace') {
     const namespaceInfo = { name: 'slipway' };
     answerMessage(stream, v1.DescribeNamespaceResponse.encode({ namespaceInfo }).finish());
   } else answerMessage(stream, new Uint8Array());
 }
 
+async function connect(): Promise<NativeConnection> {
+  installTemporalRuntime(createLogger({ process: 'test', level: 'silent' }));
+  const { port } = server.address() as AddressInfo;
+  return NativeConnection.connect({ address: `127.0.0.1:${port}` });
+}
+
+function create(connection: NativeConnection): Promise<Worker> {
+  return Worker.create({
+    ...{ connection, namespace: 'slipway', taskQueue: 'a' },
+    ...{ workflowBundle: { code: WORKFLOWS }, reuseV8Context: false },
+    activities: { act: async () => undefined },
+  });
+}
+
 test.each(['PollActivityTaskQueue', 'PollWorkflowTaskQueue'])(
   'a worker whose %s was refused for good ends, and another can take its place',
   async (call) => {
-    installTemporalRuntime(createLogger({ process: 'test', level: 'silent' }));
-    const { port } = server.address() as AddressInfo;
-    const connection = await NativeConnection.connect({ address: `127.0.0.1:${port}` });
-    const create = () =>
-      Worker.create({
-        ...{ connection, namespace: 'slipway', taskQueue: 'a' },
-        ...{ workflowBundle: { code: WORKFLOWS }, reuseV8Context: false },
-        activities: { act: async () => undefined },
-      });
+    const connection = await connect();
     refusedCall = call;
 
-    const worker = await create();
+    const worker = await create(connection);
     const refusals: unknown[] = [];
     tellRefusedPolls(worker, (reason) => {
       refusals.push(reason);
       worker.shutdown();
     });
     await worker.run();
-    const other = await create();
+    const other = await create(connection);
     await other.runUntil(Promise.resolve());
     await connection.close();
 
     expect(refusals).toEqual([expect.objectContaining({ message: REFUSED.text })]);
   },
 );
+
+// As after a shutdown that was forced: each further poll fails at once.
+test('a worker that is gone is polled no more', async () => {
+  const answers = [Promise.reject(new IllegalStateError('closed')), Promise.resolve(Buffer.of())];
+  const nativeWorker = { pollActivityTask: () => answers.shift() };
+  const refused = jest.fn();
+  tellRefusedPolls({ nativeWorker } as unknown as Worker, refused);
+
+  await expect(nativeWorker.pollActivityTask()).rejects.toThrow('closed');
+
+  expect(refused).not.toHaveBeenCalled();
+});
