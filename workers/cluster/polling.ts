@@ -115,10 +115,12 @@ async function createWorkers(
   workflowBundle: WorkflowCode,
   { activities, stepActivities, signing, converter, identity, link }: Polling,
 ): Promise<readonly Worker[]> {
+  const { connection } = link;
+  const namespace = settings.temporalNamespace;
+  // A worker asks for it, too, and where that fails the SDK leaves a thread behind.
+  await connection.workflowService.describeNamespace({ namespace });
   const common = {
-    connection: link.connection,
-    identity,
-    namespace: settings.temporalNamespace,
+    ...{ connection, namespace, identity },
     // A cancellation comes with the reply to a heartbeat; each costs Temporal a write.
     maxHeartbeatThrottleInterval: '5s',
     shutdownGraceTime: `${settings.shutdownGraceSeconds}s`,

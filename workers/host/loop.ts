@@ -193,6 +193,8 @@ async function serve(host: ServedHost, options: Serving): Promise<void> {
   let refusal: { readonly reason: unknown } | undefined;
   tellRefusedPolls(worker, (reason) => {
     refusal ??= { reason };
+    const fields = { node: host.node, reason: messageOf(reason) };
+    options.log.warn(fields, 'polls failed for good; another worker of this host takes over');
     stop.abort();
   });
   options.onPolling?.();
