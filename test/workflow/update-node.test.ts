@@ -227,6 +227,8 @@ describe('the update of a node', () => {
     expect(await world.status(node)).toMatchObject({
       ...{ phase: 'Verifying', blocker: 'the node to be Ready' },
     });
+    // So that it shows on the MachineConfigNode.
+    expect(world.awaited).toMatchObject([{ summary: aRestartPlan().summary }]);
     gate.open();
     await world.ended(node);
   });

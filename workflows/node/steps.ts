@@ -75,7 +75,7 @@ function tableOf(
       const [{ bootId }, node] = await (rebootedFrom === undefined
         ? sideBySide(
             proof,
-            halfOf('node', tell, () => cluster.awaitReady(undefined, readySeconds)),
+            halfOf('node', tell, () => cluster.awaitReady(undefined, readySeconds, prepared.plan)),
           )
         : // A machine that has proven its boot is back: its Node has the usual time to say so, not that of a reboot.
           untilFirst(

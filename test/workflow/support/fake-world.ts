@@ -88,6 +88,7 @@ export class FakeWorld {
   readonly violations: string[] = [];
   readonly steps: Step[] = [];
   readonly releases: ReleaseNodeInput[] = [];
+  readonly awaited: AwaitReturnInput[] = [];
   readonly policy: ResolvedPolicy;
   /** No node has pods to drain, and the cordon reports that. */
   withoutPods = false;
@@ -423,6 +424,7 @@ export class FakeWorld {
       },
       showGoingBack: (input) => this.step('showGoingBack', input.node),
       awaitReturn: async (input) => {
+        this.awaited.push(input);
         // Here the proof ends first, as a rule.
         const isProven = (): boolean => this.proofs.has(`${input.node}/${input.config}`);
         if (this.isOnItsWay(input) && !this.isReadyFirst) {
