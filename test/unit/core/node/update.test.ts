@@ -83,44 +83,63 @@ const after = (state: UpdateState, event: UpdateEvent, facts: Partial<UpdateFact
   if (state.is === 'ended') throw new Error('it has ended');
   return next(state, event, { ...FACTS, ...facts });
 };
+const applyingWith = (plan: Partial<PreparedHost['plan']>): UpdateState => ({
+  ...{ is: 'applying', prepared: { ...REBOOT, plan: { ...REBOOT.plan, ...plan } } },
+});
 const released = (state: UpdateState) => {
   if (state.is !== 'releasing') throw new Error(`it is ${state.is}`);
   return state;
 };
 
-describe('the state after a step that', () => {
-  it.each<[Working, Working, Working | 'stays', string]>([
-    // state, after a failure, after a cancellation, how the host is taken for when it is given back at once
-    ['preparing', 'releasing', 'releasing', 'back'],
-    ['waiting', 'releasing', 'releasing', 'back'],
-    ['draining', 'releasing', 'releasing', 'back'],
-    ['applying', 'undoing', 'undoing', ''],
-    ['looking', 'undoing', 'undoing', ''],
-    ['arming', 'lookingBack', 'stays', ''],
-    ['acting', 'undoing', 'undoing', ''],
-    ['proving', 'lookingBack', 'stays', ''],
-    ['readyOnceMore', 'lookingBack', 'stays', ''],
-    ['committing', 'asking', 'stays', ''],
-    ['provingAgain', 'asking', 'stays', ''],
-    ['readyAgain', 'asking', 'stays', ''],
-    ['completing', 'releasing', 'stays', 'back'],
-    ['asking', 'releasing', 'stays', 'stuck'],
-    ['readyAfterAll', 'releasing', 'stays', 'back'],
-    ['lookingBack', 'undoing', 'stays', ''],
-    ['cordoningAgain', 'releasing', 'stays', 'stuck'],
-    ['drainingAgain', 'releasing', 'stays', 'stuck'],
-    ['undoing', 'releasing', 'stays', 'stuck'],
-    ['provingBack', 'releasing', 'stays', 'stuck'],
-    ['readyBack', 'releasing', 'stays', 'back'],
-    ['settling', 'releasing', 'stays', 'stuck'],
-  ])('has failed or was cancelled: %s', (name, afterFailure, afterCancel, host) => {
-    const state = STATES[name];
-    const fails = after(state, failed());
+// state, after a failure, after a cancellation, how the host is taken for when it is given back at once
+const AFTER_TROUBLE: readonly [Working, Working, Working | 'stays', string][] = [
+  ['preparing', 'releasing', 'releasing', 'back'],
+  ['waiting', 'releasing', 'releasing', 'back'],
+  ['draining', 'releasing', 'releasing', 'back'],
+  ['applying', 'undoing', 'undoing', ''],
+  ['looking', 'undoing', 'undoing', ''],
+  ['arming', 'lookingBack', 'stays', ''],
+  ['acting', 'undoing', 'undoing', ''],
+  ['proving', 'lookingBack', 'stays', ''],
+  ['readyOnceMore', 'lookingBack', 'stays', ''],
+  ['committing', 'asking', 'stays', ''],
+  ['provingAgain', 'asking', 'stays', ''],
+  ['readyAgain', 'asking', 'stays', ''],
+  ['completing', 'releasing', 'stays', 'back'],
+  ['asking', 'releasing', 'stays', 'stuck'],
+  ['readyAfterAll', 'releasing', 'stays', 'back'],
+  ['lookingBack', 'undoing', 'stays', ''],
+  ['cordoningAgain', 'releasing', 'stays', 'stuck'],
+  ['drainingAgain', 'releasing', 'stays', 'stuck'],
+  ['undoing', 'releasing', 'stays', 'stuck'],
+  ['provingBack', 'releasing', 'stays', 'stuck'],
+  ['readyBack', 'releasing', 'stays', 'back'],
+  ['settling', 'releasing', 'stays', 'stuck'],
+];
 
-    expect(fails.is).toBe(afterFailure);
-    expect(after(state, CANCELLED).is).toBe(afterCancel === 'stays' ? name : afterCancel);
-    expect(isCancellable(state)).toBe(afterCancel !== 'stays');
-    if (host !== '') expect(released(fails).release.hostIsBack).toBe(host === 'back');
+describe('the state after a step that', () => {
+  it('has failed or was cancelled is in a row for each state', () => {
+    expect([...AFTER_TROUBLE.map(([name]) => name), 'releasing']).toEqual(NAMES);
+  });
+
+  it.each(AFTER_TROUBLE)(
+    'has failed or was cancelled: %s',
+    (name, afterFailure, afterCancel, host) => {
+      const state = STATES[name];
+      const fails = after(state, failed());
+
+      expect(fails.is).toBe(afterFailure);
+      expect(after(state, CANCELLED).is).toBe(afterCancel === 'stays' ? name : afterCancel);
+      expect(isCancellable(state)).toBe(afterCancel !== 'stays');
+      if (host !== '') expect(released(fails).release.hostIsBack).toBe(host === 'back');
+    },
+  );
+
+  it.each(['proving', 'readyOnceMore'] as const)('was cancelled without a reboot: %s', (name) => {
+    const state = { ...STATES[name], prepared: RESTART };
+
+    expect(isCancellable(state)).toBe(true);
+    expect(after(state, CANCELLED).is).toBe('undoing');
   });
 
   it('was the last one has ended, however the release went', () => {
@@ -157,6 +176,13 @@ describe('the state after an answer', () => {
     ['drained late', { ...STATES.draining, isLate: true }, done(), { is: 'arming' }],
     ['applied', STATES.applying, done(), { is: 'looking' }],
     ['applied, restarts', { is: 'applying', prepared: RESTART }, done(), { is: 'acting' }],
+    ['applied, no drain', applyingWith({ drain: false }), done(), { is: 'arming' }],
+    [
+      'applied, nothing to do',
+      applyingWith({ drain: false, reboot: false }),
+      done(),
+      { is: 'proving' },
+    ],
     ['empty', STATES.looking, done({ isEmpty: true }), { is: 'arming' }],
     ['a late pod', STATES.looking, done({ isEmpty: false }), { is: 'draining', isLate: true }],
     ['armed', STATES.arming, done({ bootId: 'b1' }), { is: 'proving', rebootedFrom: 'b1' }],
