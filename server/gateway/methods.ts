@@ -51,7 +51,7 @@ const POLL_MS = 80_000;
 const CALL_MS = 30_000;
 /** After an absence, all polls come back within some of these. */
 const AWAY_MS = 2_000;
-/** Temporal refuses a poll that ends sooner than in two seconds, which ends the worker of the host. */
+/** Temporal refuses a poll that has less than two seconds, and a refused poll ends the worker of the host. */
 const LEAST_POLL_MS = 10_000;
 /** A key has 36 characters. */
 const MAX_INSTANCE_KEY = 100;

@@ -7,7 +7,7 @@ import { bundleWorkflowCode, type NativeConnection, Worker } from '@temporalio/w
 import { CLUSTER_QUEUE, STEP_QUEUE } from '../../core/names';
 import type { Logger } from '../../process/logging';
 import type { TemporalConnection } from '../../process/temporal/connection';
-import { tellRefusedPolls } from '../../process/temporal/refused-polls';
+import { endWhenRefused } from '../../process/temporal/refused-polls';
 import { FAILURE_CONVERTER } from '../../process/temporal/payload-codec';
 import { untilAvailable } from '../../process/until-available';
 import type { ClusterWorkerSettings } from './settings';
@@ -71,20 +71,14 @@ async function runTogether(workers: readonly Worker[], signal: AbortSignal): Pro
   const stop = (): void => {
     for (const worker of workers) if (worker.getState() === 'RUNNING') worker.shutdown();
   };
-  let refusal: { readonly reason: unknown } | undefined;
-  for (const worker of workers) {
-    tellRefusedPolls(worker, (reason) => {
-      refusal ??= { reason };
-      stop();
-    });
-  }
+  const refusals = workers.map((worker) => endWhenRefused(worker, stop));
   const runs = workers.map((worker) => worker.run().finally(stop));
   if (signal.aborted) stop();
   else signal.addEventListener('abort', stop);
   try {
     const ended = await Promise.allSettled(runs);
     for (const run of ended) if (run.status === 'rejected') throw run.reason;
-    if (refusal !== undefined) throw refusal.reason;
+    for (const throwIfRefused of refusals) throwIfRefused();
   } finally {
     signal.removeEventListener('abort', stop);
   }

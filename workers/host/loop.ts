@@ -24,7 +24,7 @@ import type { OrderKeyring } from '../../host/orders/read-order';
 import { telling } from '../../host/log';
 import { settleHost, type SettlingHost } from '../../host/settle/settle-again';
 import type { Logger } from '../../process/logging';
-import { tellRefusedPolls } from '../../process/temporal/refused-polls';
+import { endWhenRefused } from '../../process/temporal/refused-polls';
 import { untilAvailable } from '../../process/until-available';
 import { whenAborted } from '../../process/when-aborted';
 
@@ -190,11 +190,9 @@ async function serve(host: ServedHost, options: Serving): Promise<void> {
     worker.connection = connection;
   });
   const stopping = AbortSignal.any([signal, stop.signal]);
-  let refusal: { readonly reason: unknown } | undefined;
-  tellRefusedPolls(worker, (reason) => {
-    refusal ??= { reason };
+  const throwIfRefused = endWhenRefused(worker, (reason) => {
     const fields = { node: host.node, reason: messageOf(reason) };
-    options.log.warn(fields, 'polls failed for good; another worker of this host takes over');
+    options.log.warn(fields, 'the polls of this host failed; its worker ends');
     stop.abort();
   });
   options.onPolling?.();
@@ -210,5 +208,5 @@ async function serve(host: ServedHost, options: Serving): Promise<void> {
     delete lastReboot.request;
   }
   // Another worker takes its place, unless the machine is to reboot.
-  if (refusal !== undefined && wish.reason === undefined) throw refusal.reason;
+  if (wish.reason === undefined) throwIfRefused();
 }

@@ -7,7 +7,7 @@ import { IllegalStateError } from '@temporalio/common';
 import { temporal } from '@temporalio/proto';
 import { NativeConnection, Worker } from '@temporalio/worker';
 import { createLogger } from '../../../../process/logging';
-import { tellRefusedPolls } from '../../../../process/temporal/refused-polls';
+import { endWhenRefused } from '../../../../process/temporal/refused-polls';
 import { installTemporalRuntime } from '../../../../process/temporal/runtime';
 import { answerMessage, answerStatus } from '../../../../server/gateway/messages';
 
@@ -72,11 +72,12 @@ test.each(['PollActivityTaskQueue', 'PollWorkflowTaskQueue'])(
 
     const worker = await create(connection);
     const refusals: unknown[] = [];
-    tellRefusedPolls(worker, (reason) => {
+    const throwIfRefused = endWhenRefused(worker, (reason) => {
       refusals.push(reason);
       worker.shutdown();
     });
     await worker.run();
+    expect(throwIfRefused).toThrow(REFUSED.text);
     const other = await create(connection);
     await other.runUntil(Promise.resolve());
     await connection.close();
@@ -90,7 +91,7 @@ test('a worker that is gone is polled no more', async () => {
   const answers = [Promise.reject(new IllegalStateError('closed')), Promise.resolve(Buffer.of())];
   const nativeWorker = { pollActivityTask: () => answers.shift() };
   const refused = jest.fn();
-  tellRefusedPolls({ nativeWorker } as unknown as Worker, refused);
+  endWhenRefused({ nativeWorker } as unknown as Worker, refused);
 
   await expect(nativeWorker.pollActivityTask()).rejects.toThrow('closed');
 
