@@ -1,5 +1,4 @@
 import { fail, failureName, FAILURES, messageOf } from '../../core/errors';
-import type { NodePhase } from '../../core/node/lifecycle';
 import type { Node } from '../../core/node/types';
 import { versionOf } from '../../core/object-meta';
 import { isSameNode } from '../../core/rollout';
@@ -13,7 +12,6 @@ import { orDeleted, refuseAnotherNode } from './known-node';
 import { ReadyCount } from './ready-count';
 import { showMeanwhile } from './show-meanwhile';
 import { SILENT_MS } from './silent-picture';
-import { tell } from './tell';
 import { Wakeups } from './wakeups';
 
 const HEARTBEAT_MS = 5_000;
@@ -33,25 +31,18 @@ const WORD_HOLDS_MS = 1_000;
 export function createAwaitReturn(ports: ClusterPorts): ClusterActivities['awaitReturn'] {
   return async (input) => {
     let shown = Promise.resolve();
-    const show = (phase: NodePhase): void => {
-      shown = shown.then(() => showMeanwhile(ports, input, phase));
+    const isShown = input.summary !== undefined && input.readySeconds >= SHOWN_FROM_SECONDS;
+    const showVerifying = (): void => {
+      if (isShown) shown = showMeanwhile(ports, input, 'Verifying');
     };
-    const wait = new ReadyWait(ports, input, input.summary === undefined ? undefined : show);
-    tellReboot(ports, input);
+    const wait = new ReadyWait(ports, input, showVerifying);
     try {
-      const bootId = await wait.untilDecided();
+      await wait.untilDecided();
       await shown;
-      return bootId === undefined ? {} : { bootId };
     } finally {
       wait.close();
     }
   };
-}
-
-function tellReboot(ports: ClusterPorts, { node, config, rebootedFrom }: AwaitReturnInput): void {
-  const known = ports.view.nodes.get(node);
-  if (rebootedFrom === undefined || known === undefined || ports.run().attempt > 1) return;
-  tell(ports, known, 'Normal', 'Reboot', `Node will reboot into config ${config}`);
 }
 
 interface Look {
@@ -73,13 +64,13 @@ class ReadyWait {
   #unanswered: string | undefined;
   #failure: Error | undefined;
   #told: string | undefined;
-  #shown: NodePhase | undefined;
+  #isReadyTold = false;
 
-  /** @param show - of a machine that reboots or has rebooted, the phase that it is in */
+  /** @param onReady - called once, when the node is Ready and has to stay so */
   constructor(
     private readonly ports: Pick<ClusterPorts, 'view' | 'nodes' | 'run'>,
     private readonly input: AwaitReturnInput,
-    private readonly show: ((phase: NodePhase) => void) | undefined,
+    private readonly onReady: () => void,
   ) {
     const run = ports.run();
     this.#run = run;
@@ -87,15 +78,11 @@ class ReadyWait {
     this.#unsubscribe = ports.view.nodes.subscribe(({ object }) => {
       if (object.metadata.name === input.node) this.#wakeups.ring();
     });
-    // That it reboots is shown already, where its host has proven the new boot.
-    if (input.rebootedFrom === undefined) this.#shown = 'Rebooting';
-    const before = countedBefore(run.lastHeartbeat);
-    this.#count = new ReadyCount(input, { beganAt: run.temporalNow(), before });
-    this.#showPhase();
+    const waitedMs = waitedBefore(run.lastHeartbeat);
+    this.#count = new ReadyCount(input, { beganAt: run.temporalNow(), waitedMs });
   }
 
-  /** @returns the boot in which it is Ready, as it says */
-  async untilDecided(): Promise<string | undefined> {
+  async untilDecided(): Promise<void> {
     for (;;) {
       if (this.#failure !== undefined) throw this.#failure;
       const now = this.#run.temporalNow();
@@ -103,10 +90,9 @@ class ReadyWait {
       if (look !== undefined) this.#count.saw(look.node, look.at);
       if (this.#count.isKnown) this.#unanswered = undefined;
       const { verdict, dueAt } = this.#count;
-      if (verdict?.isReady === true) return this.#count.bootId;
-      if (verdict?.isReady === false)
-        throw notReady(this.input.node, this.#count.allowedSeconds, verdict.why);
-      this.#showPhase();
+      if (verdict?.isReady === true) return;
+      if (verdict?.isReady === false) throw notReady(this.input, verdict.why);
+      this.#tellReady();
       const isOld = look === undefined || now - look.at > SILENT_MS;
       if ((isOld || now >= dueAt) && !this.#isAsking) void this.#ask(now);
       this.#tell(isOld || !this.#count.isKnown);
@@ -170,21 +156,17 @@ class ReadyWait {
     this.#count.lost(now);
   }
 
-  /** Verifying: it is back and Ready, and has to stay so. */
-  #showPhase(): void {
-    const { isBooted, blocker } = this.#count;
-    const isLong = this.input.readySeconds >= SHOWN_FROM_SECONDS;
-    const phase = isBooted && isLong && blocker === undefined ? 'Verifying' : 'Rebooting';
-    if (phase === this.#shown || this.#shown === 'Verifying') return;
-    this.#shown = phase;
-    this.show?.(phase);
+  #tellReady(): void {
+    if (this.#isReadyTold || !this.#count.isKnown || this.#count.blocker !== undefined) return;
+    this.#isReadyTold = true;
+    this.onReady();
   }
 
   #tell(isUnknown: boolean): void {
-    const { waitedMs, isBooted } = this.#count;
+    const { waitedMs } = this.#count;
     const missing = isUnknown ? unknown(this.#unanswered) : this.#count.blocker;
     const blocker = missing ?? 'Ready, but not yet for long enough';
-    this.#run.heartbeat({ blocker, waitedMs, isBooted } satisfies AwaitReturnProgress);
+    this.#run.heartbeat({ blocker, waitedMs } satisfies AwaitReturnProgress);
     // A question that was just sent is no blocker yet.
     if (isUnknown && this.#unanswered === undefined) return;
     if (missing !== undefined && missing !== this.#told) {
@@ -198,16 +180,12 @@ function unknown(reason = 'its watch is silent'): string {
   return `the state of the node from the Kubernetes API server: ${reason}`;
 }
 
-function countedBefore(lastHeartbeat: unknown): Pick<AwaitReturnProgress, 'waitedMs' | 'isBooted'> {
-  const progress = lastHeartbeat as Partial<AwaitReturnProgress> | undefined | null;
-  const { waitedMs, isBooted } = progress ?? {};
-  return {
-    waitedMs: typeof waitedMs === 'number' ? waitedMs : 0,
-    isBooted: isBooted === true,
-  };
+function waitedBefore(lastHeartbeat: unknown): number {
+  const { waitedMs } = (lastHeartbeat ?? {}) as Partial<AwaitReturnProgress>;
+  return typeof waitedMs === 'number' ? waitedMs : 0;
 }
 
-function notReady(node: string, seconds: number, blocker: string): Error {
-  const message = `node ${node} was not Ready within ${seconds} s: ${blocker}`;
+function notReady({ node, timeoutSeconds }: AwaitReturnInput, blocker: string): Error {
+  const message = `node ${node} was not Ready within ${timeoutSeconds} s: ${blocker}`;
   return fail('NodeNotReady', message, { node, blocker });
 }

@@ -9,7 +9,7 @@ import { createCompleteNode } from './complete-node';
 import { createDrainNode } from './drain-node';
 import type { ClusterPorts } from './ports';
 import { createReleaseNode } from './release-node';
-import { createShowGoingBack } from './show-meanwhile';
+import { createShowGoingBack, createShowRebooting } from './show-meanwhile';
 import { withGap } from './step/gap';
 import { createStep } from './step/step';
 import { createCordonAgain, createTakeOutOfService } from './take-out-of-service';
@@ -27,6 +27,7 @@ export function createClusterActivities(ports: ClusterPorts): NodeActivities {
     cordonAgain: createCordonAgain(ports),
     drainNode: createDrainNode(ports),
     checkCordon: createCheckCordon(ports),
+    showRebooting: createShowRebooting(ports),
     showGoingBack: createShowGoingBack(ports),
     awaitReturn: createAwaitReturn(ports),
     completeNode: createCompleteNode(ports),

@@ -5,14 +5,9 @@
 
 import { unreadyCondition } from '../../core/node/predicates';
 import type { Node } from '../../core/node/types';
-import type { AwaitReturnInput, AwaitReturnProgress } from '../../workflows/contracts/cluster';
+import type { AwaitReturnInput } from '../../workflows/contracts/cluster';
 
-type Awaited = Pick<
-  AwaitReturnInput,
-  'bootId' | 'rebootedFrom' | 'rebootSeconds' | 'readySeconds' | 'timeoutSeconds'
->;
-
-type Counted = Pick<AwaitReturnProgress, 'waitedMs' | 'isBooted'>;
+type Awaited = Pick<AwaitReturnInput, 'bootId' | 'readySeconds' | 'timeoutSeconds'>;
 
 type Verdict = { readonly isReady: true } | { readonly isReady: false; readonly why: string };
 
@@ -22,12 +17,8 @@ const LONGEST_GAP_MS = 25_000;
 export class ReadyCount {
   /** Undefined = the node is Ready. */
   blocker: string | undefined;
-  /** As the Node said last. */
-  bootId: string | undefined;
-  /** Time in which the node's state was known, in the old boot or in the new one. */
+  /** Time in which the node's state was known. */
   waitedMs: number;
-  /** False = still in the boot that it has to leave. */
-  isBooted: boolean;
   #readyMs = 0;
   /** The node's own time of becoming Ready. */
   #readySince: string | undefined;
@@ -39,27 +30,23 @@ export class ReadyCount {
   /**
    * @param options.beganAt - no time before it counts, and no verdict uses an earlier check
    *
-   * @param options.before - counted by an earlier attempt
+   * @param options.waitedMs - counted by an earlier attempt
    */
   constructor(
     private readonly awaited: Awaited,
-    options: { readonly beganAt: number; readonly before: Counted },
+    options: { readonly beganAt: number; readonly waitedMs: number },
   ) {
     this.#beganAt = options.beganAt;
-    this.waitedMs = options.before.waitedMs;
-    this.isBooted = options.before.isBooted || awaited.rebootedFrom === undefined;
+    this.waitedMs = options.waitedMs;
   }
 
   saw(node: Node, at: number): void {
     if (at < (this.#seenAt ?? this.#lostAt)) return;
     const passedMs = this.#passedMs(at);
     const before = this.#readySince;
-    this.bootId = bootOf(node);
     this.blocker = blockerOf(node, this.awaited);
     this.#readySince = this.blocker === undefined ? readySinceOf(node) : undefined;
-    const isBooted = !isInOldBoot(node, this.awaited);
-    this.waitedMs = isBooted && !this.isBooted ? 0 : this.waitedMs + passedMs;
-    this.isBooted = isBooted;
+    this.waitedMs += passedMs;
     // The node may have failed and recovered between two checks.
     const isAsBefore = before !== undefined && before === this.#readySince;
     this.#readyMs = isAsBefore ? this.#readyMs + passedMs : 0;
@@ -88,17 +75,11 @@ export class ReadyCount {
     return Math.max(this.#seenAt, this.#beganAt) + this.#missingMs;
   }
 
-  /** It has to be Ready within this time, which begins anew with its new boot. */
-  get allowedSeconds(): number {
-    const { timeoutSeconds, rebootSeconds = 0 } = this.awaited;
-    return timeoutSeconds + (this.isBooted ? 0 : rebootSeconds);
-  }
-
   get #missingMs(): number {
     const ms =
       this.blocker === undefined
         ? this.awaited.readySeconds * 1000 - this.#readyMs
-        : this.allowedSeconds * 1000 - this.waitedMs;
+        : this.awaited.timeoutSeconds * 1000 - this.waitedMs;
     return Math.max(0, ms);
   }
 
@@ -108,23 +89,11 @@ export class ReadyCount {
   }
 }
 
-function bootOf({ status }: Node): string | undefined {
-  return status?.nodeInfo?.bootID || undefined;
-}
-
-function isInOldBoot(node: Node, { rebootedFrom }: Pick<Awaited, 'rebootedFrom'>): boolean {
-  return rebootedFrom !== undefined && (bootOf(node) ?? rebootedFrom) === rebootedFrom;
-}
-
 /** A cordon does not count, because it is the update's own. */
-function blockerOf(node: Node, awaited: Awaited): string | undefined {
-  const { bootId: expected } = awaited;
-  const bootId = bootOf(node);
+function blockerOf(node: Node, { bootId: expected }: Awaited): string | undefined {
+  const bootId = node.status?.nodeInfo?.bootID || undefined;
   if (expected !== undefined && bootId !== expected) {
     return `the kubelet reports boot ${bootId ?? 'none'}, not yet ${expected}`;
-  }
-  if (isInOldBoot(node, awaited)) {
-    return `the machine to come back: its kubelet reports boot ${bootId ?? 'none'} still`;
   }
   const condition = unreadyCondition(node);
   if (condition === undefined) return undefined;

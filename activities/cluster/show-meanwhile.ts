@@ -6,8 +6,19 @@ import type { ClusterActivities, NodeStep } from '../../workflows/contracts/clus
 import { knownNode } from './known-node';
 import type { ClusterPorts } from './ports';
 import { showPhase, type ShownPhase } from './show-phase';
+import { tell } from './tell';
 
 type Shown = Pick<NodeStep, 'node' | 'pool' | 'config' | 'summary'>;
+
+/** Nobody waits for it. */
+export function createShowRebooting(ports: ClusterPorts): ClusterActivities['showRebooting'] {
+  return async (input) => {
+    const { node, config } = input;
+    const known = await knownNode(ports, node);
+    tell(ports, known, 'Normal', 'Reboot', `Node will reboot into config ${config}`);
+    await showLate(ports, input, 'Rebooting');
+  };
+}
 
 /** For a way back: nobody waits for it. */
 export function createShowGoingBack(ports: ClusterPorts): ClusterActivities['showGoingBack'] {

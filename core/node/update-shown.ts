@@ -68,9 +68,11 @@ function shownForward(state: Exclude<StateOf<Working>, { back: unknown }>): Show
     case 'acting':
       return ['Reloading', 'the host to act on its services'];
     case 'proving':
-      return shownProving(state);
-    case 'readyOnceMore':
-      return ['Verifying', 'the node to be Ready once more'];
+      return state.rebootedFrom === undefined
+        ? ['Verifying', 'the host to verify what it has']
+        : ['Rebooting', 'the machine to come back'];
+    case 'returning':
+      return ['Verifying', 'the node to be Ready'];
     case 'committing':
       return ['Completing', 'the host to make it its current config'];
     case 'provingAgain':
@@ -80,14 +82,6 @@ function shownForward(state: Exclude<StateOf<Working>, { back: unknown }>): Show
     case 'completing':
       return ['Completing', 'its Node to be written'];
   }
-}
-
-function shownProving({ first, rebootedFrom }: StateOf<'proving'>): Shown {
-  if (first === 'proof') return ['Verifying', 'the node to be Ready'];
-  if (first === 'node' || rebootedFrom === undefined) {
-    return ['Verifying', 'the host to verify what it has'];
-  }
-  return ['Rebooting', 'the machine to come back'];
 }
 
 function blockerBack(state: Extract<StateOf<Working>, { back: unknown }>): string {

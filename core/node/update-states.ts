@@ -70,13 +70,10 @@ export interface States {
   looking: WithPlan;
   arming: WithPlan;
   acting: WithPlan;
-  /**
-   * The host proves itself while its node comes back. `rebootedFrom`: the boot before; absent = no reboot. `first`: what
-   * has ended already.
-   */
-  proving: WithPlan & { readonly rebootedFrom?: string; readonly first?: 'proof' | 'node' };
-  /** The node was Ready before the proof, or in another boot than it. `bootId`: absent = any boot, without a reboot. */
-  readyOnceMore: WithPlan & { readonly bootId?: string; readonly isOtherBoot: boolean };
+  /** The host proves itself, once its machine is back. `rebootedFrom`: the boot before; absent = no reboot. */
+  proving: WithPlan & { readonly rebootedFrom?: string };
+  /** The node has to be Ready. `bootId`: the boot that was proven; absent = any, without a reboot. */
+  returning: WithPlan & { readonly bootId?: string };
   /** `times`: how often it was ordered. */
   committing: WithPlan & { readonly times: number };
   /** The host has not said that it has committed: it may be on its way back by itself. */
@@ -170,12 +167,8 @@ export interface Answers {
   looking: { readonly isEmpty: boolean };
   arming: { readonly bootId: string };
   acting: unknown;
-  proving: {
-    readonly bootId: string;
-    /** The boot in which the node is Ready. */
-    readonly readyIn?: string;
-  };
-  readyOnceMore: unknown;
+  proving: { readonly bootId: string };
+  returning: unknown;
   committing: unknown;
   provingAgain: unknown;
   readyAgain: unknown;
@@ -212,13 +205,11 @@ export type Interruption =
   | { readonly is: 'cancelled'; readonly why: CancelReason }
   | { readonly is: 'gone'; readonly failure: Failure };
 
-export type Half = 'proof' | 'node' | 'release';
-
 export type UpdateEvent =
   /** With the answer of the state's step. */
   | { readonly is: 'done'; readonly answer: Answers[Working] }
-  /** One half of the step has ended, the other goes on. */
-  | { readonly is: 'half'; readonly half: Half }
+  /** The Node is, while the host still drops what it has staged. */
+  | { readonly is: 'given back' }
   | Interruption;
 
 /** What the update was started with, as far as it decides. */
@@ -263,7 +254,7 @@ export function reachOf(state: StateOf<Forward>): Reach {
     case 'arming':
       return 'armed';
     case 'proving':
-    case 'readyOnceMore':
+    case 'returning':
       return state.prepared.plan.reboot ? 'armed' : 'applied';
     case 'committing':
     case 'provingAgain':

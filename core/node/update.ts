@@ -9,7 +9,6 @@ import {
   type Answers,
   type Follow,
   type Forward,
-  type Half,
   type PreparedHost,
   type StateOf,
   type UpdateEvent,
@@ -26,8 +25,8 @@ export function next(state: StateOf<Working>, event: UpdateEvent, facts: UpdateF
   switch (event.is) {
     case 'gone':
       return endedAsGone(state, event.failure);
-    case 'half':
-      return halfDone(state, event.half);
+    case 'given back':
+      return state.is === 'releasing' ? { ...state, isGivenBack: state.drops } : state;
     case 'done':
       return answered(state, event.answer, facts);
     case 'cancelled':
@@ -52,18 +51,11 @@ export function isCancellable(state: UpdateState): boolean {
     case 'acting':
       return true;
     case 'proving':
-    case 'readyOnceMore':
+    case 'returning':
       return !state.prepared.plan.reboot;
     default:
       return false;
   }
-}
-
-function halfDone(state: UpdateState, half: Half): UpdateState {
-  if (half === 'release') {
-    return state.is === 'releasing' ? { ...state, isGivenBack: state.drops } : state;
-  }
-  return state.is === 'proving' && state.first === undefined ? { ...state, first: half } : state;
 }
 
 /** The answer is that of the state's step. */
@@ -102,14 +94,12 @@ const FORWARD: { readonly [K in Forward]: Follow<K> } = {
     isEmpty ? { is: 'arming', prepared } : { is: 'draining', prepared, isLate: true },
   arming: ({ prepared }, { bootId }) => ({ is: 'proving', prepared, rebootedFrom: bootId }),
   acting: ({ prepared }) => ({ is: 'proving', prepared }),
-  proving: ({ prepared, first, rebootedFrom }, { bootId, readyIn }) => {
+  proving: ({ prepared, rebootedFrom }, { bootId }) => ({
+    ...{ is: 'returning', prepared },
     // Without a reboot, any boot will do.
-    const expected = rebootedFrom === undefined ? {} : { bootId };
-    const isOtherBoot = rebootedFrom !== undefined && readyIn !== bootId;
-    if (!isOtherBoot && first !== 'node') return { is: 'committing', prepared, times: 1 };
-    return { is: 'readyOnceMore', prepared, ...expected, isOtherBoot };
-  },
-  readyOnceMore: ({ prepared }) => ({ is: 'committing', prepared, times: 1 }),
+    ...(rebootedFrom === undefined ? {} : { bootId }),
+  }),
+  returning: ({ prepared }) => ({ is: 'committing', prepared, times: 1 }),
   committing: ({ prepared }, _answer, { config }) => completing(prepared, config),
   provingAgain: ({ prepared, times }) => ({ is: 'readyAgain', prepared, times }),
   readyAgain: ({ prepared, times }) => ({ is: 'committing', prepared, times: times + 1 }),

@@ -137,8 +137,8 @@ export const PLANTS: readonly Plant[] = [
     breaks: 'I4',
     ...{ seed: 2, within: 10, plain: true },
     change: {
-      from: '()=>host.verify(rebootedFrom)',
-      to: '()=>cluster.complete().then(()=>host.verify(rebootedFrom))',
+      from: '=>host.verify(rebootedFrom)',
+      to: '=>cluster.complete().then(()=>host.verify(rebootedFrom))',
     },
   },
   {

@@ -29,7 +29,7 @@ const STEPS: readonly (readonly [string, readonly string[]])[] = [
   ['the host to verify what it has', ['verifyUpdate']],
   ['the host to verify its old config', ['verifyBack']],
   ['the machine to come back on its old config', ['verifyBack']],
-  ['the machine to come back', ['verifyUpdate', 'awaitReturn']],
+  ['the machine to come back', ['verifyUpdate']],
   ['the node to be Ready', ['awaitReturn']],
   ['the host to make it its current config', ['commitUpdate']],
   ['the host to drop what it kept for going back', ['commitUpdate']],

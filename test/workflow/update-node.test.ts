@@ -5,7 +5,6 @@ import { SEARCH_ATTRIBUTE } from '../../workflows/contracts/search-attributes';
 import type { NodeUpdateInput } from '../../workflows/contracts/update';
 import { containing } from './support/containing';
 import type { WorldOptions } from './support/fake-world';
-import type { Gate } from './support/gates';
 import { deeds, expectBackInService, oneNodeOn, type OneNode } from './support/one-node';
 import { aPlan, aRestartPlan } from './support/plans';
 import { startTestTemporal, type TestTemporal } from './support/temporal';
@@ -26,16 +25,6 @@ const oneNode = (options?: WorldOptions) => oneNodeOn(temporal, options);
 /** Asks until the update says that it waits for this. */
 async function untilBlockedBy({ world, node }: OneNode, blocker: string): Promise<void> {
   while ((await world.status(node)).blocker !== blocker);
-}
-
-/** The node is Ready, and its host has not proven itself until the gate is opened. */
-async function readyBeforeItsProof(one: OneNode): Promise<Gate> {
-  const { world, node } = one;
-  world.isReadyFirst = true;
-  const proving = world.hold('verifyUpdate', node);
-  await world.startUpdate(node);
-  await untilBlockedBy(one, 'the host to verify what it has');
-  return proving;
 }
 
 describe('the update of a node', () => {
@@ -89,29 +78,6 @@ describe('the update of a node', () => {
       failure: 'OrderOutdated',
     });
     expect(deeds(one)).toEqual(['prepareUpdate', 'releaseNode']);
-    expectBackInService(one);
-  });
-
-  it('is done when its node is still Ready after a proof that took longer', async () => {
-    const one = await oneNode();
-    const { world, node } = one;
-    const proving = await readyBeforeItsProof(one);
-    expect(await world.status(node)).toMatchObject({ phase: 'Verifying' });
-    proving.open();
-
-    expect(await world.ended(node)).toMatchObject({ outcome: 'updated' });
-    const looks = world.stepsOf(node).filter((step) => step === 'awaitReturn');
-    expect(looks).toHaveLength(2);
-  });
-
-  it('fails when its node has fallen over before a proof that took longer', async () => {
-    const one = await oneNode();
-    const { world, node } = one;
-    const proving = await readyBeforeItsProof(one);
-    world.failWith('awaitReturn', node, 'NodeNotReady', 'the kubelet is silent', 1);
-    proving.open();
-
-    expect(await world.ended(node)).toMatchObject({ outcome: 'failed', failure: 'NodeNotReady' });
     expectBackInService(one);
   });
 

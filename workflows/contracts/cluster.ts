@@ -88,18 +88,9 @@ export interface DrainedNode {
 export interface AwaitReturnInput extends NodeStep {
   /** The boot ID that the Node must report; absent = any. */
   readonly bootId?: string;
-  /** The machine reboots: the boot before it, which the Node must not report any more. Shown as `Rebooting`. */
-  readonly rebootedFrom?: string;
-  /** So much longer than `timeoutSeconds` it may take until the Node reports another boot. */
-  readonly rebootSeconds?: number;
   readonly readySeconds: number;
-  /** From its new boot on. While the API server is away, none of these goes on. */
+  /** While the API server is away, neither goes on. */
   readonly timeoutSeconds: number;
-}
-
-export interface ReturnedNode {
-  /** As the Node reports it. */
-  readonly bootId?: string;
 }
 
 /** Heartbeat details of a wait for Ready. */
@@ -108,8 +99,6 @@ export interface AwaitReturnProgress {
   readonly blocker: string;
   /** How much of its time is over: only time in which the node could be seen. */
   readonly waitedMs: number;
-  /** Its new boot was seen, from which on its time counts anew. */
-  readonly isBooted: boolean;
 }
 
 export interface ShowGoingBackInput extends NodeStep {
@@ -158,10 +147,12 @@ export interface ClusterActivities {
    * cordoned anew. Shows `Draining` when pods have come.
    */
   checkCordon(input: CheckCordonInput): Promise<CheckedCordon>;
+  /** On the MachineConfigNode and as MCO's Event, once the reboot is armed. */
+  showRebooting(input: NodeStep): Promise<void>;
   /** On the MachineConfigNode, with the reason as its `summary`. */
   showGoingBack(input: ShowGoingBackInput): Promise<void>;
   /** Waits until the Node is Ready in the boot that is asked for, for `readySeconds`; heartbeats `AwaitReturnProgress`. */
-  awaitReturn(input: AwaitReturnInput): Promise<ReturnedNode>;
+  awaitReturn(input: AwaitReturnInput): Promise<void>;
   /** currentConfig, state Done, uncordon if we cordoned, the run is over: one PATCH; then the MachineConfigNode. */
   completeNode(input: NodeStep): Promise<void>;
   /**

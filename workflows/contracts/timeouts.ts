@@ -81,12 +81,12 @@ export function hostLimits(policy: PolicyTimes): Readonly<Record<keyof HostActiv
   };
 }
 
-type NodeActivity = Exclude<keyof ClusterActivities, 'showGoingBack'>;
+type NodeActivity = Exclude<keyof ClusterActivities, 'showRebooting' | 'showGoingBack'>;
 
 /** Limits of the cluster activities. A Kubernetes API server may be away for a long time. */
 export function clusterLimits(policy: PolicyTimes): Readonly<Record<NodeActivity, Limits>> {
   const drain = policy.drain.timeoutSeconds;
-  const back = policy.rebootTimeoutSeconds + policy.readySeconds + policy.reconnectSeconds;
+  const ready = policy.readySeconds + policy.reconnectSeconds;
   return {
     // It waits for as long as it takes; what it waits for is in its heartbeat. A cancellation waits until no
     // attempt is under way any more. A cordon of a person means hands off.
@@ -116,7 +116,7 @@ export function clusterLimits(policy: PolicyTimes): Readonly<Record<NodeActivity
     checkCordon: { attempt: 30, total: HOUR, giveUpOn: ['CordonedByUser'] },
     // Only looks, and counts the node's own time itself, from one attempt to the next: an outage of the API server
     // costs it none. So the total only ends who cannot see the node for a day.
-    awaitReturn: { attempt: back + 5 * MINUTE, total: back + 24 * HOUR, heartbeat: 30 },
+    awaitReturn: { attempt: ready + 5 * MINUTE, total: ready + 24 * HOUR, heartbeat: 30 },
     // Retried until they hold: a node must not stay behind half done because of an outage. Only the end of
     // their Node cancels them.
     completeNode: { attempt: 30, total: 24 * HOUR },

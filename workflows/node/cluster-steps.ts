@@ -3,6 +3,7 @@
 import {
   CancellationScope,
   isCancellation,
+  type LocalActivityOptions,
   log,
   proxyActivities,
   proxyLocalActivities,
@@ -66,16 +67,17 @@ export function clusterSteps(input: NodeUpdateInput, seconds: () => PhaseSeconds
     ]);
   };
 
-  type Awaited = Pick<AwaitReturnInput, 'bootId' | 'rebootedFrom' | 'summary' | 'readySeconds'>;
-  const awaitReturn = (awaited: Awaited) => {
-    const { readySeconds, rebootedFrom } = awaited;
-    const isReady = `${node} is Ready`;
-    const summary = readySeconds > 0 ? `${isReady} for ${readySeconds} s` : isReady;
-    const reboot = rebootedFrom === undefined ? {} : { rebootSeconds: policy.rebootTimeoutSeconds };
-    const timeoutSeconds = readySeconds + policy.reconnectSeconds;
-    return cluster.awaitReturn.executeWithOptions(first(limits.awaitReturn, summary), [
-      { ...step, ...awaited, ...reboot, timeoutSeconds },
-    ]);
+  /** Beside the work, and never waited for. Its failure is only logged. */
+  const show = (
+    phase: NodePhase,
+    write: (options: LocalActivityOptions) => Promise<void>,
+  ): void => {
+    const summary = brief(`show ${phase} on ${node}`);
+    shown
+      .run(() => write({ ...SHOWN, summary }))
+      .catch((error: unknown) => {
+        if (!isCancellation(error)) log.warn(`${phase} is not shown`, { node, error });
+      });
   };
 
   return {
@@ -109,19 +111,20 @@ export function clusterSteps(input: NodeUpdateInput, seconds: () => PhaseSeconds
         optionsFor(limits.checkCordon, `${node} is still cordoned and drained`),
         [{ ...step, summary, drain: policy.drain }],
       ),
-    /** Of a machine that reboots: the Node has to report another boot. */
-    awaitReturn: (plan: UpdatePlan, rebootedFrom: string) =>
-      awaitReturn({ rebootedFrom, summary: plan.summary, readySeconds: policy.readySeconds }),
     /**
      * @param bootId - absent = in any boot
      * @param plan - given = it is shown that the node has to stay Ready
      */
-    awaitReady: (bootId: string | undefined, readySeconds: number, plan?: UpdatePlan) =>
-      awaitReturn({
+    awaitReady: (bootId: string | undefined, readySeconds: number, plan?: UpdatePlan) => {
+      const isReady = `${node} is Ready`;
+      const summary = readySeconds > 0 ? `${isReady} for ${readySeconds} s` : isReady;
+      const awaited: AwaitReturnInput = {
+        ...{ ...step, readySeconds, timeoutSeconds: readySeconds + policy.reconnectSeconds },
         ...(bootId === undefined ? {} : { bootId }),
         ...(plan === undefined ? {} : { summary: plan.summary }),
-        readySeconds,
-      }),
+      };
+      return cluster.awaitReturn.executeWithOptions(first(limits.awaitReturn, summary), [awaited]);
+    },
     complete: () =>
       cluster.completeNode.executeWithOptions(
         first(limits.completeNode, `${node} is done: set currentConfig, uncordon`),
@@ -149,22 +152,18 @@ export function clusterSteps(input: NodeUpdateInput, seconds: () => PhaseSeconds
           log.warn('it is not known why the update is cancelled', { node, error });
           return { reason: 'the update was cancelled' };
         }),
-    /**
-     * Shows it on the MachineConfigNode while the host works: never waited for, and its failure is only logged.
-     * `hideShown` ends what is still under way, so that it is never written over the end of the update.
-     */
-    showGoingBack: ({ outcome, failure }: Cause): void => {
-      const summary = brief(`show GoingBack on ${node}`);
-      shown
-        .run(() =>
-          shownOnly.showGoingBack.executeWithOptions({ ...SHOWN, summary }, [
-            { ...step, outcome, summary: sentence(failure) },
-          ]),
-        )
-        .catch((error: unknown) => {
-          if (!isCancellation(error)) log.warn('GoingBack is not shown', { node, error });
-        });
+    /** On the MachineConfigNode, while the machine reboots. */
+    showRebooting: ({ summary }: UpdatePlan): void => {
+      show('Rebooting', (options) =>
+        shownOnly.showRebooting.executeWithOptions(options, [{ ...step, summary }]),
+      );
     },
+    /** On the MachineConfigNode, while the host works. */
+    showGoingBack: ({ outcome, failure }: Cause): void => {
+      const input = { ...step, outcome, summary: sentence(failure) };
+      show('GoingBack', (options) => shownOnly.showGoingBack.executeWithOptions(options, [input]));
+    },
+    /** Ends what is still under way, so that it is never written over the end of the update. */
     hideShown: (): void => shown.cancel(),
   };
 }

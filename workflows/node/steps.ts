@@ -1,6 +1,6 @@
 /** The step of each state of an update. */
 
-import { CancellationScope, log } from '@temporalio/workflow';
+import { log } from '@temporalio/workflow';
 import { sentence } from '../../core/errors';
 import type { PhaseSeconds } from '../../core/history/record';
 import type {
@@ -8,7 +8,6 @@ import type {
   Back,
   CancelReason,
   FoundCordon,
-  Half,
   StateOf,
   UpdateState,
   Working,
@@ -18,12 +17,12 @@ import type { NodeUpdateInput } from '../contracts/update';
 import { clusterSteps, type ClusterSteps } from './cluster-steps';
 import { hostSteps, type HostSteps } from './host-steps';
 
-/** Called when one half of a step has ended. */
-type Tell = (half: Half) => void;
-type Take<K extends Working> = (state: StateOf<K>, tell: Tell) => Promise<Answers[K]>;
+/** Called when the Node is given back, and the step goes on. */
+type GivenBack = () => void;
+type Take<K extends Working> = (state: StateOf<K>, givenBack: GivenBack) => Promise<Answers[K]>;
 
 export interface UpdateSteps {
-  readonly take: (state: StateOf<Working>, tell: Tell) => Promise<Answers[Working]>;
+  readonly take: (state: StateOf<Working>, givenBack: GivenBack) => Promise<Answers[Working]>;
   /** Shows on the MachineConfigNode what no step shows by itself. */
   readonly turned: (before: UpdateState, now: UpdateState) => void;
   readonly whyCancelled: () => Promise<CancelReason>;
@@ -33,9 +32,10 @@ export function stepsOf(input: NodeUpdateInput, seconds: () => PhaseSeconds): Up
   const cluster = clusterSteps(input, seconds);
   const table = tableOf(input, hostSteps(input), cluster);
   return {
-    take: (state, tell) => (table[state.is] as Take<Working>)(state, tell),
+    take: (state, givenBack) => (table[state.is] as Take<Working>)(state, givenBack),
     turned: (before, now) => {
       if (beginsGoingBack(before, now)) cluster.showGoingBack(now.back.cause);
+      if (before.is === 'arming' && now.is === 'proving') cluster.showRebooting(now.prepared.plan);
       if (HIDES.includes(now.is)) cluster.hideShown();
     },
     whyCancelled: cluster.whyCancelled,
@@ -70,24 +70,8 @@ function tableOf(
     looking: ({ prepared }) => cluster.checkCordon(prepared.plan),
     arming: () => host.armReboot(),
     acting: () => host.performServiceActions(),
-    proving: async ({ prepared, rebootedFrom }, tell) => {
-      const proof = halfOf('proof', tell, () => host.verify(rebootedFrom));
-      const [{ bootId }, node] = await (rebootedFrom === undefined
-        ? sideBySide(
-            proof,
-            halfOf('node', tell, () => cluster.awaitReady(undefined, readySeconds, prepared.plan)),
-          )
-        : // A machine that has proven its boot is back: its Node has the usual time to say so, not that of a reboot.
-          untilFirst(
-            proof,
-            halfOf('node', tell, () => cluster.awaitReturn(prepared.plan, rebootedFrom)),
-          ));
-      return { bootId, ...(node?.bootId === undefined ? {} : { readyIn: node.bootId }) };
-    },
-    readyOnceMore: ({ prepared, bootId, isOtherBoot }) =>
-      isOtherBoot
-        ? cluster.awaitReady(bootId, readySeconds, prepared.plan)
-        : cluster.awaitReady(bootId, 0),
+    proving: ({ rebootedFrom }) => host.verify(rebootedFrom),
+    returning: ({ prepared, bootId }) => cluster.awaitReady(bootId, readySeconds, prepared.plan),
     // Until then the machine goes back by itself if it reaches nobody.
     committing: () => host.commit(),
     provingAgain: ({ times }) => host.verifyAgain(times),
@@ -107,9 +91,9 @@ function tableOf(
     provingBack: ({ rebootedFrom }) => host.verifyBack(rebootedFrom),
     readyBack: ({ bootId }) => cluster.awaitReady(bootId, bootId === undefined ? 0 : readySeconds),
     settling: ({ how }) => (how === 'undo' ? host.undoTakenOver() : host.discardStaged()),
-    releasing: ({ release, drops, back: { phase } }, tell) =>
+    releasing: ({ release, drops, back: { phase } }, givenBack) =>
       Promise.all([
-        halfOf('release', tell, () => cluster.release(release, phase))().catch((error: unknown) => {
+        cluster.release(release, phase).then(givenBack, (error: unknown) => {
           log.error('the node was not released', { error });
         }),
         drops ? drop(host) : undefined,
@@ -128,47 +112,4 @@ async function drop(host: HostSteps): Promise<void> {
   } catch (error) {
     log.warn('what was staged stays on the host', { error });
   }
-}
-
-function halfOf<T>(half: Half, tell: Tell, work: () => Promise<T>): () => Promise<T> {
-  return async () => {
-    const answer = await work();
-    tell(half);
-    return answer;
-  };
-}
-
-/**
- * Ends with the first, and ends the other then, if it is still under way.
- *
- * @returns undefined for that
- * @throws the first failure of both, which ends the other
- */
-function untilFirst<A, B>(
-  first: () => Promise<A>,
-  other: () => Promise<B>,
-): Promise<[A, B | undefined]> {
-  return CancellationScope.cancellable(async () => {
-    let answer: B | undefined;
-    const failing = new Promise<never>((_resolve, reject) => {
-      other().then((given) => (answer = given), reject);
-    });
-    try {
-      return [await Promise.race([first(), failing]), answer];
-    } finally {
-      CancellationScope.current().cancel();
-    }
-  });
-}
-
-/** @throws the first failure of both, which ends the other */
-function sideBySide<A, B>(one: () => Promise<A>, other: () => Promise<B>): Promise<[A, B]> {
-  return CancellationScope.cancellable(async () => {
-    try {
-      return await Promise.all([one(), other()]);
-    } catch (error) {
-      CancellationScope.current().cancel();
-      throw error;
-    }
-  });
 }

@@ -49,8 +49,8 @@ export async function updateNode(input: NodeUpdateInput): Promise<NodeReport> {
   while (at.state.is !== 'ended') {
     const { state } = at;
     const take = () =>
-      steps.take(state, (half) => {
-        turn({ is: 'half', half });
+      steps.take(state, () => {
+        turn({ is: 'given back' });
       });
     turn(await eventOf(state, take, cancellation));
   }

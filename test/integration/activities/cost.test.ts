@@ -90,9 +90,9 @@ it('updates a node with two pods in at most ten writes, five Events and five rea
   await taking;
   await activities.drainNode({ ...step, drain: DRAIN, startedAt: new Date().toISOString() });
   await activities.checkCordon({ ...step, drain: DRAIN });
+  await activities.showRebooting({ ...step, summary: 'a reboot' });
   const isReady = activities.awaitReturn({
-    ...{ ...step, rebootedFrom: 'first', summary: 'a reboot' },
-    ...{ readySeconds: 0, timeoutSeconds: 30 },
+    ...{ ...step, bootId: 'second', readySeconds: 0, timeoutSeconds: 30 },
   });
   await fixture.cluster.admin.call('PATCH', '/api/v1/nodes/priced/status', {
     status: { nodeInfo: { bootID: 'second' } },

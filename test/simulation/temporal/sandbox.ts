@@ -21,7 +21,7 @@ export type Command = coresdk.workflow_commands.IWorkflowCommand;
 const { WorkflowActivation } = coresdk.workflow_activation;
 
 /** What a worker has registered, and workflows may therefore run as local activities. */
-const LOCAL = new Set(['showGoingBack']);
+const LOCAL = new Set(['showRebooting', 'showGoingBack']);
 
 /** Longer than any activation takes, also on a busy machine. */
 const STUCK_MS = 60_000;

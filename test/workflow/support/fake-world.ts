@@ -1,4 +1,4 @@
-import { Context, heartbeat } from '@temporalio/activity';
+import { heartbeat } from '@temporalio/activity';
 import type { Client, WorkflowHandle } from '@temporalio/client';
 import { ActivityFailure, ApplicationFailure } from '@temporalio/common';
 import {
@@ -41,7 +41,7 @@ import {
 } from '../../../workflows/contracts/update';
 import type { updateNode } from '../../../workflows/node/update-node';
 import { aHost, fakeHostActivities, type FakeHost } from './fake-hosts';
-import { gateFor, latch, orCancelled, type Gate, type Hook } from './gates';
+import { gateFor, latch, type Gate, type Hook } from './gates';
 import { aPlan } from './plans';
 
 export interface WorldOptions {
@@ -92,8 +92,6 @@ export class FakeWorld {
   readonly policy: ResolvedPolicy;
   /** No node has pods to drain, and the cordon reports that. */
   withoutPods = false;
-  /** Nodes are Ready before their hosts have proven their config. */
-  isReadyFirst = false;
   private readonly nodes = new Map<string, Node>();
   private readonly hosts = new Map<string, FakeHost>();
   private readonly plan: UpdatePlan;
@@ -422,23 +420,15 @@ export class FakeWorld {
         });
         return { isEmpty: hasFallenOver(node, input) || !this.late.has(input.node) };
       },
+      showRebooting: (input) => this.step('showRebooting', input.node),
       showGoingBack: (input) => this.step('showGoingBack', input.node),
       awaitReturn: async (input) => {
         this.awaited.push(input);
-        // Here the proof ends first, as a rule.
-        const isProven = (): boolean => this.proofs.has(`${input.node}/${input.config}`);
-        if (this.isOnItsWay(input) && !this.isReadyFirst) {
-          await orCancelled(this.until(isProven));
-          await this.untilAnswered(input.node, 'verifyUpdate');
-          // That has ended the wait for a machine that reboots.
-          if (input.rebootedFrom !== undefined) return {};
-        }
         await this.step('awaitReturn', input.node);
         this.seen(input);
         const expected = input.bootId;
         const bootId = `${input.node}-boot-${this.host(input.node).boots}`;
         if (expected !== undefined && expected !== bootId) this.violate(`${input.node}: old boot`);
-        return { bootId };
       },
       completeNode: async (input) => {
         await this.step('completeNode', input.node);
@@ -474,21 +464,6 @@ export class FakeWorld {
       }
     };
     await Promise.race([this.step('takeOutOfService', input.node), this.until(isUnwanted)]);
-  }
-
-  private isOnItsWay({ node, bootId }: AwaitReturnInput): boolean {
-    const steps = this.stepsOf(node);
-    return bootId === undefined && steps.lastIndexOf('goBack') < steps.lastIndexOf('prepareUpdate');
-  }
-
-  /** Temporal has the answer to the host's last step of this name. */
-  private async untilAnswered(node: string, step: string): Promise<void> {
-    const isUnderWay = async (): Promise<boolean> => {
-      const { raw } = await this.update(node).describe();
-      return (raw.pendingActivities ?? []).some(({ activityType }) => activityType?.name === step);
-    };
-    const { cancellationSignal } = Context.current();
-    while (!cancellationSignal.aborted && (await isUnderWay()));
   }
 
   private takenOut(node: Node, isLookedAt: boolean): CordonedNode {

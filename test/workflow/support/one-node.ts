@@ -18,7 +18,9 @@ export async function oneNodeOn(
 /** Steps that change something, without reads and status. */
 export function deeds({ world, node }: OneNode): readonly string[] {
   const isOther = (step: string): boolean =>
-    ['checkCordon', 'takeOutOfService', 'whyCancelled', 'showGoingBack'].includes(step);
+    ['checkCordon', 'takeOutOfService', 'whyCancelled', 'showRebooting', 'showGoingBack'].includes(
+      step,
+    );
   return world.stepsOf(node).filter((step) => !isOther(step));
 }
 

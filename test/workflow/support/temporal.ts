@@ -163,6 +163,7 @@ class Worlds {
       'cordonAgain',
       'drainNode',
       'checkCordon',
+      'showRebooting',
       'showGoingBack',
       'awaitReturn',
       'completeNode',

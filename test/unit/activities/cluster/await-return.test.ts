@@ -1,5 +1,4 @@
 import { createAwaitReturn } from '../../../../activities/cluster/await-return';
-import { ReadyCount } from '../../../../activities/cluster/ready-count';
 import type { ClusterPorts } from '../../../../activities/cluster/ports';
 import { fail } from '../../../../core/errors';
 import type { Node } from '../../../../core/node/types';
@@ -18,39 +17,6 @@ beforeEach(() => {
 });
 afterEach(() => {
   jest.useRealTimers();
-});
-
-describe('the time that a node has after a reboot', () => {
-  const inBoot = (bootID: string): Node => ({
-    ...aNode('False'),
-    status: { nodeInfo: { bootID }, conditions: [{ type: 'Ready', status: 'False' }] },
-  });
-  const awaited = { rebootedFrom: 'b1', rebootSeconds: 1200, readySeconds: 10, timeoutSeconds: 40 };
-  /** Looks every ten seconds. @returns after how many seconds it is given up */
-  const givenUpAfter = (bootOf: (second: number) => string, attemptEach = Infinity): number => {
-    let count = new ReadyCount(awaited, {
-      beganAt: 0,
-      before: { waitedMs: 0, isBooted: false },
-    });
-    for (let second = 0; second < 5_000; second += 10) {
-      if (second > 0 && second % attemptEach === 0) {
-        count = new ReadyCount(awaited, { beganAt: second * 1000, before: count });
-      }
-      count.saw(inBoot(bootOf(second)), second * 1000);
-      if (count.verdict?.isReady === false) return second;
-    }
-    return Infinity;
-  };
-
-  it('counts from its new boot on, which has the time of the reboot besides', () => {
-    expect(givenUpAfter((second) => (second < 100 ? 'b1' : 'b2'))).toBe(140);
-    expect(givenUpAfter(() => 'b1')).toBe(1240);
-  });
-
-  it('is not given again where another worker goes on', () => {
-    // Between two attempts of 30 s, 10 s pass unseen.
-    expect(givenUpAfter(() => 'b2', 30)).toBeLessThanOrEqual(60);
-  });
 });
 
 function aNode(ready: 'True' | 'False', since?: string, resourceVersion = '1'): Node {

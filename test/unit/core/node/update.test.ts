@@ -58,7 +58,7 @@ const STATES: { readonly [K in Working]: StateOf<K> } = {
   arming: { is: 'arming', prepared: REBOOT },
   acting: { is: 'acting', prepared: RESTART },
   proving: { is: 'proving', prepared: REBOOT, rebootedFrom: 'b1' },
-  readyOnceMore: { is: 'readyOnceMore', prepared: REBOOT, bootId: 'b2', isOtherBoot: false },
+  returning: { is: 'returning', prepared: REBOOT, bootId: 'b2' },
   committing: { is: 'committing', prepared: REBOOT, times: 1 },
   provingAgain: { is: 'provingAgain', prepared: REBOOT, times: 1 },
   readyAgain: { is: 'readyAgain', prepared: REBOOT, times: 1 },
@@ -101,7 +101,7 @@ const AFTER_TROUBLE: readonly [Working, Working, Working | 'stays', string][] = 
   ['arming', 'lookingBack', 'stays', ''],
   ['acting', 'undoing', 'undoing', ''],
   ['proving', 'lookingBack', 'stays', ''],
-  ['readyOnceMore', 'lookingBack', 'stays', ''],
+  ['returning', 'lookingBack', 'stays', ''],
   ['committing', 'asking', 'stays', ''],
   ['provingAgain', 'asking', 'stays', ''],
   ['readyAgain', 'asking', 'stays', ''],
@@ -135,7 +135,7 @@ describe('the state after a step that', () => {
     },
   );
 
-  it.each(['proving', 'readyOnceMore'] as const)('was cancelled without a reboot: %s', (name) => {
+  it.each(['proving', 'returning'] as const)('was cancelled without a reboot: %s', (name) => {
     const state = { ...STATES[name], prepared: RESTART };
 
     expect(isCancellable(state)).toBe(true);
@@ -156,11 +156,11 @@ describe('the state after a step that', () => {
     });
   });
 
-  it.each(NAMES)('is half over goes on: %s', (name) => {
-    const state = STATES[name];
-    for (const half of ['proof', 'node', 'release'] as const) {
-      expect(after(state, { is: 'half', half }).is).toBe(name);
-    }
+  it('goes on dropping what is staged once its Node is given back', () => {
+    const dropping = after({ ...STATES.releasing, drops: true }, { is: 'given back' });
+
+    expect(dropping).toMatchObject({ is: 'releasing', isGivenBack: true });
+    expect(blockerOf(dropping)).toBe('the host to drop what it has staged');
   });
 });
 
@@ -187,25 +187,8 @@ describe('the state after an answer', () => {
     ['a late pod', STATES.looking, done({ isEmpty: false }), { is: 'draining', isLate: true }],
     ['armed', STATES.arming, done({ bootId: 'b1' }), { is: 'proving', rebootedFrom: 'b1' }],
     ['acted', STATES.acting, done(), { is: 'proving' }],
-    [
-      'proven, then Ready',
-      STATES.proving,
-      done({ bootId: 'b2', readyIn: 'b2' }),
-      { is: 'committing', times: 1 },
-    ],
-    [
-      'Ready, then proven',
-      { ...STATES.proving, first: 'node' },
-      done({ bootId: 'b2', readyIn: 'b2' }),
-      { is: 'readyOnceMore', bootId: 'b2', isOtherBoot: false },
-    ],
-    [
-      'Ready in another boot',
-      STATES.proving,
-      done({ bootId: 'b3', readyIn: 'b2' }),
-      { is: 'readyOnceMore', bootId: 'b3', isOtherBoot: true },
-    ],
-    ['Ready once more', STATES.readyOnceMore, done(), { is: 'committing', times: 1 }],
+    ['proven', STATES.proving, done({ bootId: 'b2' }), { is: 'returning', bootId: 'b2' }],
+    ['Ready', STATES.returning, done(), { is: 'committing', times: 1 }],
     ['committed', STATES.committing, done(), { is: 'completing', hostIsOn: 'new' }],
     [
       'silent',
@@ -292,11 +275,10 @@ describe('the state after an answer', () => {
   });
 });
 
-it('an update without a reboot goes on in any boot', () => {
-  const proving: UpdateState = { is: 'proving', prepared: REBOOT };
-  const answer = { bootId: 'of the host', readyIn: 'of the Node' };
+it('an update without a reboot waits for its node in any boot', () => {
+  const returning = after({ is: 'proving', prepared: REBOOT }, done({ bootId: 'b1' }));
 
-  expect(after(proving, { is: 'done', answer }).is).toBe('committing');
+  expect(returning).toEqual({ is: 'returning', prepared: REBOOT });
 });
 
 describe('what a node is given back with', () => {
@@ -433,23 +415,18 @@ describe('what people see', () => {
     }
   });
 
-  it('goes from the machine to its node, whichever is back first', () => {
-    const seen = (first?: 'proof' | 'node') => {
-      const state =
-        first === undefined ? STATES.proving : after(STATES.proving, { is: 'half', half: first });
-      return `${shownPhase(state)}: ${blockerOf(state)}`;
-    };
-    expect([seen(), seen('proof'), seen('node')]).toEqual([
+  it('goes from the machine to its node', () => {
+    const seen = [STATES.proving, after(STATES.proving, done({ bootId: 'b2' }))];
+    expect(seen.map((state) => `${shownPhase(state)}: ${blockerOf(state)}`)).toEqual([
       'Rebooting: the machine to come back',
       'Verifying: the node to be Ready',
-      'Verifying: the host to verify what it has',
     ]);
   });
 
   it('the point of no return is the arming of a reboot', () => {
     const past = NAMES.filter((name) => !('back' in STATES[name]) && isPastReturn(STATES[name]));
     expect(past).toEqual([
-      ...['arming', 'proving', 'readyOnceMore', 'committing', 'provingAgain', 'readyAgain'],
+      ...['arming', 'proving', 'returning', 'committing', 'provingAgain', 'readyAgain'],
       'completing',
     ]);
   });
