@@ -13,6 +13,7 @@ import {
   isDegraded,
   isUnschedulable,
 } from '../../core/node/predicates';
+import { taintsOfCordon } from '../../core/node/cordon-taint';
 import { lastRunOf, laterMark, turnOf, type TurnStep } from '../../core/node/turn';
 import type { Node } from '../../core/node/types';
 import { hasUpdateTaint, otherTaints } from '../../core/node/update-taint';
@@ -323,15 +324,19 @@ function difference(node: Node, wanted: NodeChange): NodeChange | undefined {
   const annotations = Object.entries(wanted.annotations ?? {}).filter(
     ([key, value]) => (node.metadata.annotations?.[key] ?? null) !== value,
   );
-  const isSchedulingDifferent =
-    wanted.unschedulable !== undefined && wanted.unschedulable !== isUnschedulable(node);
-  const { taints } = wanted;
-  if (annotations.length === 0 && !isSchedulingDifferent && taints === undefined) return undefined;
-  return {
-    annotations: Object.fromEntries(annotations),
-    ...(taints === undefined ? {} : { taints }),
-    ...(isSchedulingDifferent && wanted.unschedulable !== undefined
-      ? { unschedulable: wanted.unschedulable }
-      : {}),
-  };
+  const scheduling = schedulingChange(node, wanted);
+  if (annotations.length === 0 && Object.keys(scheduling).length === 0) return undefined;
+  return { annotations: Object.fromEntries(annotations), ...scheduling };
+}
+
+function schedulingChange(
+  node: Node,
+  { unschedulable, taints }: NodeChange,
+): Pick<NodeChange, 'unschedulable' | 'taints'> {
+  if (unschedulable === undefined || unschedulable === isUnschedulable(node)) {
+    return taints === undefined ? {} : { taints };
+  }
+  const known = node.spec?.taints ?? [];
+  const wanted = taintsOfCordon(taints ?? known, unschedulable);
+  return { unschedulable, ...(wanted === known ? {} : { taints: wanted }) };
 }

@@ -128,6 +128,8 @@ describe('the history of the node', () => {
   });
 });
 
+const CORDON_TAINT = { key: 'node.kubernetes.io/unschedulable', effect: 'NoSchedule' };
+
 describe('the taint of a node that will be drained', () => {
   const rack = { key: 'example.com/rack', effect: 'NoExecute', timeAdded: '2026-01-01T00:00:00Z' };
   const ours = { key: 'UpdateInProgress', effect: 'PreferNoSchedule' };
@@ -146,7 +148,7 @@ describe('the taint of a node that will be drained', () => {
   });
 
   it.each<[string, NodeChange | undefined]>([
-    ['cordons it', cordonChange(aNode(done, false, [ours]), cordonInput)],
+    ['targets it', cordonChange(aNode(done, false, [ours]), { ...cordonInput, cordon: false })],
     [
       'gives it back until its drain is tried later',
       releaseChange(node, { ...cancelled, isTriedLater: true }),
@@ -158,6 +160,17 @@ describe('the taint of a node that will be drained', () => {
   ])('is not touched by the write that %s', (_what, change) => {
     expect(change).toBeDefined();
     expect(change).not.toHaveProperty('taints');
+  });
+
+  it('stays beside that of the cordon, which goes with the cordon', () => {
+    const cordoned = cordonChange(aNode(done, false, [rack, ours]), cordonInput);
+    expect(cordoned?.taints).toEqual([rack, ours, CORDON_TAINT]);
+
+    const both = aNode(tainted.metadata.annotations, true, [CORDON_TAINT, rack, ours]);
+    expect(completeChange(both, STEP)?.taints).toEqual([rack]);
+    expect(releaseChange(both, { ...cancelled, isTriedLater: true })?.taints).toEqual([rack, ours]);
+    const stuck = releaseChange(both, release({ hostIsBack: false }));
+    expect(stuck?.taints).toEqual([CORDON_TAINT, rack]);
   });
 
   it('goes also where all else is said already', () => {
@@ -177,6 +190,7 @@ it('cordons and targets together, and leaves current config alone', () => {
       [ANNOTATION.CORDONED_BY]: 'update-node/n',
     },
     unschedulable: true,
+    taints: [CORDON_TAINT],
   });
 });
 

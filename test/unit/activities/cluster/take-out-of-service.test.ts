@@ -98,7 +98,7 @@ describe('a node whose update has its grant, and for which there is room', () =>
 
     expect(result).toEqual({ cordoned: true });
     expect(events).toEqual(['Cordon']);
-    expect(written).toEqual([{ ...TAKEN, unschedulable: true }]);
+    expect(written).toMatchObject([{ ...TAKEN, unschedulable: true }]);
     expect(conditions).toMatchObject({ Cordoned: 'True', Drained: 'Unknown' });
   });
 
