@@ -96,9 +96,10 @@ function workingRow(member: Member, known: KnownOfUpdate): NodeRow {
   const began = standing.is === 'taken' ? standing.run.startedAt : undefined;
   // The line of the node names this config already.
   const message = (running?.condition.message ?? '').replace(`${config}: `, '');
-  // Beside that, the step adds something only after a failed attempt, or when no worker has it.
+  // Beside that, the step adds something after a failed attempt, when no worker has it, and while a node is not Ready.
   const isNews = step !== undefined && (step.attempt > 1 || step.blocker !== undefined);
-  const news = isNews || running === undefined ? newsOf(step) : '';
+  const isSilent = running === undefined || running.group === 'Rebooting';
+  const news = isNews || isSilent ? newsOf(step) : '';
   return {
     node,
     group: running?.group ?? groupBetweenSteps(config, machineConfigNode),

@@ -70,7 +70,7 @@ function shownForward(state: Exclude<StateOf<Working>, { back: unknown }>): Show
     case 'proving':
       return state.rebootedFrom === undefined
         ? ['Verifying', 'the host to verify what it has']
-        : ['Rebooting', 'the machine to come back'];
+        : ['Rebooting', 'the machine to come back and prove what it has'];
     case 'returning':
       return ['Verifying', 'the node to be Ready'];
     case 'committing':

@@ -132,7 +132,10 @@ const STORIES: readonly PlantedStory[] = [
   {
     bug: 'an update whose machine is away still names the step before',
     breaks: 'I6',
-    change: { from: "'the machine to come back'", to: "'the host to begin its reboot'" },
+    change: {
+      from: "'the machine to come back and prove what it has'",
+      to: "'the host to begin its reboot'",
+    },
     tell: longAway,
   },
 ];

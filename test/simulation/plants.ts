@@ -128,8 +128,8 @@ export const PLANTS: readonly Plant[] = [
     breaks: 'I2',
     ...{ seed: 6, within: 10, plain: true },
     change: {
-      from: '()=>cluster.release(release, phase)',
-      to: "()=>release.failure.name === 'DrainTimedOut' ? Promise.resolve() : cluster.release(release, phase)",
+      from: 'cluster.release(release, phase).then(',
+      to: "(release.failure.name === 'DrainTimedOut' ? Promise.resolve() : cluster.release(release, phase)).then(",
     },
   },
   {

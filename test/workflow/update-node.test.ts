@@ -215,7 +215,7 @@ describe('the update of a node', () => {
       prepareUpdate: 'the host to prepare it',
       applyUpdate: 'the host to write its files',
       armReboot: 'the host to begin its reboot',
-      verifyUpdate: 'the machine to come back',
+      verifyUpdate: 'the machine to come back and prove what it has',
       commitUpdate: 'the host to make it its current config',
     });
     await world.ended(node);

@@ -86,7 +86,7 @@ type NodeActivity = Exclude<keyof ClusterActivities, 'showRebooting' | 'showGoin
 /** Limits of the cluster activities. A Kubernetes API server may be away for a long time. */
 export function clusterLimits(policy: PolicyTimes): Readonly<Record<NodeActivity, Limits>> {
   const drain = policy.drain.timeoutSeconds;
-  const ready = policy.readySeconds + policy.reconnectSeconds;
+  const ready = readyWithin(policy);
   return {
     // It waits for as long as it takes; what it waits for is in its heartbeat. A cancellation waits until no
     // attempt is under way any more. A cordon of a person means hands off.
@@ -142,13 +142,17 @@ function commitLimits({ reconnectSeconds }: PolicyTimes): Limits {
   return { heartbeat: 10, attempt: total, total };
 }
 
+/** A node may become Ready at the end of its time, and has to stay so then. */
+function readyWithin({ readySeconds, reconnectSeconds }: PolicyTimes): number {
+  return 2 * readySeconds + reconnectSeconds;
+}
+
 /**
- * From a proof to the commit, as a rule: the node reports its boot and becomes Ready meanwhile. For longer only while the API server is away,
- * which costs a node none of its time, and then the host takes its proof for the decision.
+ * From a proof to the commit, as a rule. For longer only while the API server is away, which costs a node none of its time, and then the
+ * host takes its proof for the decision.
  */
 export function commitWithinSeconds(policy: PolicyTimes): number {
-  const { readySeconds, reconnectSeconds, rebootTimeoutSeconds } = policy;
-  return rebootTimeoutSeconds + readySeconds + reconnectSeconds + 10 * MINUTE;
+  return readyWithin(policy) + 10 * MINUTE;
 }
 
 /**

@@ -76,7 +76,7 @@ export function clusterSteps(input: NodeUpdateInput, seconds: () => PhaseSeconds
     shown
       .run(() => write({ ...SHOWN, summary }))
       .catch((error: unknown) => {
-        if (!isCancellation(error)) log.warn(`${phase} is not shown`, { node, error });
+        if (!isCancellation(error)) log.info(`${phase} is not shown`, { node, error });
       });
   };
 

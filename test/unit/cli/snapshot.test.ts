@@ -271,6 +271,18 @@ describe('of a node at work', () => {
     });
   });
 
+  it('says why a machine that is back is not Ready', () => {
+    const says = 'condition Ready is False (KubeletNotReady: no CNI)';
+    const message = `${NEW}: a new kernel`;
+    const condition = { type: 'RebootedNode', status: 'Unknown', reason: 'x', message } as const;
+    const machineConfigNodes = [aMachineConfigNode('n', { conditions: [condition] })];
+    const steps = new Map([['n', { attempt: 1, says }]]);
+
+    expect(rowOf({ nodes: [taken()], machineConfigNodes, steps })).toMatchObject({
+      ...{ group: 'Rebooting', detail: `a new kernel; ${says}` },
+    });
+  });
+
   it('says that a person has it taken back', () => {
     const node = taken();
     const held = { [ANNOTATION.HELD_FOR]: NEW, [ANNOTATION.HELD_REASON]: 'cancelled: disk' };

@@ -40,7 +40,7 @@ export function gateFor(step: string, node: string | undefined): { gate: Gate; h
  * Heartbeats while it waits, because cancellations arrive with heartbeats. Steps without heartbeats in the product
  * get no cancellation here either.
  */
-export async function orCancelled(promise: Promise<void>): Promise<void> {
+async function orCancelled(promise: Promise<void>): Promise<void> {
   const context = Context.current();
   const hasHeartbeats = (context.info.heartbeatTimeoutMs ?? 0) > 0;
   const beat = setInterval(() => {

@@ -418,7 +418,7 @@ describe('what people see', () => {
   it('goes from the machine to its node', () => {
     const seen = [STATES.proving, after(STATES.proving, done({ bootId: 'b2' }))];
     expect(seen.map((state) => `${shownPhase(state)}: ${blockerOf(state)}`)).toEqual([
-      'Rebooting: the machine to come back',
+      'Rebooting: the machine to come back and prove what it has',
       'Verifying: the node to be Ready',
     ]);
   });
