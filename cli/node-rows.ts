@@ -96,10 +96,11 @@ function workingRow(member: Member, known: KnownOfUpdate): NodeRow {
   const began = standing.is === 'taken' ? standing.run.startedAt : undefined;
   // The line of the node names this config already.
   const message = (running?.condition.message ?? '').replace(`${config}: `, '');
-  // Beside that, the step adds something after a failed attempt, when no worker has it, and while a node is not Ready.
+  // Of a reboot it does not say why its node is not Ready yet.
+  const saysAll = running !== undefined && running.group !== 'Rebooting';
+  // Beside all, the step has news after a failed attempt, or when no worker has it.
   const isNews = step !== undefined && (step.attempt > 1 || step.blocker !== undefined);
-  const isSilent = running === undefined || running.group === 'Rebooting';
-  const news = isNews || isSilent ? newsOf(step) : '';
+  const news = isNews || !saysAll ? newsOf(step) : '';
   return {
     node,
     group: running?.group ?? groupBetweenSteps(config, machineConfigNode),

@@ -3,6 +3,7 @@
  * cordon, it saves the API server a read and a write for each cordon and each uncordon.
  */
 
+import { isSameTaint } from './same-taint';
 import type { NodeTaint } from './types';
 
 const CORDON_TAINT = { key: 'node.kubernetes.io/unschedulable', effect: 'NoSchedule' } as const;
@@ -12,9 +13,7 @@ export function taintsOfCordon(
   taints: readonly NodeTaint[],
   isCordoned: boolean,
 ): readonly NodeTaint[] {
-  const others = taints.filter(
-    ({ key, effect }) => key !== CORDON_TAINT.key || effect !== CORDON_TAINT.effect,
-  );
+  const others = taints.filter((taint) => !isSameTaint(taint, CORDON_TAINT));
   const isThere = others.length < taints.length;
   if (isThere === isCordoned) return taints;
   return isCordoned ? [...taints, CORDON_TAINT] : others;

@@ -7,11 +7,12 @@
  */
 
 import { UPDATE_TAINT } from '../names';
+import { isSameTaint } from './same-taint';
 import type { Node, NodeTaint } from './types';
 
 /** The same key with another effect is not Slipway's taint. */
-function isUpdateTaint({ key, effect }: NodeTaint): boolean {
-  return key === UPDATE_TAINT.key && effect === UPDATE_TAINT.effect;
+function isUpdateTaint(taint: NodeTaint): boolean {
+  return isSameTaint(taint, UPDATE_TAINT);
 }
 
 export function hasUpdateTaint({ spec }: Node): boolean {
