@@ -83,8 +83,11 @@ const updated: Moment = (config) => world.allUpdatedTo(config);
 const missed: Moment = () => untilMissed(world.fleet, world.machine.name);
 
 const pulls = logged('"activity":"prepareUpdate"', 'Activity started');
-const prepared = logged('"activity":"prepareUpdate"', 'update prepared');
-const applied = logged('"activity":"applyUpdate"', 'config applied');
+// The log of this boot may have other updates.
+const prepared: Moment = (config) =>
+  world.machine.untilLogged(`"config":"${config}"`, 'update prepared');
+const applied: Moment = (config) =>
+  world.machine.untilLogged(`"config":"${config}"`, 'config applied');
 const arms = logged('"activity":"armReboot"', 'Activity started');
 
 const CUTS: readonly (readonly [string, Cut])[] = [
