@@ -93,7 +93,7 @@ it('makes registries.conf and hosts.toml from mirror sets, and a change costs on
     POOL,
     ({ spec }) => spec.configuration?.source?.some(({ name }) => name === RUNTIME) ?? false,
   );
-  const before = observer.renderedFor(POOL).length;
+  const before = await observer.countRenders(POOL);
 
   await create(IMAGE_DIGEST_MIRROR_SETS, 'mirrors', {
     imageDigestMirrors: [{ source: 'quay.io', mirrors: ['mirror.example.com'] }],
@@ -107,7 +107,7 @@ it('makes registries.conf and hosts.toml from mirror sets, and a change costs on
     POOL,
     ({ spec }) => spec.configuration?.source?.some(({ name }) => name === REGISTRIES) ?? false,
   );
-  expect(observer.renderedFor(POOL).length).toBe(before + 1);
+  expect(await observer.countRenders(POOL)).toBe(before + 1);
   // It does not select that one.
   await untilFile(`99-${OTHER}-generated-registries`, CONF, (text) =>
     text.includes('mirror.example.com'),

@@ -146,6 +146,15 @@ export class Observer {
     return seen;
   }
 
+  /** With the config that the pool has now, which its own watch may show later. */
+  async countRenders(pool: string): Promise<number> {
+    const name = this.pools.get(pool)?.spec.configuration?.name;
+    if (name !== undefined) {
+      await this.until(this.configs, () => this.configs.get(name) !== undefined);
+    }
+    return this.renderedFor(pool).length;
+  }
+
   renderedFor(pool: string): readonly MachineConfig[] {
     return this.configs
       .list()

@@ -137,7 +137,7 @@ it('a change for all kubelets costs the pool one render, however many MachineCon
     POOL,
     ({ spec }) => spec.configuration?.source?.some(({ name }) => name === `${NAME}-1`) ?? false,
   );
-  const before = observer.renderedFor(POOL).length;
+  const before = await observer.countRenders(POOL);
 
   const gates = { featureSet: 'CustomNoUpgrade', customNoUpgrade: { enabled: ['NodeSwap'] } };
   await api.client.create(FEATURE_GATES, {
@@ -153,7 +153,7 @@ it('a change for all kubelets costs the pool one render, however many MachineCon
       spec.configuration?.source?.some(({ name }) => name === `98-${POOL}-generated-kubelet`) ??
       false,
   );
-  expect(observer.renderedFor(POOL).length).toBe(before + 1);
+  expect(await observer.countRenders(POOL)).toBe(before + 1);
 });
 
 it('says on the object that the API server refuses its MachineConfig, until it does not', async () => {

@@ -147,7 +147,7 @@ it('KubeletConfigs are merged into its file, and a change costs the pool one ren
   const generated = `99-${POOL}-generated-kubelet`;
   await untilText(generated, CONF, (text) => text.includes('maxPods: 37'));
   await sources((names) => names.includes(generated));
-  const before = fixture.observer.renderedFor(POOL).length;
+  const before = await fixture.observer.countRenders(POOL);
 
   // In 00 and in 01, and in what a KubeletConfig makes of 01.
   const proxy = { httpProxy: 'http://proxy.example.com:3128' };
@@ -159,7 +159,7 @@ it('KubeletConfigs are merged into its file, and a change costs the pool one ren
     textIn(name, CONF).includes('10.96.0.11') &&
     JSON.stringify(observer.configs.get(name)?.spec).includes('proxy.example.com');
   await observer.pool(POOL, ({ spec }) => hasBoth(spec.configuration?.name));
-  expect(observer.renderedFor(POOL).length).toBe(before + 1);
+  expect(await observer.countRenders(POOL)).toBe(before + 1);
 });
 
 it('takes a changed template over', async () => {
